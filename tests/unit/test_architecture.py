@@ -169,7 +169,7 @@ def test_public_class_names_are_unique(source: Source) -> None:
 
 
 def test_old_names_are_absent(source: Source) -> None:
-    """Names in the code are words of the glossary and of the protocol, not old names."""
+    """Names in the code are words of the glossary or the protocol, and not old names."""
     assert architecture.old_names(source, GIVEN_UP) == []
 
 
@@ -212,13 +212,13 @@ ORDER = ("low", "high", "errors")
     ],
 )
 def test_a_circle_is_found(plant: Callable[..., Source], second: str) -> None:
-    """The check of imports finds circles at the top of a module, in a function and for types."""
+    """The test of imports finds circles at the top of a module, in a function and for types."""
     source = plant(low__a="from acp_proxy.low.b import x", low__b=second)
     assert architecture.circles(source) == ["acp_proxy.low.a <-> acp_proxy.low.b"]
 
 
 def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
-    """The check of rooms finds an import of a room that a room may not import."""
+    """The test of rooms finds an import of a room that a room may not import."""
     source = plant(
         low__a="from acp_proxy.high.b import x",
         high__b="from acp_proxy.low.c import x\nfrom acp_proxy.high.d import y",
@@ -236,13 +236,13 @@ def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_class_name_that_two_modules_use_is_found(plant: Callable[..., Source]) -> None:
-    """The check of names finds two public classes with one name; private ones may share one."""
+    """The test of names finds two public classes with one name; private ones may share one."""
     source = plant(low__a="class A: ...\nclass _B: ...", low__b="class A: ...\nclass _B: ...")
     assert architecture.shared_class_names(source) == ["A: acp_proxy.low.a, acp_proxy.low.b"]
 
 
 def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
-    """The check of names finds an old name in any name of the code, in any case."""
+    """The test of names finds an old name within any name of the code, in any case."""
     source = plant(low__stage="", low__a="class OldStage: ...\nbackstage = 1\nstages = 2")
     assert architecture.old_names(source, ["stage"]) == [
         "acp_proxy.low.a:1 uses OldStage",
@@ -251,7 +251,7 @@ def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path: Path) -> None:
-    """The check of tests finds a module without tests, and a needless entry of its table."""
+    """The test of tests finds a module without tests, and a needless entry of its table."""
     source = plant(
         low__a="x = 1", low__b="x = 1", low__c="x = 1", low__d='"""Nothing."""', high__e="x = 1"
     )
@@ -269,7 +269,7 @@ def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path:
 
 
 def test_an_argument_that_is_not_explained_is_found(plant: Callable[..., Source]) -> None:
-    """The check of docstrings allows private functions and those with one parameter."""
+    """The test of docstrings allows private functions and those with one parameter."""
     source = plant(
         low__a='''
 def f(a, b):

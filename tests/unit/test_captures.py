@@ -97,7 +97,7 @@ def test_recordings_name_no_machine() -> None:
 
 
 def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
-    """Every kind of line in a captured conversation is read: reads, ends, signals and exits."""
+    """Every kind of line in a captured conversation can be read: reads, ends, signals, exits."""
     path = write_capture(
         tmp_path / "x.jsonl",
         {"t": 0.5, "dir": "c2a", "n": 3, "text": "é\n"},

@@ -427,7 +427,7 @@ def json_fields(value: type[Any]) -> list[Attribute[Any]]:
 
 @pytest.mark.parametrize("value", [*SECTIONS, *WITHIN], ids=lambda value: value.__name__)
 def test_every_field_of_our_values_is_documented(value: type[Any]) -> None:
-    """The manual's page of JSON has each member that our values have in JSON."""
+    """The manual's page of JSON has each member that a value of acp-proxy has in JSON."""
     text = section(page("json.md"), {**SECTIONS, **WITHIN}[value])
     named = first_cells(text) if value in SECTIONS else re.findall(r"`([^`]+)`", text)
     assert {field.metadata.get("json", field.name) for field in json_fields(value)} <= {*named}
@@ -643,7 +643,7 @@ def test_every_large_room_has_a_readme() -> None:
     ids=lambda path: f"{path.parent.name}-{path.name}",
 )
 def test_pages_for_developers_name_files_that_exist(path: Path) -> None:
-    """In a room's README, a word with a slash or a suffix is a file that exists."""
+    """Each file that a room's README names exists."""
     text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     suffix = r".*/|.*\.(?:py|md|json|toml|yml|txt|mjs|css|js)|\w+(?:/\w+)+"
     words = [word for word in re.findall(r"`([a-z][\w./-]+)`", text) if re.fullmatch(suffix, word)]
@@ -672,7 +672,7 @@ def test_every_page_can_be_reached() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_examples_name_recordings_that_are_there(path: Path) -> None:
-    """Commands that are pasted from the manual find their recordings in a checkout."""
+    """If a command is pasted from the manual in a checkout, its recordings exist."""
     text = path.read_text(encoding="utf-8")
     for name in re.findall(r"(?<![\w./~-])recordings/[\w-]+\.(?:db|jsonl)", text):
         assert (ROOT / name).exists() or (ROOT / "examples/editor_plugin/tests" / name).exists(), (

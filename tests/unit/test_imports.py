@@ -188,7 +188,10 @@ def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
 
 
 def test_only_a_batch_on_a_cluster_needs_dask() -> None:
-    """The command line imports dask only for a batch on a cluster; without it, it says so."""
+    """The command line imports dask only for a batch on a cluster.
+
+    If dask is missing, the error says what to install.
+    """
     script = (
         "import importlib, pkgutil, sys, acp_proxy.cli\n"
         "for module in pkgutil.walk_packages(acp_proxy.cli.__path__, 'acp_proxy.cli.'):\n"

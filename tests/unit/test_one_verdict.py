@@ -108,7 +108,7 @@ def test_all_print_one_list(path: Path) -> None:
 
 
 def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
-    """In all commands, a silence lasts until a line on stderr that ends the recording."""
+    """For all commands, a silence may last up to a line on stderr that is the recording's last."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [{"type": "text", "text": "go"}]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -118,7 +118,7 @@ def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
 
 
 def test_the_worst_come_first() -> None:
-    """All commands sort findings by severity; those about the conversation precede broken rules."""
+    """All commands sort findings by severity, and put broken rules last among equal ones."""
     every = [
         Finding(rule, severity, "agent", seq, "")
         for severity in reversed(SEVERITIES)

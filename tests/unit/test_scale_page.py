@@ -70,7 +70,7 @@ def test_a_command_of_the_page_is_ours(line: str) -> None:
 
 
 def test_the_parts_of_a_matrix_are_all_recordings(tmp_path: Path) -> None:
-    """The parts of the matrix on docs/scale.md hold each recording once."""
+    """In the matrix on docs/scale.md, the parts together have each recording once."""
     job = WORKFLOW["jobs"]["verify"]
     parts = job["strategy"]["matrix"]["part"]
     (run,) = (step["run"] for step in job["steps"] if "split" in step.get("run", ""))

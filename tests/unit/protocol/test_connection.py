@@ -741,7 +741,7 @@ def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
 
 
 def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
-    """An answer to a prompt without a stop reason means v2, if no other evidence exists."""
+    """Without other evidence, an answer to a prompt without a stop reason means the dialect v2."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -754,7 +754,7 @@ def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
 
 
 def test_a_later_frame_does_not_outweigh_initialize() -> None:
-    """After an initialize exchange has decided the dialect, no later frame changes it."""
+    """After an answered initialize has decided the dialect, no later frame changes it."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
            initialize, exchange 1
@@ -767,7 +767,7 @@ def test_a_later_frame_does_not_outweigh_initialize() -> None:
 
 
 def test_a_forced_dialect_stays() -> None:
-    """A dialect that the user chose for a connection is never detected again."""
+    """If the user chose the dialect of a connection, it is never detected again."""
     conversation = check(
         f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}

@@ -96,7 +96,7 @@ def dialect_of_answer(method: str, **members: object) -> str | None:
     ],
 )
 def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | None) -> None:
-    """The params of initialize decide a recording's dialect until the answer comes."""
+    """The params of initialize decide a recording's dialect until its result comes."""
     detected = dialect_of_initialize(params, None)
     assert (detected and detected[0]) == dialect
     assert detected is None or detected[1]
@@ -149,14 +149,14 @@ def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) ->
 def test_the_result_decides(
     params: dict[str, Any], result: dict[str, Any], dialect: str | None
 ) -> None:
-    """If the result of initialize contradicts the request, the result decides the dialect."""
+    """If params and result of initialize contradict each other, the result decides the dialect."""
     detected = dialect_of_initialize(params, result)
     assert (detected and detected[0]) == dialect
 
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
 def test_updates_of_v1(kind: str) -> None:
-    """For detecting the dialect, three kinds of update show v1 or, in its envelope, the draft."""
+    """Three kinds of session update show the dialect v1, or the draft if in its envelope."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V1
     assert dialect_from("session/update", sessionId="s", type=kind, data={}) == DRAFT
     assert dialect_from("session/update", sessionId="s", type=kind) is None
@@ -168,13 +168,13 @@ def test_updates_of_v1(kind: str) -> None:
      "tool_call_content_chunk", "terminal_update", "terminal_output_chunk"],
 )  # fmt: skip
 def test_updates_of_v2(kind: str) -> None:
-    """For detecting the dialect, seven kinds of update exist only in v2, and show v2."""
+    """Seven kinds of session update exist only in v2, and show this dialect."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V2
 
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "tool_call_update", "plan_update"])
 def test_updates_of_both(kind: str) -> None:
-    """An update that v1 and v2 have does not show the dialect, unless in a draft's envelope."""
+    """A session update that v1 and v2 share shows no dialect, except in the draft's envelope."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
     assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
@@ -210,7 +210,7 @@ def test_methods(method: str, params: dict[str, Any], dialect: str | None) -> No
 
 
 def test_an_answered_prompt() -> None:
-    """For detecting the dialect, an answer to a prompt without a stop reason shows v2."""
+    """An answer to a prompt that has no stop reason shows the dialect v2."""
     assert dialect_of_answer("session/prompt", result={}) == V2
     assert dialect_of_answer("session/prompt", result={"_meta": {}}) == V2
     assert dialect_of_answer("session/prompt", result={"stopReason": "end_turn"}) is None
@@ -220,7 +220,7 @@ def test_an_answered_prompt() -> None:
 
 
 def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
-    """If a line is too large to be read, its labels alone show its dialect."""
+    """If a line is too large to be read, only its labels show a dialect."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     detected = dialect_of_frame(large)
     assert detected is not None
@@ -231,7 +231,7 @@ def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
 
 
 def test_a_body_is_an_object_or_nothing() -> None:
-    """`dialects.body` decodes a member only if it is an object in a line of JSON."""
+    """For the dialect, only members of a message that are objects in valid JSON are read."""
     assert body(read(b'{"method":"x","params":{"a":[1]}}'), "params") == {"a": [1]}
     for raw in (b'{"method":"x","params":[1]}', b'{"method":"x"}', b"[1]", b"{", b"\xff"):
         assert body(read(raw), "params") == {}
@@ -256,7 +256,7 @@ def dialects_of(examples: list[Example]) -> set[str]:
 
 
 def test_no_message_of_a_document_means_another_dialect() -> None:
-    """The examples of a document never show another dialect than the document's own."""
+    """No example in a document of ACP shows another dialect than the document's own."""
     assert dialects_of(official()) == {V1}
     assert dialects_of(draft()) == {DRAFT}
 
@@ -329,7 +329,7 @@ def test_a_refused_request_shows_nothing() -> None:
 
 
 def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
-    """Evidence of the dialect is collected until the first turn ends."""
+    """Evidence of a recording's dialect is collected only until the first turn ends."""
     start = asked("initialize", protocolVersion=1), BARE_RESULT
     evidence = evidence_of(*start, *V1_TURN)
     assert evidence.is_complete
@@ -350,7 +350,7 @@ def test_a_message_of_each_kind_votes_once() -> None:
 
 @given(st.data())
 def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
-    """The evidence of a dialect can be stored and loaded after any message without a change."""
+    """The evidence of a dialect can be stored and loaded between any two messages."""
     messages = [DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN]
     place = data.draw(st.integers(0, len(messages)))
     evidence = evidence_of(*messages[:place])

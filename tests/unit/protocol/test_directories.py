@@ -80,7 +80,7 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """A path that may lead out of a directory is outside; a value that is not a path is, too."""
+    """A path that may lead out of a directory is outside, and a value that is not a path, too."""
     assert not is_within(path, [root])
 
 

@@ -20,7 +20,7 @@ def test_a_chunk_may_hold_several_lines() -> None:
 
 
 def test_a_line_may_need_several_chunks() -> None:
-    """A line that comes in several chunks has the place of each, and the times of its two ends."""
+    """A line that is split over log chunks has the place of each, and the times of both ends."""
     framer = LineFramer()
     assert list(framer.feed(b"x\nab", 0, 1)) == [Line(((0, 2),), 2, 1, 1, True)]
     assert list(framer.feed(b"cd", 50, 2)) == []
@@ -39,7 +39,7 @@ def test_the_end_leaves_a_line_without_a_newline() -> None:
 
 
 def test_only_the_newline_byte_ends_a_line() -> None:
-    """For the line splitter, carriage returns and Unicode line ends are ordinary bytes."""
+    """The splitter of a stream into lines takes carriage returns as ordinary bytes."""
     text = "a\rb\x0b\x0c\x85\u2028\u2029".encode()
     framer = LineFramer()
     assert list(framer.feed(text, 0, 1)) == []
@@ -50,7 +50,7 @@ _bytes = st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"\xff", b"{}"])
 
 
 def test_lines_of_a_chunk() -> None:
-    """The line cutter returns each line without its newline, and with the offset of its end."""
+    """The line cutter returns each line without its newline, with the offset of the line's end."""
     cutter = LineCutter()
     assert list(cutter.feed(b"one\ntwo\r\n\nrest")) == [
         Cut(b"one", b"\n", 4),
@@ -62,7 +62,7 @@ def test_lines_of_a_chunk() -> None:
 
 
 def test_a_newline_that_comes_in_two_parts() -> None:
-    """If a chunk ends with a carriage return, the line cutter adds it to the next newline."""
+    """If a chunk ends with a carriage return, the line cutter keeps it for the next newline."""
     cutter = LineCutter()
     assert list(cutter.feed(b"a\r")) == []
     assert list(cutter.feed(b"\n")) == [Cut(b"a", b"\r\n", 1)]
@@ -70,7 +70,7 @@ def test_a_newline_that_comes_in_two_parts() -> None:
 
 @given(st.lists(_bytes))
 def test_all_bytes_come_back(chunks: list[bytes]) -> None:
-    """The lines that the cutter returns, with their newlines, add up to the stream."""
+    """The lines that the line cutter returns, with their newlines, add up to the stream."""
     cutter = LineCutter()
     cuts: list[Cut] = []
     for chunk in chunks:

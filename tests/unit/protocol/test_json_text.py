@@ -49,7 +49,7 @@ def test_open_brackets_and_strings_are_closed(head: str, value: Any) -> None:
 
 
 def test_half_of_a_character_is_dropped() -> None:
-    """When truncated JSON is repaired, the characters before a cut character are kept."""
+    """When truncated JSON is repaired, half a character at its end is dropped."""
     assert parse_beginning('{"a": "né'.encode()[:-1]) == {"a": "n"}
 
 
@@ -77,7 +77,7 @@ def test_lines_that_msgspec_refuses_are_parsed(raw: bytes, value: Any) -> None:
 
 @pytest.mark.parametrize("raw", [b"words", b"", b"\xff", b"[" * 100_000])
 def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
-    """For a line that is not JSON, `json_or_none` returns None, and `json_or_text` its text."""
+    """For a line that is not JSON, `json_or_none` returns None, and `json_or_text` the line."""
     assert json_or_none(raw) is None
     assert json_or_text(raw) == raw.decode(errors="surrogateescape")
 
@@ -109,6 +109,6 @@ def test_an_unfinished_token_is_not_whole() -> None:
 
 
 def test_a_lone_surrogate_can_be_stored_as_its_escape() -> None:
-    """In JSON text, a lone surrogate is stored as its escape, since UTF-8 has no bytes for it."""
+    """A lone surrogate in JSON text is stored as its escape, since UTF-8 has no bytes for it."""
     assert storable("a\ud83d") == "a\\ud83d"
     assert json.dumps(storable("é")) == '"\\u00e9"'

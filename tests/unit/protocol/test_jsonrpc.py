@@ -32,7 +32,7 @@ def labels(raw: bytes) -> dict[str, object]:
     ],
 )
 def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
-    """The id of the terminal that a tool call shows is a label of the message."""
+    """If a tool call shows a terminal, the terminal's id is a label of the message."""
     shown = call.replace("CONTENT", '{"type":"terminal","terminalId":"t"}')
     message = read(f'{{"method":"session/update","params":{{{shown}}}}}'.encode())
     assert (message.tool_call, message.terminal) == ("c", "t")
@@ -129,7 +129,7 @@ def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
     ],
 )
 def test_an_id_is_kept_as_it_is_written(line: str, token: str) -> None:
-    """The token of a message's id is the id's text in the line, whichever reader reads it."""
+    """The stored id of a message is the id's text in the line, whichever reader reads the line."""
     assert read((line % token).encode()).rpc_id == token
 
 
@@ -167,7 +167,7 @@ def test_the_last_of_duplicate_members_counts() -> None:
 
 
 def test_v1_fields() -> None:
-    """In v1, the labels session, update, tool call and terminal are read from their places."""
+    """In v1, a message's session, update, tool call and terminal are read as its labels."""
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
     assert labels(params("session/update", sessionId="s", update=update)) == {
         "method": "session/update",
@@ -185,7 +185,7 @@ def test_v1_fields() -> None:
 
 
 def test_v2_fields() -> None:
-    """In v2, states, terminals in updates and a permission's subject are read as labels."""
+    """In v2, the labels of a message are read from state updates, terminals and permissions."""
     idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
     assert labels(params("session/update", sessionId="s", update=idle)) == {
         "method": "session/update",
@@ -202,7 +202,7 @@ def test_v2_fields() -> None:
 
 
 def test_draft_fields() -> None:
-    """In the draft, an update's kind is its `type`, and a tool call's id is in `data`."""
+    """In the draft, the kind of an update is its `type`, and its tool call's id is in `data`."""
     call = params("session/update", sessionId="s", type="tool_call", data={"id": "c"})
     assert labels(call) == {
         "method": "session/update",
@@ -223,7 +223,7 @@ def test_draft_fields() -> None:
 
 @pytest.mark.parametrize("odd", [7, 1.5, True, None, [], {}, ["s"], {"a": "s"}])
 def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
-    """A numeric session id in a message is ignored, and the rest of the line is still read."""
+    """If the session id in a message is a number, it is ignored; the rest is still read."""
     update = {"sessionUpdate": odd, "toolCallId": "c"}
     assert labels(params("session/update", sessionId=odd, update=update)) == {
         "method": "session/update",
@@ -237,7 +237,7 @@ def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
 
 
 def test_a_lone_surrogate_is_written_as_its_escape() -> None:
-    """A message's label with a lone surrogate is kept as a readable escape."""
+    """If a label of a message has a lone surrogate, it is kept as a readable escape."""
     raw = b'{"method":"\\ud800x","params":{"sessionId":"\\udfff","toolCallId":"\\ud83d\\ude00"}}'
     assert labels(raw) == {
         "method": "\\ud800x",

@@ -72,7 +72,7 @@ def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
 
 
 def test_an_id_inside_is_not_the_id() -> None:
-    """Only the id of the envelope counts as a huge line's id, even if another id follows."""
+    """If a huge line has several ids, only the id of its JSON-RPC envelope counts."""
     assert outline(f'{{"method":"x","params":{{"a":"{BIG}","id":5}}}}').rpc_id is None
     inner = BIG + ',\\"id\\":5}'
     assert outline(f'{{"method":"x","params":"{inner}"}}').rpc_id is None
@@ -97,7 +97,7 @@ def test_a_tail_may_begin_within_an_escape() -> None:
 
 
 def test_a_batch_is_not_looked_into() -> None:
-    """A batch of messages that is too large to be read is marked as too large."""
+    """A JSON-RPC batch that is too large to be read is marked as too large."""
     message = outline(f'  [{{"method":"x","params":"{BIG}"}}]')
     assert (message.kind, message.parse_error) == (Kind.BATCH, "a batch too large to look into")
 
@@ -122,5 +122,5 @@ def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
     ids=["objects", "arrays", "quotes", "keys", "spaces", "digits"],
 )
 def test_hostile_edges_are_read_in_one_pass(head: bytes) -> None:
-    """Deep nesting, escaped quotes and spaces do not slow down reading a huge line's ends."""
+    """Deep nesting, escapes and spaces at a huge line's ends do not slow down its reading."""
     assert read_outline(head, head[-60_000:]).method == "x"

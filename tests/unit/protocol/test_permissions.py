@@ -47,7 +47,7 @@ def selected(option: Any) -> dict[str, Any]:
     ],
 )
 def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool) -> None:
-    """An answer to a permission request counts as permission unless it is known to refuse."""
+    """If an answer to a permission request is not known to refuse, it counts as permission."""
     read = read_answer(OPTIONS, answer)
     assert (read.decision, read.may_allow) == (decision, may_allow)
 
@@ -62,13 +62,13 @@ def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
 
 @pytest.mark.parametrize("request_", [None, {}, {"params": 1}, {"params": {"options": {"a": 1}}}])
 def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
-    """A malformed permission request can be read: it has no options."""
+    """A malformed permission request is read as one without options."""
     assert options_of(request_) == []
     assert rejecting_option(request_) is None
 
 
 def test_options_are_distinguished_by_their_ids_alone() -> None:
-    """An option of a permission is not used to reject if another option has the same id."""
+    """If two options of a permission share an id, the id is not used to reject."""
     assert rejecting_option({"params": {"options": [*OPTIONS, 7]}}) == "n"
     assert rejecting_option({"params": {"options": OPTIONS[2:]}}) is None
     always = {"optionId": "never", "kind": "reject_always"}

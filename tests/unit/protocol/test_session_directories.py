@@ -39,12 +39,12 @@ def known(**directories: str) -> SessionDirectories:
     ],
 )
 def test_a_path_is_of_the_innermost_directory(params: dict[str, Any], expected: list[str]) -> None:
-    """If session directories are nested, a path belongs to the session with the longest."""
+    """If session directories are nested, a path belongs to the session with the longest one."""
     assert known(a="/a", b="/a/b/", w="C:\\w").candidates(params) == expected
 
 
 def test_everything_is_in_the_root() -> None:
-    """If a session of the draft is in the root directory, it contains every requested path."""
+    """If a session of the draft is in the root directory, each requested path belongs to it."""
     assert known(a="/", b="/b").candidates({"path": "/c/d"}) == ["a"]
 
 

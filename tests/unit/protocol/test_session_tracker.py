@@ -61,7 +61,7 @@ def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: 
 
 
 def test_a_closed_session_stays_known() -> None:
-    """A closed session is still known to its connection."""
+    """After a session was closed, the connection still knows the session."""
     machine = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}
@@ -89,13 +89,16 @@ def _call(status: str, kind: str = "tool_call_update") -> str:
     ],
 )
 def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str, str]) -> None:
-    """A tool call's update without a status keeps the status; a final status stays final."""
+    """If an update of a tool call has no status, the call keeps its status.
+
+    A final status stays final.
+    """
     machine = connection('-> #1 session/prompt {"sessionId": "s"}' + updates)
     assert machine.open_calls("s") == expected
 
 
 def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
-    """Only unfinished tool calls are remembered after their turn."""
+    """After a turn has ended, only its unfinished tool calls are remembered."""
     machine = connection(
         '-> #1 session/prompt {"sessionId": "s"}'
         + _call(', "status": "completed"')
@@ -106,7 +109,7 @@ def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
 
 
 def test_a_terminal_is_followed_until_its_release() -> None:
-    """A terminal counts as ended when its wait is answered, and as gone when released."""
+    """A terminal has ended when a wait for its exit is answered, and is gone when released."""
     created = """
         <- #1 terminal/create {"sessionId": "s", "command": "ls"}
         -> #1 result {"terminalId": "t"}
@@ -123,7 +126,7 @@ def test_a_terminal_is_followed_until_its_release() -> None:
 
 @pytest.mark.parametrize(("status", "has_exited"), [("null", False), ('{"exitCode": 1}', True)])
 def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
-    """The answer with a terminal's output may report that the command has ended."""
+    """The answer to a request for a terminal's output may report that the command has ended."""
     machine = connection(f"""
         <- #1 terminal/create {{"sessionId": "s", "command": "ls"}}
         -> #1 result {{"terminalId": "t"}}

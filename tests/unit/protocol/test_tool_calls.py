@@ -34,7 +34,7 @@ def test_a_message_without_a_status_leaves_the_status(status: str | None) -> Non
 
 @pytest.mark.parametrize(("null_clears", "left"), [(False, {"title": "t"}), (True, {})])
 def test_null_removes_a_member_in_v2_alone(null_clears: bool, left: dict[str, Any]) -> None:
-    """In v2, null removes a member of a tool call; in other dialects, null changes nothing."""
+    """In v2, null removes a member of a tool call; in other dialects it changes nothing."""
     known = {"title": "t"}
     merge(known, {"title": None, "kind": None}, null_clears=null_clears)
     assert known == left
@@ -58,6 +58,6 @@ def test_a_chunk_adds_an_item_to_the_content(known: dict[str, Any]) -> None:
     ],
 )
 def test_the_call_of_a_message_is_read_in_every_dialect(params: dict[str, Any]) -> None:
-    """The tool call of a message is read from updates and from permission requests."""
+    """The tool call of a message is read from session updates and permission requests."""
     assert call_of(params)["id"] == "c"
     assert call_of({"update": [], "toolCall": [], "subject": [params]}) == {}

@@ -123,7 +123,7 @@ def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
 
 
 def test_every_row_is_reached() -> None:
-    """Each row of the table of typed values is reached by its methods; each role has a row."""
+    """Each row of the table of typed values belongs to a method, and each role has a row."""
     for row in TABLE:
         for method in row.methods or ("any",):
             name = f"{method}x" if method.endswith("/") else method
@@ -141,14 +141,14 @@ def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None
 
 
 def test_pointers_come_once() -> None:
-    """Pointers of typed values are unique and in the table's order, for all methods together."""
+    """The places of typed values are unique and in the table's order, for all methods together."""
     places = pointers(Role.TERMINAL)
     assert len(places) == len({*places})
     assert "/params/data/output/terminalId" in places
 
 
 def test_replay_knows_the_places_of_all_dialects() -> None:
-    """Typed places of a method are nested as in its messages, for all dialects together."""
+    """Typed places of all dialects are nested as in the messages of their method."""
     places = places_of("notification", "session/update")["params"]
     assert places["data"]["output"]["path"] is Place.PATH
     assert places["data"]["output"]["terminalId"] is Place.TERMINAL

@@ -35,7 +35,7 @@ HERE, ORPHANED, UNREAD = (False, False), (True, False), (True, True)
     ],
 )
 def test_overstaying(client: tuple[bool, bool], open_request: bool | None, why: str | None) -> None:
-    """An agent overstays if its client is gone and nobody waits for an answer of the agent."""
+    """A recorded agent overstays if its client is gone and nobody waits for its answer."""
     is_gone, is_unread = client
     reason = why_overstaying(is_gone=is_gone, is_unread=is_unread, open_request=open_request)
     assert reason == why

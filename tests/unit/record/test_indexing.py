@@ -52,7 +52,7 @@ async def test_a_backlog_is_left_at_the_end(
 
 
 def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
-    """At the end of a recording, the bytes after a stream's last newline become a frame."""
+    """At the end of a recording, bytes after the last newline of a stream become a frame."""
     log.append(TO_AGENT, 1, LINE + b"half a l")
     log.event(CLOSE, {"reason": "the agent exited"})
     it = Indexing(log)
@@ -66,7 +66,7 @@ def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
 def test_a_log_that_cannot_be_finished_in_time_stays(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recorder has no time to index its log, the log stays; the next reader indexes it."""
+    """If a recorder has no time to index all of its log, the next reader indexes the rest."""
     log.append(TO_AGENT, 1, LINE * 10)
     log.event(CLOSE, {"reason": "the agent exited"})
     monkeypatch.setattr(indexing, "LAST", -1.0)
@@ -84,7 +84,7 @@ ENV = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"env":{"DEPLOY":"Zq81xplK
 def test_earlier_rows_are_masked_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    """A recorder masks secrets in earlier rows at its end, or leaves it to the next reader."""
+    """A recorder masks secrets in earlier rows at its end; without time, the next reader does."""
     log.append(TO_AGENT, 1, b"it is Zq81xplKsecR7tv\n" + ENV)
     log.event(CLOSE, {"reason": "the agent exited"})
     it, log_path = Indexing(log), Path(log.path)
@@ -123,7 +123,7 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
 def test_only_what_is_there_is_said_to_be_kept(
     log: CaptureLog, gone: list[str], said: str | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recorder's complaint about indexing does not name files that were removed."""
+    """If files of a recording were removed, the recorder's error about indexing omits them."""
     log.append(TO_AGENT, 1, LINE)
     it = Indexing(log)
     it._open()

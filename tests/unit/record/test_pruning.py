@@ -55,7 +55,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def test_what_was_deleted_is_an_event(home: Path, told: list[str]) -> None:
-    """The deletion by `record --keep` is an event with the files and their total size."""
+    """The deletion of recordings by `record --keep` is an event with the files and their size."""
     log = NotedLog()
     total = sum((home / f"d{days}.db").stat().st_size for days in (7, 6))
     await make_room(log, ("age", 5.5 * DAY), home / "new.db")
@@ -71,7 +71,7 @@ async def test_what_was_deleted_is_an_event(home: Path, told: list[str]) -> None
 async def test_deleted_files_are_named_on_a_terminal(
     home: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line on the terminal names at most five files that ``record --keep`` deleted."""
+    """On a terminal, `record --keep` names at most five of the files that it deleted."""
     monkeypatch.setattr("os.isatty", lambda fd: fd == 2)
     log = NotedLog()
     await make_room(log, ("size", 0.0), home / "d0.db")

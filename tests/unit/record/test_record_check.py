@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def test_what_is_wrong_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """`record --check` prints a line for each broken rule, and a command for details."""
+    """`record --check` prints a line for each broken rule, and a command that shows details."""
     path = tmp_path / "it's one.jsonl"
     path.write_bytes(b"".join(text_form_of(['-> {"jsonrpc": "2.0", "id": 1}'])))
     report_findings(path, time.monotonic() + 60)

@@ -224,7 +224,7 @@ async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> N
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """If a process outside of an agent's group holds its outputs, the recorder waits a second."""
+    """If a process outside of an ended agent's group holds its outputs, a recorder gives up."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)
@@ -293,7 +293,7 @@ async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
 
 
 async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
-    """When it becomes known that no request is open, a recorder ends a silent agent at once."""
+    """When a recorder learns that no request is open, it ends an agent that overstays."""
     answers = Answers(lambda now: None if now < 100 else False)
     scene = await play(clock, (10, Scene.client_leaves), answers=answers)
     assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
@@ -306,13 +306,13 @@ async def test_without_an_index_no_agent_overstays(clock: MockClock) -> None:
 
 
 async def test_a_living_client_keeps_its_agent(clock: MockClock) -> None:
-    """If a client only closed its output to the agent and still runs, the agent is not ended."""
+    """If a client only closed its end and still runs, the recorder does not end the agent."""
     scene = await play(clock, (10, Scene.client_closes), answers=nothing_open)
     assert scene.agent.sent == []
 
 
 async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None:
-    """If a client dies after it closed its end, the agent's grace begins at the death."""
+    """If a client closes its end and dies later, the agent's grace begins at the death."""
     scene = await play(
         clock, (10, Scene.client_closes), (100, Scene.client_leaves), answers=nothing_open
     )
@@ -366,7 +366,7 @@ async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock)
 
 
 async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
-    """A recorder kills a descendant that keeps the exited agent's outputs open and idle."""
+    """If a descendant keeps an ended agent's outputs open but is idle, a recorder kills it."""
     scene = await play(clock, (10, Scene.agent_exits))
     assert scene.agent.sent == [(10 + LINGER, signal.SIGKILL)]
     assert scene.abandoned
@@ -452,7 +452,7 @@ async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> No
 
 
 async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
-    """A recorder notes once that an agent stops reading, and again only after it reads."""
+    """A recorder notes an agent that stops reading only once, until the agent reads again."""
 
     def agent_blocks(scene: Scene) -> None:
         scene.relay.to_agent.last_ns = now_ns()
@@ -471,7 +471,7 @@ async def test_a_slow_reader_is_not_noted(clock: MockClock) -> None:
 
 
 async def test_waiting_for_something_to_read_is_no_stall(clock: MockClock) -> None:
-    """A recorder does not note an agent as stalled that only has nothing to read."""
+    """If an agent has nothing to read, a recorder does not note it as stalled."""
     assert await noted(clock, (1, Scene.agent_says)) == []
 
 
@@ -487,7 +487,7 @@ async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None
 
 
 async def test_a_slow_disk_is_no_stall_of_a_peer(clock: MockClock) -> None:
-    """A recorder's pump that waits for the disk is not noted as a stall of its reader."""
+    """If a recorder's pump waits for the disk, this is not noted as a stall of a peer."""
     reading, writing = os.pipe()
     try:
 

@@ -93,7 +93,7 @@ def test_the_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_directories_are_made_for_their_owner_alone(tmp_path: Path) -> None:
-    """A new recordings directory is private, with its new parents; existing ones stay."""
+    """A recorder makes its recordings directory private, and changes no directory that exists."""
     tmp_path.chmod(0o755)
     make_private(str(tmp_path / "a" / "b"))
     make_private(str(tmp_path / "a" / "b"))
@@ -102,7 +102,7 @@ def test_directories_are_made_for_their_owner_alone(tmp_path: Path) -> None:
 
 
 def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
-    """A recordings directory that cannot be created raises an OSError."""
+    """If the recordings directory cannot be created, an OSError is raised."""
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match="file"):
         make_private(str(tmp_path / "file" / "a"))

@@ -20,12 +20,12 @@ from acp_proxy.recording.notes import changed_note, note_in_words, read_notes
     ],
 )  # fmt: skip
 def test_a_line_with_a_number_begins_a_note(text: str | None, notes: dict[int, str]) -> None:
-    """A line of a recording's note that begins with a row's number is a note at this row."""
+    """In a note on a recording, a line that begins with a number is a note at this row."""
     assert read_notes(text) == notes
 
 
 def test_a_new_note_replaces_the_note_at_its_row() -> None:
-    """In a recording's note, a new note at a row replaces the earlier note at this row."""
+    """In a note on a recording, a new note at a row replaces the earlier one."""
     note = changed_note("it hangs", "#42 why?")
     assert note == "it hangs\n#42 why?"
     note = changed_note(note, "#7 who\nasked")

@@ -53,7 +53,7 @@ def imported(tmp_path: Path, **origin: Any) -> Path:
 
 
 def test_nothing_is_lost_without_an_origin() -> None:
-    """For a recording made by acp-proxy, all facts are known."""
+    """For a recording that acp-proxy made, all facts are known."""
     recording = a_recording(None)
     assert recording.knows(*FACTS)
 
@@ -89,7 +89,7 @@ def modules_with(pattern: str) -> set[str]:
 
 
 def test_only_these_modules_read_lost_facts() -> None:
-    """Only listed modules read `lost` of an import; others use `needs` or a table."""
+    """Only a few listed modules read the lost facts of an import; others ask or use a table."""
     assert modules_with(r"origin\.(lost|unknown)\b") == {
         "recording/recording.py", "explain/origins.py", "check/catalogue.py",
         "cli/explain/show_screen.py", "cli/store/import_.py",

@@ -48,7 +48,7 @@ def test_a_reply_is_in_the_lane_of_its_request() -> None:
 
 
 def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
-    """In a replay, an agent's frame without a session is in the lane of the frame before."""
+    """In a replay, an agent's frame without a session is in the lane of the frame before it."""
     stray = step(3, agent=True, kind="invalid")
     assert lanes(step(1, agent=True, session="s"), step(2), stray) == ["s", None, None]
     assert lanes(step(1, agent=True, session="s"), step(2, agent=True)) == ["s", "s"]
@@ -65,7 +65,7 @@ def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
 
 
 def test_an_error_with_an_id_answers_no_invalid_line() -> None:
-    """In a replay, an error with an id is a repeated reply, not one to an invalid line."""
+    """In a replay, an error with an id is a repeated reply, and does not answer an invalid line."""
     garbage, again = step(1, kind="invalid"), step(2, agent=True, kind="error", rpc_id="7")
     lanes(garbage, again)
     assert again.answers == ()
@@ -144,7 +144,7 @@ def test_an_answer_names_a_connection() -> None:
 
 @pytest.mark.parametrize("name", ["serverId", "acpId", "serverName"])
 def test_a_request_names_a_server(name: str) -> None:
-    """A request of MCP over ACP names its server in a member that depends on the version."""
+    """A request of MCP over ACP names its server in a member that depends on ACP's version."""
     assert referred(message(params={name: "s"})) == ("server s",)
     assert referred(b"no JSON") == ()
 

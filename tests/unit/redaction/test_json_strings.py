@@ -84,7 +84,7 @@ def test_invalid_json_is_noticed(raw: bytes) -> None:
 
 
 def test_a_long_string_comes_in_parts_that_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long JSON string is searched in parts that overlap, so that no secret is cut."""
+    """Masking searches a long JSON string in parts that overlap, so that no secret is cut."""
     monkeypatch.setattr(json_strings, "WINDOW", 64)
     monkeypatch.setattr(json_strings, "OVERLAP", 16)
     raw = b'{"p":"' + b"ab\\n\\u0041" * 40 + b'","q":["z"]}'

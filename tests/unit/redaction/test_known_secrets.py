@@ -35,7 +35,7 @@ def masked(known: SecretValues, text: str) -> str:
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "user:"])
 def test_forms(before: str) -> None:
-    """A known secret is found unchanged, percent-encoded, in nested JSON, and in base64."""
+    """Masking finds a known secret unchanged, percent-encoded, in nested JSON, and in base64."""
     known = values(VALUE)
     assert masked(known, f"a {VALUE} b") == "a <0> b"
     assert masked(known, f"?k={quote(VALUE, safe='')}&") == "?k=<0>&"
@@ -47,7 +47,7 @@ def test_forms(before: str) -> None:
 
 @given(SECRETS, st.binary(max_size=5), st.binary(max_size=5))
 def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: bytes) -> None:
-    """After a secret in base64 was masked, hardly any of its ends can be decoded."""
+    """After masking a secret in base64, hardly any of its ends can be decoded."""
     known = values(value)
     if not known.forms:
         return
@@ -99,14 +99,14 @@ def test_lines_of_a_key_are_secrets() -> None:
 
 @given(SECRETS, st.integers(3, 11), st.text(max_size=5))
 def test_a_beginning_is_noticed(value: str, size: int, before: str) -> None:
-    """Three or more first characters of a known secret are recognized at the end of a text."""
+    """If a text ends with three or more first characters of a known secret, masking notices."""
     known = values(value)
     if known.forms:
         assert known.tail(before + value[:size]) <= len(before)
 
 
 def test_other_ends_are_not_prefixes() -> None:
-    """Fewer than three first characters of a known secret do not count as its start."""
+    """If a text ends with two first characters of a known secret, masking ignores them."""
     known = values("Zq81-plain-secret")
     assert known.tail("text Zq") == len("text Zq")
     assert known.tail("Zq81-plain-secret") == len("Zq81-plain-secret")
@@ -140,7 +140,7 @@ def test_an_escaped_value_in_an_invalid_line() -> None:
 
 
 def test_pieces_of_values_are_found_in_bytes() -> None:
-    """A known secret's pieces of eight bytes or more are found in a file's bytes."""
+    """Pieces of a known secret of eight bytes or more are found in the bytes of a file."""
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)

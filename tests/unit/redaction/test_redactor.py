@@ -89,7 +89,7 @@ def knowing(*values: str) -> Redactor:
     ],
 )
 def test_a_secret_comes_again(server: dict[str, Any]) -> None:
-    """Masking gives every form of a known secret the same marker, and changes nothing else."""
+    """Masking gives all forms of a known secret one marker, and changes nothing else."""
     used = redactor()
     first = masked(used, new_session(**server), TO_AGENT)
     assert VALUE.encode() not in first
@@ -137,7 +137,7 @@ def test_a_member_with_a_directory_is_not_a_password(value: str) -> None:
     ],
 )
 def test_the_address_of_a_server_may_be_its_key(url: str, shown: str) -> None:
-    """In an MCP server's URL, masking keeps only plain words of the path and the query."""
+    """In an MCP server's URL, masking keeps plain words only, in the path and in the query."""
     line = masked(redactor(), new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
     assert MARKER.sub("M", json.loads(line)["params"]["mcpServers"][0]["url"]) == shown
 
@@ -162,7 +162,7 @@ def test_a_word_is_a_secret_by_its_name() -> None:
 
 
 def test_harmless_variables_stay() -> None:
-    """Masking keeps variables with harmless names, and references to variables."""
+    """Masking keeps the values of variables with harmless names, and references to variables."""
     env = [{"name": "PATH", "value": "/usr/bin:/bin"}, {"name": "A_TOKEN", "value": "${A_TOKEN}"}]
     line = new_session(name="x", command="npx", args=["-y", "@scope/server"], env=env)
     assert masked(redactor(), line, TO_AGENT) == line
@@ -180,7 +180,7 @@ def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
 
 
 def test_pieces_of_other_texts_come_in_between() -> None:
-    """Pieces of text are joined for masking only within one session and one kind of update."""
+    """Masking joins chunks of text only within one session and one kind of update."""
     used = knowing(VALUE)
     lines = [
         chunk(VALUE[:6]), chunk(VALUE[:6], session="s2"), chunk("thought", "agent_thought_chunk"),
@@ -209,7 +209,7 @@ def test_a_piece_waits_for_the_next() -> None:
 
 
 def test_output_of_a_terminal_is_pushed_in_pieces() -> None:
-    """Pushed output of terminals is masked in base64 (v2) and as text (draft)."""
+    """Masking reads output that is pushed in pieces, as base64 in v2, and as text in the draft."""
 
     def pushed(text: str) -> bytes:
         data = base64.b64encode(text.encode()).decode()
@@ -248,7 +248,7 @@ def test_ids_methods_and_names_stay() -> None:
 
 
 def test_markers_are_stable() -> None:
-    """Masking a masked line changes nothing, and another key gives other markers."""
+    """Masking a masked line again changes nothing; another key gives other markers."""
     used = redactor()
     line = new_session(env=[{"name": "A_TOKEN", "value": VALUE}])
     once = masked(used, line, TO_AGENT)
@@ -307,7 +307,7 @@ def test_invalid_lines_are_masked_as_text(raw: bytes) -> None:
 @pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize("before", [b"", rb"\\", b"sp ace"])
 def test_an_invalid_line_stays_invalid(flaw: bytes, before: bytes, private: bool) -> None:
-    """Masking the invalid part of a line does not turn the line into valid JSON."""
+    """If masking changes an invalid line, the line does not become valid JSON."""
     value = before + b"q7Zr0v" + flaw + b"Wk2mXs81"
     line = b'{"id":1,"result":{"content":"%b","apiKey":"%b"}}' % (value, value)
     assert read(line).kind is Kind.INVALID
@@ -328,7 +328,7 @@ def test_private_text_keeps_its_length() -> None:
 
 
 def test_other_places_and_patterns() -> None:
-    """Masking replaces values at the user's paths and matches of the user's patterns."""
+    """Masking replaces values at paths, and matches of patterns, that the user chose."""
     used = redactor(paths=(("params", "update", "title"),), extra=(re.compile(r"ticket (\d+)"),))
     update = {"sessionUpdate": "tool_call", "title": "anything", "x": "see ticket 4711."}
     line = message(method="session/update", params={"sessionId": "s", "update": update})
@@ -390,7 +390,7 @@ def test_a_value_stands_before_the_place_that_shows_it() -> None:
 
 
 def test_the_head_of_a_line_that_is_not_held_is_read_whole() -> None:
-    """Masking reads methods even if a line's first piece is white space or a bracket."""
+    """Masking knows the method of a large line even if its first piece is white space."""
     line = message(id=1, method="authenticate", params={"_meta": {"code": VALUE}})
     for size in (1, 3, 20):
         pieces = [b" ", *(line[at : at + size] for at in range(0, len(line), size))]
@@ -399,14 +399,14 @@ def test_the_head_of_a_line_that_is_not_held_is_read_whole() -> None:
 
 
 def test_a_line_of_stderr_may_be_a_string() -> None:
-    """A line of stderr that is a JSON string, which has no path, is masked as text."""
+    """Masking treats a line of stderr that is a JSON string as text."""
     assert masked(redactor(), b'["a"] "token"', STDERR) == b'["a"] "token"'
     assert VALUE.encode() not in masked(redactor(), b'"--token %s"' % VALUE.encode(), STDERR)
 
 
 @pytest.mark.parametrize("odd", ["\\ud800", "\\udc80", "\xff"])
 def test_a_secret_of_half_characters(odd: str) -> None:
-    """Masking finds a secret with half of a surrogate pair also in later lines."""
+    """Masking finds a secret that has half of a surrogate pair again in later lines."""
     line = b'{"env":{"DB_KEY":"Zq81x%sKsecR7tv"}}' % odd.encode("latin-1")
     used = redactor()
     assert b"R7tv" not in masked(used, line)
@@ -426,7 +426,7 @@ def test_no_marker_is_masked(before: int) -> None:
 
 
 def test_a_word_that_is_cut_between_pieces_is_found() -> None:
-    """If a large line is masked in pieces, the cuts between them do not change the result."""
+    """Masking a large line gives the same result, wherever it is cut into pieces."""
     raw = message(id=1, result={"text": f"it is {KEY}"})
     for size in (1, 2, 3, 7, 64, 65):
         pieces = [raw[at : at + size] for at in range(0, len(raw), size)]
@@ -458,7 +458,7 @@ def test_texts_are_hidden() -> None:
 
 
 def test_texts_are_found_in_order() -> None:
-    """`redactor.strings` yields texts in order, without the names of members."""
+    """`redactor.strings` yields the texts in a value in order, without the names of members."""
     assert [*strings(DOCUMENT)] == ["one", "three"]
     assert [*strings("x")] == ["x"]
     assert [*strings(None)] == []

@@ -36,7 +36,7 @@ def test_a_harmless_name(name: str) -> None:
 
 
 def test_a_variable_may_be_a_key() -> None:
-    """For masking, `key` and `session` name secrets only in headers, variables and URLs."""
+    """Masking takes `key` and `session` as names of secrets only in headers, variables and URLs."""
     assert is_secret_name("STRIPE_KEY", variable=True)
     assert is_secret_name("X-Session", variable=True)
     assert is_secret_name("sig", variable=True)

@@ -34,7 +34,7 @@ def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> N
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
-    """If a quotation ends right after a secret's name, masking keeps the text behind it."""
+    """If a quotation ends after a secret's name, the text behind it is not taken as the secret."""
     assert find("`password=` and step 3 of 4, as User 1 does", loose=loose) == []
     assert find("'?token=' for 3 Users, and 4 of Them", loose=loose) == []
     assert find(f'"token="{MIXED} x', loose=loose) == [SecretMatch(8, 38, "token")]
@@ -124,14 +124,14 @@ def test_a_command_without_a_password(text: str) -> None:
     [("so sk-an", 3), ("Bearer ", 0), ("x eyJhb", 2), ("a password=ab", 2), ("a\\npassword", 1)],
 )
 def test_the_end_may_begin_a_secret(text: str, start: int) -> None:
-    """`secret_patterns.tail` returns where a secret may begin at the end of a text."""
+    """`secret_patterns.tail` returns where at the end of a text a secret may begin."""
     assert tail(text) == start
     assert tail(text, search(text, loose=False)) == start
     assert tail(text, search(text, loose=True)) == start
 
 
 def test_other_ends_begin_no_secret() -> None:
-    """If no secret can begin at the end, `tail` returns the length of the text."""
+    """`secret_patterns.tail` returns a text's length if no secret can begin at its end."""
     assert tail("nothing here") == len("nothing here")
     assert tail("a token is spent") == len("a token is spent")
     assert not ends_open("nothing here")

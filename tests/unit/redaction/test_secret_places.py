@@ -103,7 +103,7 @@ def test_other_places(path: str, method: str, treatment: Treatment) -> None:
     ],
 )
 def test_private_places(path: str, method: str) -> None:
-    """With the option `private`, strings in private places are replaced completely."""
+    """With the level `private`, masking replaces strings in private places completely."""
     assert ruling_of(path, method, private=True).treatment is Treatment.PRIVATE
     assert ruling_of(path, method).treatment in (TEXT, COMMAND)
 

@@ -25,7 +25,7 @@ def test_a_run_to_the_end_is_open() -> None:
 
 
 def test_a_word_begins_after_another_character() -> None:
-    """In a search for secrets, a word may begin after an escape or a CJK character."""
+    """In a search for secrets, a name may begin after an escape or a CJK character."""
     for text in ("x", " x", "中x", "\\nx", "%20x", "\x1b[32mx", "-x"):
         assert Search(text, [], loose=False).begins_word(len(text) - 1), text
     for text in ("ax", "1x", "+x"):
@@ -34,7 +34,7 @@ def test_a_word_begins_after_another_character() -> None:
 
 
 def test_names_and_schemes_are_found_around_a_place() -> None:
-    """In a search for secrets, dashes, dots and underscores belong to a name."""
+    """In a search for secrets, dashes, dots and underscores are part of a name."""
     text = "--db.api_KEY=x"
     assert (name_start(text, 9), name_end(text, 9)) == (0, 12)
     assert scheme_start("see git+ssh://x", 11) == 4

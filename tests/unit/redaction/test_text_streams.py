@@ -48,7 +48,7 @@ def piece(text: str) -> Piece:
 
 
 def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
-    """If a piece of streamed text looks harmless, masking keeps only its last characters."""
+    """If a piece of streamed text looks harmless, masking remembers only its last characters."""
     key = piece("x").key
     assert streams.passes(key, "all is well")
     assert streams.passes(key, " and so on, for a while, and for a while more")
@@ -128,7 +128,7 @@ LONG = (
 
 @pytest.mark.parametrize("key", LONG, ids=["token", "private key"])
 def test_a_long_key_in_many_pieces_is_masked(key: str) -> None:
-    """A long key in a text is masked to its end, even in very many pieces."""
+    """A long key in a streamed text is masked to its end, even in very many pieces."""
     redactor, shown = Redactor(RedactorState("00")), ""
     pieces = [key[at : at + 3] for at in range(0, len(key), 3)]
     lines = [line(text) for text in ("found ", *pieces, " end")]

@@ -103,7 +103,7 @@ def test_messages_whose_order_does_not_count_are_apart() -> None:
 
 
 def test_recordings_of_one_name_are_told_apart() -> None:
-    """A comparison's page names recordings of one name by their files, or by their paths."""
+    """The page of a comparison names recordings of one name by their files, or by their paths."""
 
     def names(a: str, b: str) -> tuple[str, str]:
         actual = differing()
@@ -117,7 +117,7 @@ def test_recordings_of_one_name_are_told_apart() -> None:
 
 
 def test_a_text_is_cut_to_what_has_changed() -> None:
-    """On a comparison's page, a changed text is cut to its changed words and some neighbours."""
+    """On the page of a comparison, a changed text is cut to some words around the change."""
     comparison = made_up(differing())
     page = "".join(part.decode(errors="replace") for part in comparison_parts(comparison))
     assert "41 passed, 1 failed" in ANSWER
@@ -128,7 +128,7 @@ def test_a_text_is_cut_to_what_has_changed() -> None:
 
 
 def test_nothing_is_left_out_silently() -> None:
-    """A comparison's page says how many differences, places and characters it leaves out."""
+    """The page of a comparison says how many differences, places and characters it leaves out."""
     many = [DiffEntry(Change.ONLY_A, f"session:{n // 3}", "to-client", f"m{n}", n + 1, None, 1)
             for n in range(9)]  # fmt: skip
     places = tuple(Field(f"/{n}", n, n + 1) for n in range(60))
@@ -155,7 +155,7 @@ def test_nothing_is_left_out_silently() -> None:
 
 
 def test_recorded_text_is_text() -> None:
-    """Recorded text cannot add elements to a comparison's page, nor scripts or styles."""
+    """Recorded text cannot add elements, scripts or styles to the page of a comparison."""
     evil = f"{EVIL}</script><script>alert(1)</script><img src=x onerror=alert(2)>"
     field = Field(f"/{evil}", evil, {evil: [evil]})
     entry = DiffEntry(Change.CHANGED, evil, "to-client", evil, 1, 1, 1, 1, (field,), evil)

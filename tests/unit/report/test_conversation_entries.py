@@ -70,7 +70,7 @@ def pictures(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("path", [*SHIPPED, *all_text_forms()], ids=lambda path: path.stem)
 def test_entries_are_those_of_transcript(path: Path) -> None:
-    """A report page has the entries of `transcript --json`, with whole texts.
+    """A report page has the entries of `transcript --json`, and their texts are whole.
 
     Entries of several frames have no texts.
     """

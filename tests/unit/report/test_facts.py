@@ -63,7 +63,7 @@ def hello(*findings: Finding) -> Summary:
     ],
 )
 def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, words: str) -> None:
-    """A report page's verdict is at the first bad frame; during a tool call it blames nobody."""
+    """A report page's verdict names the first bad frame; during a tool call it blames nobody."""
     verdict = find_verdict(summary_of(name))
     first = verdict.finding
     assert first is not None
@@ -79,7 +79,7 @@ def test_the_words_of_a_verdict_name_no_frame() -> None:
 
 
 def test_only_a_note_about_the_conversation_is_part_of_a_good_verdict() -> None:
-    """A report page's good verdict has a note on the conversation, but none on a rule."""
+    """A good verdict of a report page has a hint about the conversation, but none about rules."""
     assert find_verdict(summary_of("tour")).hint is None
     assert find_verdict(hello(evolve(BROKEN, severity=Severity.INFO), HINT)).hint == HINT
 
@@ -100,7 +100,7 @@ def test_a_warning_is_named_but_is_no_trouble() -> None:
 
 
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
-    """A report page names the effects of a fault first, but as nobody's problem."""
+    """A report page names the effects of a fault first, and blames no peer for them."""
     assert find_verdict(hello(HINT, FAULT)) == Verdict(FAULT, "", "Fault")
     assert find_verdict(hello(FAULT, GAP)).finding == GAP
     assert Verdict(FAULT, "").is_trouble

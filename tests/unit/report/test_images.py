@@ -80,7 +80,7 @@ def test_images_are_found_wherever_they_are(tmp_path: Path) -> None:
 
 
 def test_images_of_a_page_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If images are too many for a report page, large ones are left out, and small ones not."""
+    """If a report page has too many images, those that no longer fit are left out."""
     data = [png(n, n) for n in (40, 500, 41)]
     monkeypatch.setattr(images, "MOST_OF_ALL", len(data[0]) + len(data[2]))
     path = record(tmp_path / "x.db", *map(image, data))

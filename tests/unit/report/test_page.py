@@ -190,7 +190,7 @@ def test_nothing_is_allowed_but_the_two() -> None:
 
 
 def test_the_policy_allows_what_the_page_has() -> None:
-    """The policy of a report page comes before all recorded text."""
+    """In a report page, the policy stands before all recorded text."""
     page = Page(page_of(facts_of(everything())))
     (loader,), (style,) = page.scripts, page.styles
     script = zlib.decompress(b64decode(page.inert["script"])).decode()
@@ -321,7 +321,7 @@ def test_the_head_has_one_total_of_findings() -> None:
 
 
 def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
-    """A report page calls a tool call without permission rejected, and marks it nowhere."""
+    """A report page calls a tool call without permission rejected, and marks it as no problem."""
     html = page_of(facts_of(data_of(DIRECTORY / "edit-rejected.db")))
     assert "</code> (rejected)." in html
     assert "1 <bdi>rejected</bdi>" in html

@@ -58,7 +58,7 @@ def test_the_page_lists_all_columns() -> None:
 
 
 def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
-    """A report page marks cut, copied and withheld frames, and shows the delivered bytes."""
+    """A report page marks frames that a fault cut, copied or withheld, and shows what arrived."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(4):
             recorder.to_client(notification("a", n=n))
@@ -108,7 +108,7 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
 def test_a_late_frame_and_those_behind_it_have_delays(
     tmp_path: Path, plan: str, delays: dict[int, int | None], kind: str
 ) -> None:
-    """In a report page, frames behind a late frame have its delay, unless they may overtake it."""
+    """In a report page, frames behind a late one have its delay, unless they may overtake it."""
     with LogWriter(tmp_path / "x.db", fault_plan=plan) as recorder:
         for n in range(4):
             recorder.to_client(update("s", kind, content=text("a")))
@@ -243,7 +243,7 @@ def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
 
 
 def test_frames_of_a_tool_call_name_its_first_one(tmp_path: Path) -> None:
-    """In a report page, frames of a tool call name the call's first frame, also after the turn."""
+    """In a report page, each frame of a tool call names the call's first frame."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for turn in (1, 2):
             recorder.to_agent(request(turn, "session/prompt", sessionId="s"))

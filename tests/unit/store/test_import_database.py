@@ -43,7 +43,7 @@ def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
 
 
 def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
-    """An import never overwrites a database, another file, or a place where a log may come."""
+    """An import does not overwrite any file, not even one in the place of a later log."""
     (tmp_path / "x.db").write_bytes(b"mine")
     (tmp_path / "x-3.db").symlink_to("nowhere")
     with LogWriter(tmp_path / "x-2.db"):
@@ -71,7 +71,7 @@ def test_a_recording_can_get_another_name(tmp_path: Path) -> None:
 
 
 def test_a_failed_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An import that ends at a wrong line, a full disk or a kill leaves an empty directory."""
+    """If an import fails or is killed, it leaves an empty directory."""
     with pytest.raises(UnreadableRecording, match="line 2"):
         make(HEADER + b"{", tmp_path)
 
@@ -99,7 +99,7 @@ def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
 
 
 def test_rows_can_be_temporary() -> None:
-    """A text form that is opened without an import has its rows in a temporary file."""
+    """If a text form is opened without an import, its rows are in a temporary file."""
     connection = new_rows()
     assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]
     assert connection.execute("SELECT count(*) FROM frames").fetchone() == (0,)

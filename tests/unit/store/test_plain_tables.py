@@ -104,7 +104,7 @@ def test_no_trigger_fires_when_a_dead_recording_is_finished(tmp_path: Path) -> N
 
 
 def test_a_recorder_makes_plain_tables(tmp_path: Path) -> None:
-    """Tables that a user adds to a recording are accepted, like those of the recording."""
+    """Tables that a user has added to a recording's database are accepted."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, "CREATE TABLE mine (x)", "CREATE INDEX faster ON frame_rows (rpc_id)",
           "CREATE VIEW shorter AS SELECT seq FROM frames")  # fmt: skip

@@ -127,7 +127,7 @@ def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
-    """A reader sees a half written record of a log once the record is complete."""
+    """A reader finds a record that is half written in a log once the record is complete."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         before = recorder.log_path.read_bytes()
         recorder.to_client(chunk(1))
@@ -195,7 +195,7 @@ def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
 
 
 def test_the_end_is_noticed(tmp_path: Path) -> None:
-    """If a live recording's reader is refreshed after the recorder's end, it is complete."""
+    """If a reader is refreshed after the recorder's end, its live recording becomes complete."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         recorder.close()
@@ -240,7 +240,7 @@ def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None
 def test_the_next_reader_finishes_a_dead_recording(
     tmp_path: Path, indexed: int, closed: bool
 ) -> None:
-    """A reader makes one plain file of a dead recorder's log, whether it was indexed or not."""
+    """A reader makes one plain file of a dead recorder's log, however much was indexed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, indexed)
         if closed:
@@ -325,7 +325,7 @@ def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
 
 
 def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
-    """A reader returns the same frames while another reader finishes the recording."""
+    """A reader returns the same frames even while another reader finishes the recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("r+b") as log:
@@ -341,7 +341,7 @@ def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
 def test_a_finishing_reader_is_not_taken_for_the_recorder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """A recording that another reader is finishing is not live."""
+    """While another reader finishes a recording, the recording does not count as running."""
     states: list[tuple[bool, str, object]] = []
     finish = log_recovery.finish
 
@@ -422,7 +422,7 @@ def test_a_follower_learns_that_its_recorder_died(
 
 
 def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> None:
-    """A reader finishes a recording although a killed reader changed the log's permissions."""
+    """If a reader was killed while it finished a recording, the next reader finishes it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     recorder.log_path.chmod(0o400)
@@ -434,7 +434,7 @@ def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> No
 def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reader that fails to finish a recording restores the log's permissions."""
+    """If a reader fails to finish a recording, it restores the log's permissions."""
 
     def have_no_room(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
@@ -467,7 +467,7 @@ def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> N
 
 
 def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
-    """Damage in the lines of a text form is reported at once: they cannot be read again."""
+    """If the lines of a text form are damaged, a reader reports this at once, without a retry."""
 
     def lines() -> Iterator[bytes]:
         yield b"# a remark\n"
@@ -482,7 +482,7 @@ def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
 def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
     tmp_path: Path, how: int, mode: int
 ) -> None:
-    """A reader that fails to lock a log restores its permissions, unless another has the lock."""
+    """If a reader fails to lock a log, it restores the log's permissions, unless it is locked."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as late, recorder.log_path.open("rb") as early:
@@ -584,7 +584,7 @@ def test_nothing_at_all(tmp_path: Path) -> None:
 
 
 def test_an_empty_database(tmp_path: Path) -> None:
-    """An empty file is an error for a reader, not an empty recording."""
+    """A reader refuses an empty file, and does not take it as an empty recording."""
     (tmp_path / "x.db").touch()
     with pytest.raises(NotARecording, match="it is empty"):
         RecordingReader(tmp_path / "x.db")
@@ -594,7 +594,7 @@ def test_an_empty_database(tmp_path: Path) -> None:
 def test_an_empty_log_is_left_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
 ) -> None:
-    """A log without records is refused and not changed, since it may be new or foreign."""
+    """If a log has no records, a reader refuses it and changes nothing: it may be foreign."""
     monkeypatch.setattr("acp_proxy.store.reader.time.sleep", lambda _: None)
     log = tmp_path / "x.db.log"
     log.write_bytes(content)
@@ -605,7 +605,7 @@ def test_an_empty_log_is_left_alone(
 
 
 def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
-    """A file that is not a capture log is refused as a log and not changed."""
+    """If a file is not a recorder's log, a reader refuses it and changes nothing."""
     (tmp_path / "server.log").write_text("2025-01-01 00:00:00 GET / 200\n" * 3)
     with pytest.raises(NotARecording, match="it does not begin as a capture log does"):
         RecordingReader(tmp_path / "server")
@@ -621,7 +621,7 @@ def test_a_directory_for_a_log(tmp_path: Path) -> None:
 
 
 def test_a_log_without_its_beginning(tmp_path: Path) -> None:
-    """A log without its beginning is refused if its database is missing, and is not changed."""
+    """If a log lacks its beginning and its database, a reader refuses it and changes nothing."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -638,7 +638,7 @@ def test_a_log_without_its_beginning(tmp_path: Path) -> None:
 
 
 def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
-    """A log that does not begin with a start record is refused and not changed."""
+    """If a log does not begin with a start record, a reader refuses it and changes nothing."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(chunk(1))
         content = recorder.log_path.read_bytes()
@@ -650,7 +650,7 @@ def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
-    """A log that begins after the end of its database's rows is refused and not changed."""
+    """If records between a database and its log are missing, a reader refuses both, unchanged."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -698,7 +698,7 @@ def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -
     ],
 )
 def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """A reader reports values as damage that SQLite accepts but no recorder writes."""
+    """If SQLite accepts a value that no recorder writes, a reader reports it as damage."""
     path = alter(record_conversation(tmp_path / "x.db"), spoil)
     with pytest.raises(DamagedRecording):
         read(path)
@@ -716,7 +716,7 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
 
 
 def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
-    """An invalid indexing state is an error for a reader, and the log is kept."""
+    """If the indexing state in a database is invalid, a reader refuses it, and keeps the log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -738,7 +738,7 @@ def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
 
 
 def test_no_query_reads_another_view_of_the_file() -> None:
-    """No query of the store reads an unmasked view of a recording's file."""
+    """The store's queries read only its own masked views, and no view in a recording's file."""
     others = "|".join(stored_views() - {"frames"})
     reads_one = re.compile(rf"\b(FROM|JOIN) ({others})\b")
     for module in (Path(acp_proxy.__file__).parent / "store").glob("*.py"):
@@ -830,7 +830,7 @@ def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
 def test_damage_is_reported_at_once_if_the_files_did_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool
 ) -> None:
-    """A reader repeats a failed opening if the files changed meanwhile; else it is damage."""
+    """If a reader fails to open a recording whose files just changed, it tries again."""
     path = record_conversation(tmp_path / "x.db")
     open_readonly = database.open_readonly
     failed: list[Path] = []

@@ -53,7 +53,7 @@ def clean() -> dict[str, object]:
 
 
 def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
-    """For the pytest plugin, an agent runs until its process has released the lock."""
+    """For the pytest plugin, an agent still runs until its process has released the lock."""
     (tmp_path / "2.lock").touch()
     command = [sys.executable, "-c", HOLD, str(tmp_path / "1.lock")]
     with (
@@ -116,7 +116,7 @@ def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -
 
 
 def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, object]) -> None:
-    """If an agent of the pytest plugin leaves no report, the error says why it left."""
+    """If an agent of the pytest plugin leaves no report, the error has the reason of its end."""
     leave(tmp_path, 1, clean)
     leave(tmp_path, 2, None)
     (tmp_path / "2.error").write_text("no such thing")
@@ -128,7 +128,7 @@ def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, o
 
 
 def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
-    """In the pytest plugin, an agent that has not ended, or is real, has no report."""
+    """In the pytest plugin, an agent has no report while it runs, or if it is a real agent."""
     with pytest.raises(RuntimeError, match="never started"):
         _ = agent_in(tmp_path).report
     (tmp_path / "1.lock").touch()

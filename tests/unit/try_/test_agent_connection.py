@@ -25,7 +25,7 @@ async def _played(agent: LiveAgent, *, play: Callable[[], Awaitable[None]]) -> N
 
 
 async def test_a_request_returns_the_answer_with_its_id() -> None:
-    """Two requests of `try` that are answered in the opposite order get their own answers."""
+    """If two requests of `try` are answered in the opposite order, each gets its own answer."""
     agent, replies = LiveAgent(), dict[str, Any]()
 
     async def ask(method: str) -> None:
@@ -61,7 +61,7 @@ async def test_a_request_fails_when_the_agent_leaves() -> None:
 
 
 async def test_a_request_of_the_agent_is_answered_while_another_waits() -> None:
-    """`try` answers the agent's second request before the first has an answer."""
+    """`try` can answer a second request of the agent while the first still waits."""
     may_answer = trio.Event()
 
     async def handler(method: str, _message: Any) -> Any:
@@ -157,7 +157,7 @@ async def test_a_client_may_send_to_an_agent_that_reads_no_more() -> None:
 
 
 async def test_requests_are_taken_up_in_the_order_of_their_lines() -> None:
-    """`try` handles requests of the agent that come at once one after the other."""
+    """`try` takes up the requests of the agent one by one, in the order of their lines."""
     taken = []
 
     async def handler(method: str, _message: Any) -> Any:

@@ -84,14 +84,14 @@ async def test_nothing_is_done_that_was_rejected(
 async def test_permission_is_granted_once_rather_than_always(
     tmp_path: Path, nursery: trio.Nursery, options: Any, outcome: Any
 ) -> None:
-    """If several options of a permission allow, `try --allow` takes the one for one call."""
+    """If several options of a permission allow, `try --allow` chooses the one for this call."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     result = await client.ask("session/request_permission", options=options)
     assert result == {"outcome": outcome}
 
 
 async def test_each_trouble_has_the_code_of_an_error(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """`try` answers a missing file with its own error code, and other troubles as wrong params."""
+    """`try` answers a request for a missing file with the error code for this trouble."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     assert await client.ask("fs/read_text_file", path="nothing") == NOT_FOUND
     assert await client.ask("fs/read_text_file", path="../x") == INVALID_PARAMS
@@ -139,7 +139,7 @@ async def test_a_path_outside_is_refused_without_a_question(
 async def test_the_user_chooses_an_option(
     tmp_path: Path, nursery: trio.Nursery, answer: int | None, outcome: dict[str, str]
 ) -> None:
-    """`try` offers a permission's options by name; no choice counts as cancelled."""
+    """`try` offers the options of a permission by name; no choice counts as cancelled."""
     ask = Asked(answer)
     client = Client(nursery, tmp_path, Policy.ASK, ask)
     result = await client.ask("session/request_permission", **PERMISSION)
@@ -150,7 +150,7 @@ async def test_the_user_chooses_an_option(
 async def test_a_cancelled_turn_withdraws_the_question(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """A cancelled turn makes `try` answer an open permission request as cancelled."""
+    """If a turn is cancelled, `try` answers its open permission request as cancelled."""
     results = []
 
     class Silent(Asked):

@@ -271,7 +271,7 @@ class _WantsLogin(ProbedAgent):
 
 
 async def test_without_a_session_its_probes_are_not_tested(autojump_clock: MockClock) -> None:
-    """If an agent refuses a session, `try --probe` reports the probes that need one untested."""
+    """If an agent refuses a session, probes of `try --probe` that need a session are not tested."""
     prober, results = await play(_WantsLogin, autojump_clock)
     assert named(results, ProbeVerdict.BROKEN) == ["cwd-missing", "cwd-type", "session-new"]
     expected = 'session-new failed: the error {"code": -32000, "message": "no"} came'
@@ -299,7 +299,7 @@ async def test_an_agent_that_is_mute_is_asked_once(autojump_clock: MockClock) ->
 
 
 async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) -> None:
-    """If an agent hangs, `try --probe` has an error of one probe and starts another agent."""
+    """If an agent hangs in a probe, `try --probe` reports it and starts another agent."""
     kind = type("Agent", (_Hangs,), {"probe": "_acp-proxy/no_such_method"})
     prober, results = await play(kind, autojump_clock)
     broken = ["unknown-extension", "string-id", "carriage-return"]

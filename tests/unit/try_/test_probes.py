@@ -30,7 +30,7 @@ def test_the_data_file_has_no_unknown_member() -> None:
 
 
 def test_each_probe_is_complete() -> None:
-    """In the list of probes for `try --probe`, ids are unique, and needs come before."""
+    """In the list of probes for `try --probe`, a probe comes after the probes that it needs."""
     ids = [probe.id for probe in probes()]
     assert len({*ids}) == len(ids) >= 30
     for number, probe in enumerate(probes()):

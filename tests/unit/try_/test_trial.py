@@ -136,7 +136,7 @@ async def test_an_agent_that_leaves_ends_the_dialogue(nursery: trio.Nursery, ver
 
 
 async def test_a_refused_session_ends_the_dialogue(nursery: trio.Nursery) -> None:
-    """If an agent refuses the session of `try`, its words are in the reason."""
+    """If an agent refuses to open the session of `try`, the reason has the agent's words."""
     played = Played(nursery)
     nursery.start_soon(played.play)
     await played.agent.answer({"protocolVersion": 1})

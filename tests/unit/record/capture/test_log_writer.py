@@ -104,7 +104,7 @@ def test_a_log_can_be_removed(log: CaptureLog) -> None:
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """If a recorder can make no log, a null log takes its place, which keeps nothing."""
+    """If a recorder cannot make a log, a null log takes its place, which keeps nothing."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -144,7 +144,7 @@ def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
     ],
 )
 def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: bytes) -> None:
-    """The fields of an event in a log are ``key=value``, joined by NUL, whatever their bytes."""
+    """The fields of an event in a log are ``key=value``, joined by NUL, with any bytes."""
     assert pack_fields(packed) == payload
     lists = {k: v if isinstance(v, list) else [str(v)] for k, v in packed.items()}
     assert unpack_fields(payload) == {key: values for key, values in lists.items() if values}
@@ -183,7 +183,7 @@ def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
 
 
 def test_a_full_disk_becomes_a_gap() -> None:
-    """On a full disk, a log's earlier records stay whole, and the lost bytes are counted.
+    """If the disk is full, the earlier records of a log stay whole, and lost bytes are counted.
 
     The disk is simulated by a limit on the file's size. Bytes that do not fit are counted by
     stream, one line reports the loss, and nothing is raised.
@@ -258,7 +258,7 @@ def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog)
 
 
 def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
-    """After a gap in a log, the record of the gap is written before the next event."""
+    """After a gap in a log, the record of the gap comes before the next event."""
     broken.append(STDERR, 2, b"lost")
     mend(broken)
     broken.event(CLOSE, {"reason": "over"})
@@ -307,7 +307,7 @@ def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
 
 
 def test_a_trim_that_fails_ends_the_log(monkeypatch: pytest.MonkeyPatch, log: CaptureLog) -> None:
-    """If emptying a log fails, nothing more is written, since the file has no first record."""
+    """If emptying a log fails, nothing more is written: the file lacks its first record."""
     log.append(TO_AGENT, 1, b"indexed")
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda _fd, _record: 5)
@@ -328,7 +328,7 @@ EFFECTS = [(EFFECT, TO_AGENT, 8, b"rule=r")]
 def test_a_chunk_and_its_notes_are_one_write(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A chunk of a log and its notes are appended by one write, and read as separate records."""
+    """A recorder appends a chunk and the notes on it to its log by one write."""
     sizes, write = [], os.write
 
     def counted(fd: int, data: bytes) -> int:
@@ -344,7 +344,7 @@ def test_a_chunk_and_its_notes_are_one_write(
 
 
 def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
-    """The notes of faults on a line that a log lost are left out, as the line is not there."""
+    """If a log lost a line, the notes of faults on this line are left out, too."""
     broken.append_all(NOTED)
     assert broken.has_gap
     mend(broken)
@@ -356,7 +356,7 @@ def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
 
 
 def test_notes_are_not_held_to_the_size_cap() -> None:
-    """The bytes of a fault's note count against --max-size only if they differ from the line's."""
+    """The bytes in a fault's note count against --max-size only if they are not the line's own."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         changed = (PART, TO_AGENT, 7, b"x" * 2000)
         log.append_all([NOTED[0], changed, NOTED[2]])

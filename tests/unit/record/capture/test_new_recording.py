@@ -18,7 +18,7 @@ VALUE = "Xk27fYqpLm92vbTa"
     ],
 )  # fmt: skip
 def test_a_name_that_says_secret(name: str) -> None:
-    """A new recording has a hash for each secret variable, which reveals only four characters."""
+    """A new recording has a hash of each secret variable, which shows only four characters."""
     (line,) = secret_hashes({name: VALUE}, KEY)
     digest, length, start, word = line.split(" ")
     assert (len(digest), length, start, word) == (32, "16", "12", "vbTa")

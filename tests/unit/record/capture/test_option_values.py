@@ -75,14 +75,14 @@ def test_an_age_or_a_size_to_keep(text: str, expected: tuple[str, float]) -> Non
 
 @pytest.mark.parametrize("text", ["30", "0", "500M", "30M", "2g", "64k", "1t", "7D", "8H", "7B"])
 def test_ambiguous_ages_delete_nothing(text: str) -> None:
-    """A value of --keep without a unit, or with an ambiguous letter, is refused."""
+    """`record --keep` refuses a value without a unit, or with an ambiguous letter for it."""
     with pytest.raises(ValueError, match=r"neither an age \(30s, 10m, 8h, 30d, 4w\) nor a size"):
         read_keep(text)
 
 
 @pytest.mark.parametrize("text", ["", "d", "-7d", "7y", "1.2.3d", "soon", "kB", ".", "\u00b2d"])
 def test_bad_keep(text: str) -> None:
-    """A value of --keep that is neither an age nor a size is refused."""
+    """`record --keep` refuses a value that is neither an age nor a size."""
     with pytest.raises(ValueError, match="is neither an age"):
         read_keep(text)
 
@@ -98,7 +98,7 @@ def test_redaction_levels() -> None:
 
 
 def test_outputs() -> None:
-    """The output of `record` is a database, and never the text form."""
+    """`record` refuses an output that is a text form: it writes a database."""
     assert read_output("a/b") == "a/b"
     for text in ("", "a/", "/"):
         with pytest.raises(ValueError, match="expected the path of a file"):

@@ -156,7 +156,7 @@ def test_faults_are_left_to_click(flag: str, value: str) -> None:
 
 
 def test_arguments_override_the_environment() -> None:
-    """A variable that an argument of `record` overrides is not even read."""
+    """If an argument of `record` overrides a variable, the variable is not even read."""
     environ = {"ACP_PROXY_GRACE": "nonsense", "ACP_PROXY_NAME": "a"}
     assert values(parse(["--grace", "1", "--name", "b", "x"], environ)) == {
         "command": ["x"],
@@ -184,7 +184,7 @@ def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
 
 
 def test_the_table_names_options_in_one_way() -> None:
-    """The flag, the attribute and the variable of each `record` option have the same name."""
+    """For each option of `record`, flag, attribute and variable have the same name."""
     for option in RECORD:
         assert option.flag == "--" + option.attribute.replace("_", "-")
         assert option.attribute in RecordOptions.__annotations__

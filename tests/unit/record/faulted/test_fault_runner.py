@@ -186,7 +186,7 @@ async def running(connection: Connection, nursery: trio.Nursery) -> None:
 
 
 async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -> None:
-    """With a fault plan, a frame that no rule matches is written by the thread that read it."""
+    """Despite a fault plan, the thread that read a frame writes it if no rule matches."""
     connection = play(clock, "latency where=method:z")
     connection.read(A + B + b"un")
     assert connection.arrived() == A + B
@@ -208,7 +208,7 @@ async def test_latency_keeps_the_order(clock: MockClock) -> None:
 
 
 async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
-    """The log has the delay of a line that a fault made late, once the line goes out."""
+    """When a line that a fault made late goes out, the log gets the length of the delay."""
     connection = play(
         clock, "latency latency_ms=2000 where=method:a", "reorder after_frames=1 where=method:b"
     )
@@ -251,7 +251,7 @@ async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
 
 
 async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
-    """A fault kills the agent only after all frames up to the matching frame have gone out."""
+    """A fault that kills the agent does so after all frames up to its own have gone out."""
     connection = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -288,7 +288,7 @@ async def test_terminating_with_grace(clock: MockClock) -> None:
 
 
 async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
-    """A fault that ends the agent lets delayed bytes arrive; then nothing more passes."""
+    """If a fault ends the agent, delayed bytes still arrive, and then nothing more passes."""
     connection = play(clock, "latency latency_ms=1000 where=method:a", "exit code=3 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -344,7 +344,7 @@ async def test_a_flood_of_stderr(clock: MockClock) -> None:
 
 
 async def test_a_reader_that_is_gone(clock: MockClock) -> None:
-    """If the reader of delayed bytes has left, they and later bytes are noted as undelivered."""
+    """If the client has left, bytes that a fault delayed are noted as undelivered."""
     connection = play(clock, "latency latency_ms=1000 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """A fault rule finds the request of an answer, even if no rule is about the other direction."""
+    """A fault rule knows the request of an answer, even without a rule for the other direction."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
@@ -371,7 +371,7 @@ async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
 
 
 async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
-    """When faults are given up, delayed bytes go out in order, and no rule fires any more."""
+    """If faults are given up, delayed bytes go out in order, and no rule fires any more."""
     connection = play(clock, "latency latency_ms=9000", "reorder where=method:b")
     connection.read(A + B)
     assert connection.arrived() == b""
@@ -424,7 +424,7 @@ async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> No
 
 
 async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
-    """A recorder holds back a direction with fault rules until the rules run, and no other one."""
+    """A recorder holds a direction that has fault rules back until the rules can run."""
     connection = play(clock, "latency where=dir:to-client")
     relay = Relay(
         connection.log,
@@ -492,7 +492,7 @@ async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) ->
     "said", [[B], [b'{"method":"\\u0062"}\n'], [B[:11], B[11:]], [A + B[:12], B[12:-1], b"\n"]]
 )
 async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: list[bytes]) -> None:
-    """A fault rule matches a method with escapes, and a line that is read in several chunks."""
+    """A fault rule matches a method with escapes, and a line that comes in several chunks."""
     connection = play(clock, "drop where=method:b")
     connection.read(A)
     connection.read(C + C)

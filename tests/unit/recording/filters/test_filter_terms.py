@@ -158,7 +158,7 @@ def test_short_forms_of_filters(text: str, expected: list[int]) -> None:
 
 
 def test_a_complete_name_is_not_a_prefix() -> None:
-    """If a filter names a session that exists, sessions with longer names do not match."""
+    """If a filter names an existing session exactly, sessions with longer names do not match."""
     known = Known(lambda label: label == "s1", 1)
     row = ROWS[3] | {"session": "s10"}
     assert parse("session:s").matches(row)
@@ -216,7 +216,7 @@ def test_more_than_a_hundred_levels_are_refused(text: str) -> None:
 
 
 def test_a_hundred_levels_are_accepted() -> None:
-    """A filter may have a hundred levels of parentheses; pairs side by side do not add up."""
+    """A filter may have a hundred levels of parentheses, and any number side by side."""
     assert chosen("(" * 100 + "id:0" + ")" * 100) == [1, 2]
     assert chosen("not " * 100 + "id:0") == [1, 2]
     assert chosen(" or ".join(["(not id:1)"] * 200)) == [1, 2, 3, 4, 5, 6, 7]
@@ -232,7 +232,7 @@ def test_an_index_of_thousands_of_digits_matches_nothing(key: str) -> None:
 
 @pytest.mark.parametrize("value", ["[" * 700 + "]" * 700, '{"a":' * 700 + "1" + "}" * 700])
 def test_a_message_that_is_nested_too_deeply_does_not_match(value: str) -> None:
-    """A filter's path into a message with too many levels matches nothing."""
+    """If a message is nested too deeply, a filter by a path into it matches nothing."""
     row = {**ROWS[0], "raw": f'{{"params":{value}}}'.encode()}
     path = ".".join(["params", *"a" * 699])
     assert not parse(f"{path}=2").matches(row)

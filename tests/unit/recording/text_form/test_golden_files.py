@@ -74,7 +74,7 @@ def in_javascript(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_there_are_twenty_and_more() -> None:
-    """There are at least twenty golden files of the text form; valid ones have results."""
+    """The text form has at least twenty golden files, the valid ones with expected results."""
     assert len(valid()) >= 12
     assert len(invalid()) >= 8
     folder = expected(valid()[0]).parent

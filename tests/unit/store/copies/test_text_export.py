@@ -76,7 +76,7 @@ def test_a_captured_conversation_comes_back(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="expected jq")
 def test_jq_changes_nothing(tmp_path: Path) -> None:
-    """A text form that went through ``jq -c`` gives the same rows."""
+    """If a text form is rewritten by ``jq -c``, it still gives the same rows."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(b'{"id":1.0,"method":"x","params":[1e5,0.1,-0,9007199254740993]}\n')
@@ -171,7 +171,7 @@ def test_styles_of_serializers(raw: bytes, style: Style) -> None:
     ],
 )  # fmt: skip
 def test_a_line_that_another_tool_might_change_is_kept_as_text(raw: bytes) -> None:
-    """The text form writes a value as a string that some tools would change."""
+    """If other tools may change the JSON of a line, the text form has the line as a string."""
     assert find_style(raw) is None
 
 
@@ -188,7 +188,7 @@ def test_nothing_in_a_text_commands_a_terminal_or_hides(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
-    """In the text form of some frames of a recording, the frames keep times and numbers."""
+    """If a text form has only some frames of a recording, they keep their times and numbers."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         part = b"".join(write_text_form(reader, parse("kind:error or seq:20..21")))
@@ -264,7 +264,7 @@ def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
 
 
 def test_remarks_of_a_file_count(tmp_path: Path) -> None:
-    """`text_lines` of a text form also counts remarks and blank lines."""
+    """`text_lines` of a text form also counts the form's remarks and blank lines."""
     path = tmp_path / "x.jsonl"
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         header, *rest = write_text_form(reader)

@@ -61,7 +61,7 @@ def test_remarks_may_occur_anywhere() -> None:
 
 
 def test_a_text_can_be_written_by_hand() -> None:
-    """A text form that is written by hand needs a short header, streams and messages only."""
+    """A text form that a person writes needs only a short header, and streams with messages."""
     rows = rows_of_text(
         HEADER
         + b'{"stream":"to-agent","message":{"id":1,"method":"session/prompt"}}\n'
@@ -181,7 +181,7 @@ def test_a_wrong_header_is_named(old: bytes, new: bytes, said: str) -> None:
 
 
 def test_times_that_are_too_far_apart_are_a_complaint() -> None:
-    """In a text form, two times that are too far apart to be stored are an error."""
+    """If two times in a text form are too far apart to be stored, this is an error."""
     far = b'"after_ms":"%d",'
     error = complaint(
         HEADER
@@ -273,7 +273,7 @@ def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
 
 
 def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
-    """A reader answers all queries about a text form, from a path or from lines."""
+    """A reader answers all queries about a text form, whether it gets a path or lines."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "y.txt").write_bytes(text_of(path))
 
@@ -309,7 +309,7 @@ def test_other_tools_do_not_change_the_data_of_an_event(column: str, written: by
 
 
 def test_a_missing_header_is_reported_with_its_line(tmp_path: Path) -> None:
-    """A file with a text form's suffix but without a header is refused at its first line."""
+    """If a file has a text form's suffix but no header, it is refused at its first line."""
     path = tmp_path / "x.jsonl"
     path.write_text('{"stream":"to-agent","text":"a"}\n')
     with pytest.raises(UnreadableRecording, match="line 1: expected a header"):

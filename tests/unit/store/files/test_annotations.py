@@ -61,7 +61,7 @@ def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
-    """The first note adds its column to an older recording, and changes nothing else."""
+    """The first note on an older recording adds a column for notes, and changes nothing else."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     set_note(path, "words")
     assert note_of(path) == "words"
@@ -95,7 +95,7 @@ def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
 
 
 def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> None:
-    """A note on a running recording is readable at once, and the recorder keeps it."""
+    """A note on a running recording can be read at once, and outlives the recorder."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

@@ -90,7 +90,7 @@ def test_a_foreign_database_is_never_written_to(tmp_path: Path) -> None:
 
 
 def test_a_reader_cannot_write(tmp_path: Path) -> None:
-    """No statement can change a recording that is opened for reading."""
+    """If a recording is opened for reading, no SQL statement can change it."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         for statement in ("DELETE FROM events", "CREATE TABLE t (x)", "PRAGMA user_version = 7"):
@@ -99,7 +99,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 
 def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
-    """Views and triggers of a recording's file cannot call functions that may do harm."""
+    """Views and triggers in a recording's file cannot call functions that may do harm."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
@@ -138,7 +138,7 @@ def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
 
 
 def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
-    """If the list of tables cannot be read, the error calls the recording damaged.
+    """If a recording's list of tables cannot be read, the error calls the recording damaged.
 
     It suggests a command, with the file's name quoted as a shell needs it.
     """

@@ -36,7 +36,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 
 
 def test_a_log_alone_counts(tmp_path: Path) -> None:
-    """The recordings of a directory are its databases, and its logs without a database."""
+    """The recordings in a directory are its databases, and its logs that have no database."""
     record_conversation(tmp_path / "b.db")
     with LogWriter(tmp_path / "a.db"):
         pass
@@ -84,7 +84,7 @@ def test_a_size_is_that_after_reading(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_recording_is_listed_with_its_problem(tmp_path: Path) -> None:
-    """`list` has a broken file after all recordings, with its problem."""
+    """`list` shows a broken file below all recordings, with its problem."""
     (tmp_path / "b.db").write_text("no database")
     record_conversation(tmp_path / "a.db")
     good, bad = list_recordings(paths(tmp_path))
@@ -114,7 +114,7 @@ def test_texts_are_recordings(tmp_path: Path) -> None:
 
 
 def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> None:
-    """`list` has a text form with an error, with the number of the wrong line."""
+    """`list` shows a text form with an error, with the number of the wrong line."""
     text = write_text(tmp_path / "a.jsonl", "story")
     text.write_bytes(text.read_bytes() + b"{}\n")
     entry = read_listed(text)
@@ -123,7 +123,7 @@ def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> Non
 
 
 def test_a_frame_of_no_stream_is_passed_over(tmp_path: Path) -> None:
-    """`list` has a recording even if its frames are of an unknown stream."""
+    """`list` shows a recording even if its frames are of an unknown stream."""
     path = alter(
         record_conversation(tmp_path / "x.db"),
         "UPDATE recording SET redaction = NULL",
@@ -210,7 +210,7 @@ def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
-    """`prune` keeps files of other programs, broken files and the new recording."""
+    """`prune` keeps files of other programs, broken files and the newest recording."""
     (tmp_path / "a.db").write_text("somebody's")
     (tmp_path / "b.db").touch()
     (tmp_path / "c.db.log").write_text("somebody's log, longer than a first record is")

@@ -55,7 +55,7 @@ def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
 def test_a_file_here_has_precedence_over_a_name_in_the_directory(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording in the current directory is found before one in the recordings directory."""
+    """A recording in the current directory comes before one in the recordings directory."""
     record_conversation(tmp_path / "second.db")
     monkeypatch.chdir(tmp_path)
     assert resolve("second", library, HERE) == Path("second.db")
@@ -98,7 +98,7 @@ def test_latest_with_a_number_counts_back(library: Path) -> None:
 
 
 def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_path: Path) -> None:
-    """An imported recording may be `latest`, as if it was made when and where it was imported."""
+    """An imported recording counts for `latest` as made here, at the time of the import."""
     lines = text_of(record_conversation(tmp_path / "old.db", cwd="/theirs", wall=10**18))
     made = import_text_form(lines.splitlines(keepends=True), tmp_path, library, stem="theirs")
     for when, expected in ((5 * 10**9, made), (10**9 + 1000, library / "second.db")):
@@ -114,7 +114,7 @@ def test_a_recording_without_a_directory_counts_as_latest(library: Path) -> None
 
 
 def test_latest_passes_over_runs_of_verify(library: Path) -> None:
-    """`latest` means a run of verify only if there is no other recording."""
+    """`latest` means a run of `verify` only if there is no other recording."""
     for name, cwd in (("run", "/elsewhere"), ("own", str(HERE))):
         record_conversation(library / f"{name}.db", wall=4 * 10**18, cwd=cwd, made_by="verify")
     assert resolve("latest", library, HERE) == library / "second.db"
@@ -128,7 +128,7 @@ def test_latest_passes_over_runs_of_verify(library: Path) -> None:
 
 
 def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
-    """`latest` also reports a newer recording from another directory, if there is one."""
+    """If `latest` passes over a newer recording from another directory, the newer one is named."""
     passed_over = latest(library, HERE).passed_over
     assert passed_over is not None
     assert (passed_over[0], passed_over[1].cwd) == (library / "third.db", "/elsewhere")
@@ -155,7 +155,7 @@ def test_latest_skips_unreadable_recordings(library: Path) -> None:
 
 
 def test_a_start_that_fits_several_names_them(library: Path) -> None:
-    """An ambiguous start of a recording's id is an error that lists the matching recordings."""
+    """If the start of an id fits several recordings, the error lists them."""
     with pytest.raises(NoSuchRecording) as caught:
         resolve("aa", library, HERE)
     assert str(caught.value) == (
@@ -184,7 +184,7 @@ def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> Non
 
 
 def test_a_beginning_is_before_a_part(library: Path) -> None:
-    """A word means a recording whose name begins with it before one whose name contains it."""
+    """If a word begins a recording's name, this recording comes before one that contains it."""
     for number, name in enumerate(("2026-echo-2-ab12", "2026-echo-1-cd34", "echo-3")):
         record_conversation(library / f"{name}.db", id=f"ee0{number}", wall=(4 + number) * 10**18)
     assert resolve("echo", library, HERE) == library / "echo-3.db"
@@ -196,7 +196,7 @@ def test_a_beginning_is_before_a_part(library: Path) -> None:
 
 
 def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
-    """A word means a recording with exactly this name before those that begin with the word."""
+    """If a word is a recording's whole name, this recording comes before all others."""
     record_conversation(library / "x.db", id="eeff44", name="aa")
     assert resolve("aa", library, HERE) == library / "x.db"
 
@@ -214,7 +214,7 @@ def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -
 def test_few_recordings_are_read_to_find_the_newest(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To find `latest`, no file is opened that is older than the newest recording."""
+    """To find `latest`, files that are older than the newest recording are not opened."""
     for name, began in (("first", 10**9), ("second", 2 * 10**9), ("third", 3 * 10**9)):
         os.utime(library / f"{name}.db", (began, began))
     opened = []
@@ -280,7 +280,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 
 
 def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
-    """A text form is found by path, name and id, unless a database has the same name."""
+    """A text form is found by path, name and id; a database of the same name comes first."""
     home = tmp_path / "home"
     home.mkdir()
     text = write_text(home / "a.jsonl", "story", id="abc000000000")
@@ -293,7 +293,7 @@ def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
 
 
 def test_a_text_beside_its_database_makes_nothing_ambiguous(tmp_path: Path) -> None:
-    """A recording and its text form of the same name count as one, the database."""
+    """If a recording and its text form have the same name, they count as one, the database."""
     path = record_conversation(tmp_path / "x.db", name="story")
     (tmp_path / "exported.jsonl").write_bytes(text_of(path))
     for word in ("story", "c0ffee"):

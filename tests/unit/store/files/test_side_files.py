@@ -327,7 +327,7 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 
 
 def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
-    """A write-ahead log's index of three bytes is accepted, since SQLite may leave one."""
+    """An index of a write-ahead log may have three bytes, since SQLite may leave such a file."""
     path = root / "report" / "x.db"
     record_conversation(path)
     index = Path(f"{path}-shm")

@@ -115,7 +115,7 @@ def texts(opened: RecordingReader) -> str:
 
 @pytest.mark.parametrize("is_indexed", [False, True])
 def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
-    """A reader that may not write still masks earlier frames of a running recording."""
+    """If a reader may not write, it still masks secrets in a running recording's earlier frames."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s1", "agent_message_chunk", content=text(f"it is {SECRET}")))
         write(recorder)
@@ -141,7 +141,7 @@ def test_a_reader_that_follows(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
-    """If a recording was not masked, a reader masks a secret also in the frames before it."""
+    """If a recording was not masked, a reader masks a secret even in frames before it is known."""
     with masking_log(tmp_path / "x.db", redaction="none") as recorder:
         write(recorder)
         recorder.finish()

@@ -74,7 +74,7 @@ def recording(rows: sqlite3.Connection) -> dict[str, Any]:
 def test_frames_have_the_columns_of_the_contract(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """An indexed frame has its number, times, kind, labels, bytes and newline."""
+    """The row of an indexed frame has its number, times, kind, labels, bytes and newline."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "seq, stream, kind, method, rpc_id, exchange, session, turn, tool_call"
@@ -108,7 +108,7 @@ def test_frames_have_the_columns_of_the_contract(
 
 
 def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Indexing gives exchanges, turns and events rows of their own."""
+    """An indexed recording has rows for its exchanges, turns and events."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "id, direction, method, outcome, request_seq, response_seq"
@@ -176,7 +176,7 @@ def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> No
 
 
 def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer stores a text that many frames share once."""
+    """If many frames share a text, such as a session id, the indexer stores it only once."""
     for _ in range(3):
         recorder.to_client(update("s", "plan"), update("t", "plan"))
         index(recorder, rows, limit=1)
@@ -235,7 +235,10 @@ def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) ->
 
 
 def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """At the end of a log, an unfinished line becomes a frame of an incomplete recording."""
+    """If a log has ended, the indexer makes frames of unfinished lines.
+
+    The recording is then incomplete.
+    """
     for stream in (STDERR, TO_CLIENT, TO_AGENT):
         recorder.chunk(stream, b"unfinished")
     settle(recorder.log_path, rows)
@@ -283,7 +286,7 @@ def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Co
 
 
 def test_junk_in_the_log_costs_only_itself(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer skips bytes between records of a log, even if they exceed a batch."""
+    """The indexer skips foreign bytes between records of a log, however many there are."""
     recorder.to_agent(request(1, "a"))
     with recorder.log_path.open("ab") as file:
         file.write(b"\0" * (indexer.BATCH + 100))
@@ -319,7 +322,7 @@ def test_undelivered_frames_are_marked(
     limit: int,
     last: Any,
 ) -> None:
-    """The indexer marks a stream's last frame with how much of the frame was delivered."""
+    """If bytes at a stream's end were not delivered, the indexer marks the last frame."""
     recorder.chunk(TO_CLIENT, b"1\n")
     recorder.chunk(TO_AGENT, b"the other direction\n")
     recorder.chunk(TO_CLIENT, b"22\r\n" + last)
@@ -337,7 +340,7 @@ def test_undelivered_frames_are_marked(
 def test_a_killed_writers_last_line_may_be_undelivered(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The indexer remembers how much of an unfinished line was delivered across batches."""
+    """The indexer remembers over several batches how much of an unfinished line was delivered."""
     recorder.chunk(TO_AGENT, b"unfinished")
     recorder.event(capture_log.UNDELIVERED, TO_AGENT, bytes=4)
     index(recorder, rows)
@@ -376,7 +379,7 @@ def test_large_lines_are_never_held(
 
 @pytest.mark.usefixtures("small_limits")
 def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Indexing marks large lines as undelivered like others, complete or unfinished."""
+    """The indexer marks large lines as undelivered like small ones, even unfinished lines."""
     for _ in range(3):
         recorder.chunk(TO_CLIENT, b"x" * 100)
     recorder.chunk(TO_CLIENT, b"\n" + b"y" * 150)
@@ -390,7 +393,7 @@ def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """While a recording's database is locked nothing is indexed; afterwards, everything is."""
+    """While another program locks the database, nothing is indexed; afterwards, everything is."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         handshake(recorder)
         with (
@@ -420,7 +423,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """While its rows are not committed, a log does not count as indexed."""
+    """While indexed rows are not committed, they do not count as indexed."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()
@@ -456,7 +459,7 @@ def test_a_fresh_indexer_goes_on_from_the_last_commit(
 
 
 def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> None:
-    """An indexer's stored state that cannot be read raises a ValueError."""
+    """If the stored state of an indexer cannot be read, a ValueError is raised."""
     assert load_state(rows).offset == 0
     for state in ("", "null", '{"offset": "x"}', '{"framers": {"to-agent": 1}}', "nonsense"):
         with rows:

@@ -70,7 +70,7 @@ def lines(rows: sqlite3.Connection) -> list[tuple[bytes, int]]:
 
 
 def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer marks masked lines as masked, and does not change other lines."""
+    """The indexer marks the lines that it masked, and does not change other lines."""
     recorder.to_agent(new_session())
     recorder.to_client({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s1"}})
     recorder.stderr(f"started with {SECRET}")
@@ -98,7 +98,7 @@ def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None
 
 
 def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """While indexing, a piece of text that may end within a secret waits for the next one."""
+    """If a secret may begin at the end of a text chunk, the indexer waits for the next chunk."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk("harmless"), chunk(f"it is {SECRET[:6]}"))
     assert index(recorder, rows) > 0
@@ -129,7 +129,7 @@ def test_a_reader_does_not_wait(recorder: LogWriter) -> None:
 def test_the_end_of_a_stream_ends_the_waiting(
     recorder: LogWriter, rows: sqlite3.Connection, ended: str
 ) -> None:
-    """At the end of a stream, the last piece of a text is indexed without waiting."""
+    """At the end of a stream, the indexer waits for no further chunk of a text."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk(SECRET[:4]), chunk(f"and {SECRET[:12]}"))
     if ended == "end":
@@ -206,7 +206,7 @@ def test_every_indexer_makes_the_same_rows(
 def test_what_masking_remembers_cannot_be_read(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """If the indexer's stored state cannot be read, it masks by each line's own secrets."""
+    """If the indexer's state cannot be read, it masks each line by the line's own secrets."""
     with LogWriter(recorder.path.with_name("y.db")) as other:
         other._record(capture_log.MASKING, 0, b"nonsense")
         other.to_agent(new_session())
@@ -233,7 +233,7 @@ def test_large_lines_are_masked(
 def test_undelivered_frames_are_found_by_what_was_received(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """Undelivered frames are found by the number of bytes received, not of masked bytes."""
+    """The number of bytes received, and not of masked bytes, tells which frames were delivered."""
     for value in ("Zq81xplK" * 40, "Zq8"):
         recorder.to_agent(new_session(value))
     recorder.to_agent(request(2, "x"))
@@ -259,7 +259,7 @@ def test_what_faults_changed_is_masked(recorder: LogWriter, rows: sqlite3.Connec
 
 
 def test_private_text_is_masked(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """The level `private` masks prompts and messages in indexed rows."""
+    """With the level `private`, the indexer masks prompts and messages in rows."""
     with masking_log(tmp_path / "p.db", "private") as recorder:
         recorder.to_client(chunk("Hello, world"))
         settle(recorder.log_path, rows)

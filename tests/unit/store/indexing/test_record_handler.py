@@ -145,7 +145,7 @@ def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
 
 
 def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
-    """A fault that fired on a line of an earlier batch of rows is stored with that line."""
+    """If a fault fired on a line that is already in rows, it is stored with this line."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"zero\n")
         recorder.index()
@@ -189,7 +189,7 @@ def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> None:
-    """The undelivered bytes of a stream are counted without the frames that a fault dropped."""
+    """If a fault dropped frames, they do not count among the undelivered bytes of a stream."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_CLIENT, b"one\ntwo\n")
         fault(recorder, delivered="none")

@@ -59,7 +59,7 @@ def test_frames_and_events_share_a_numbering() -> None:
 
 
 def test_faults_and_masks_are_kept() -> None:
-    """The row of a frame names the fault that changed it, and the fault has a row of its own."""
+    """If a fault changed a frame, the frame's row names the fault, which has its own row."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, notification("x"), delivered="partial", fault="cut",
@@ -111,7 +111,7 @@ class Broken:
 
 
 def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
-    """After a failed commit of rows, the next one writes all rows exactly once."""
+    """If a commit of rows failed, the next commit writes all rows exactly once."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/prompt", sessionId="s"))
@@ -130,7 +130,7 @@ def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
 
 
 def test_state_is_stored_only_for_a_next_indexer() -> None:
-    """Only batches of rows that can be resumed store how far the log has been read."""
+    """The indexer stores its state with rows only if another indexer may have to continue."""
     with new_database() as rows:
         RowWriter(rows, IndexerState(recording=RECORDING), resumable=False).commit()
         assert query(rows, "SELECT * FROM indexing") == []
@@ -140,7 +140,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """The indexer ends a turn of v1 at the prompt's answer, and a turn of v2 after it."""
+    """In v1 an indexed turn ends with the answer to its prompt, and in v2 later."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:

@@ -93,7 +93,7 @@ def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
 
 
 def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
-    """A record of a log with a wrong length is damage, and kept with all records after it."""
+    """If a record of a log has a wrong length, it is damage, with all records after it."""
     path = dead(tmp_path / "x.db", b"")
     log = tmp_path / "x.db.log"
     data = bytearray(log.read_bytes())
@@ -122,7 +122,7 @@ def test_no_file_is_changed(tmp_path: Path) -> None:
 
 
 def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None:
-    """If a reader was killed before it removed a damaged log, the damage is kept only once."""
+    """If a reader is killed before it removes a damaged log, the damage is kept only once."""
     path = dead(tmp_path / "x.db")
     log = (tmp_path / "x.db.log").read_bytes()
     for _ in range(3):
@@ -151,7 +151,7 @@ def test_a_log_stays_if_nothing_can_be_kept(
 
 
 def test_the_reader_of_a_log_that_may_not_write_says_it(tmp_path: Path) -> None:
-    """If a log's reader may not write, its warning says which bytes of the log are damaged."""
+    """If a reader may not write, its warning says which bytes of a log are damaged."""
     path = dead(tmp_path / "x.db")
     whole = (tmp_path / "x.db.log").read_bytes()
     (tmp_path / "x.db-journal").write_bytes(b"foreign")  # so nothing may be written here
@@ -178,7 +178,7 @@ def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path, place: int, words:
 
 
 def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
-    """The damaged part of a log counts in the recording's size, and is deleted with it."""
+    """The file with damaged bytes of a log counts for the recording's size, and goes with it."""
     path = dead(tmp_path / "x.db")
     entry = directory.read_listed(path)
     assert entry.damaged == (tmp_path / "x.db.damaged",)
@@ -202,7 +202,7 @@ def test_people_are_told(tmp_path: Path) -> None:
 def test_a_recorder_keeps_what_it_cannot_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before a recorder empties its log, it keeps damaged bytes in a new file."""
+    """Before a recorder empties a log with damaged bytes, it keeps them in a new file."""
     monkeypatch.setattr("trio.from_thread.check_cancelled", lambda: None)
     monkeypatch.setattr(indexing, "TRIM", 1)
     path = tmp_path / "x.db"

@@ -52,7 +52,7 @@ def splice(log: CaptureLog, place: int, junk: bytes, *, instead: int = 0) -> Non
 
 
 def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
-    """Reading a log can continue at any record, even in another reader."""
+    """A log can be read on from any record, even by another reader."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert records(other, first.end) == [second, third]
@@ -61,7 +61,7 @@ def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
 
 
 def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
-    """A call that reads a log returns at least one record, and none beyond the limit."""
+    """A call that reads a log returns at least one record, and no more than its limit."""
     first, second, _ = read_all(log.path)
     with reader(log.path) as other:
         assert list(other.records(0, 1)) == [first]
@@ -79,7 +79,7 @@ def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
 
 
 def test_segments_are_read_and_joined(log: CaptureLog) -> None:
-    """A log's segments are read by their logical offsets, even after the log was emptied."""
+    """A log's segments keep their logical offsets, even after the log was emptied."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert other.read(first.offset, 2) == b"on"
@@ -140,14 +140,14 @@ def test_junk_at_the_end_hides_no_record(log: CaptureLog) -> None:
     ids=["magic", "no kind", "kind", "stream", "length", "time"],
 )
 def test_a_record_with_an_impossible_header_is_skipped(log: CaptureLog, header: bytes) -> None:
-    """An invalid header in a log makes only its own record unreadable."""
+    """If a header in a log is invalid, only its own record cannot be read."""
     splice(log, read_all(log.path)[0].end, header, instead=HEADER_SIZE)
     with reader(log.path) as other:
         assert [record.payload for record in records(other)] == [b"one", b"three"]
 
 
 def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
-    """The payload of a log record may contain the header of a record."""
+    """If the payload of a log's record looks like a header, it is still payload."""
     log.append(TO_AGENT, 4, HEADER.pack(MAGIC, SIGNAL, 0, 0, 1) * 2)
     assert len(read_all(log.path)) == 4
     os.truncate(log.path, log.physical_size - 1)
@@ -155,7 +155,7 @@ def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
 
 
 def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
-    """A log with another header is an error; one with only a torn record is empty."""
+    """A log that begins with another header is an error; one with half a record is empty."""
     path = tmp_path / "x.log"
     for junk in (
         b"SQLite format 3\0" + b"\0" * 100,
@@ -199,7 +199,7 @@ def test_a_reader_notices_that_the_log_moved(log: CaptureLog) -> None:
 
 
 def test_a_reader_of_the_writers_descriptor_disturbs_nothing(log: CaptureLog) -> None:
-    """Reading a log does not move the file position of its writer."""
+    """A reader does not move the file position of a log's writer."""
     mine = LogReader(log.fd)
     assert len(records(mine)) == 3
     log.append(TO_AGENT, 4, b"four")

@@ -31,7 +31,7 @@ def chat(tmp_path: Path) -> Iterator[RecordingReader]:
 
 
 def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingReader) -> None:
-    """Queries for exchanges return method, direction and latency; open ones have no latency."""
+    """Queries for exchanges return method, direction and latency, or no latency if open."""
     every = list(exchanges.exchanges(chat, order="request_seq"))
     rows = list(chat.query("SELECT * FROM exchanges ORDER BY request_seq"))
     assert [exchange.id for exchange in every] == [row["id"] for row in rows]
@@ -42,7 +42,7 @@ def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingRea
 
 
 def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingReader) -> None:
-    """A query for open exchanges has an exchange from its request up to its answer."""
+    """A query for open exchanges returns an exchange from its request to its answer."""
     first = next(exchanges.exchanges(chat))
     assert first.latency_ns is not None
     (sent,) = chat.query(
@@ -69,7 +69,7 @@ def test_events_are_chosen_by_kind(chat: RecordingReader) -> None:
 
 
 def test_turns_and_methods_are_counted(chat: RecordingReader) -> None:
-    """Queries return turns, their ends, methods, the first prompt, and whether a fault fired."""
+    """Queries return a recording's turns, methods, first prompt, and whether a fault fired."""
     turns = exchanges.turns(chat)
     assert exchanges.turn_count(chat) == len(turns) == 1
     assert isinstance(turns[0], TurnRow)

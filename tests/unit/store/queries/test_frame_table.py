@@ -223,7 +223,7 @@ def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
 
 
 def test_a_term_without_a_column_is_not_translated() -> None:
-    """If a filter's condition has no SQL form, SQL selects every row for a later test."""
+    """If a condition of a filter has no SQL form, SQL selects all rows, which are then tested."""
     for condition in (Beyond(), Like("method", "session/[!p]*")):
         where = translate(condition, "labels", "labels")
         assert (where.sql, where.exact) == ("1", False)
@@ -336,7 +336,7 @@ def recorder(tmp_path: Path) -> Any:
 
 
 def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
-    """A query for runs of chunks can return the first frames one by one."""
+    """A query for runs of chunks may be asked for the first frames one by one."""
     for _ in range(6):
         _chunk(recorder)  # 3 to 8
     recorder.abandon()
@@ -346,7 +346,7 @@ def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None
 
 
 def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
-    """A run of chunks ends at a pause, at a tool call and at the end of the turn."""
+    """A query for runs of chunks ends a run at a pause, a tool call and the turn's end."""
     for _ in range(3):
         _chunk(recorder)  # 3, 4, 5
     recorder.t_ns += 10 * MS
@@ -364,7 +364,7 @@ def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
 
 
 def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
-    """In v2, updates about a terminal are not joined into a run."""
+    """In v2, a query for runs of chunks does not join updates about a terminal."""
     _chunk(recorder)
     for _ in range(2):
         recorder.to_client(update("s", "terminal_update", terminalId="t"))
@@ -375,7 +375,7 @@ def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
 
 
 def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
-    """In v2, the update that ends a turn neither continues nor begins a run of chunks."""
+    """In v2, the update that ends a turn is in no run of chunks."""
     with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(result(1))  # 3
@@ -387,7 +387,7 @@ def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
 
 
 def test_an_event_ends_a_run(recorder: LogWriter) -> None:
-    """An event between two chunks ends a run of chunks."""
+    """A query for runs of chunks ends a run at an event."""
     _chunk(recorder)
     _chunk(recorder)
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=0)
@@ -400,7 +400,7 @@ def test_an_event_ends_a_run(recorder: LogWriter) -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("pause_ns", [-1, 0, FOREVER])
 def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
-    """Each frame of a recording is in exactly one run of frames."""
+    """A query for runs of chunks returns each frame of a recording in exactly one run."""
     with RecordingReader(path) as reader:
         frames = {frame["seq"]: frame for frame in reader.frames()}
         runs: list[FrameRun] = list(reader.runs(pause_ns))
@@ -422,7 +422,7 @@ def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
     ],
 )
 def test_a_damaged_row_of_a_run_is_damage(recorder: LogWriter, spoilt: str, reason: str) -> None:
-    """In a run of chunks, an unknown kind or a time that is text is damage of the database."""
+    """If a frame in a run of chunks has an unknown kind, the database is damaged."""
     for _ in range(3):
         _chunk(recorder)
     recorder.close()

@@ -83,7 +83,7 @@ def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
 
 
 def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
-    """Columns and filters of a masked recording use the sizes of the masked lines."""
+    """For a masked recording, columns and filters use the sizes of the masked lines."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         rows = [*reader.frames()]
         assert all(row["size"] == len(row["raw"]) for row in rows)
@@ -144,7 +144,7 @@ def _without_accidents(text: str) -> str:
 
 
 def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
-    """A reader does not search a recording for secrets that was masked when it was made."""
+    """If a recording was masked when it was made, a reader does not search it for secrets."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path) as reader:
         assert reader.masked_rows is None
@@ -187,7 +187,7 @@ def test_fired_faults_are_masked(tmp_path: Path) -> None:
 
 
 def test_a_note_is_masked(tmp_path: Path) -> None:
-    """A reader masks texts in the recording's row, and does not change the file."""
+    """A reader masks texts in the row about the recording, and does not change the file."""
     path = record_conversation(tmp_path / "x.db")
     set_note(path, f"broken with password={ARGUMENT}")
     with RecordingReader(path) as reader:
@@ -211,7 +211,7 @@ def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
 def test_lines_that_are_searched_at_once_are_masked_as_one_by_one(
     tmp_path: Path, before: int
 ) -> None:
-    """Lines that a reader searches together are masked as if each were searched alone."""
+    """If a reader searches several lines at once, it masks each as if it searched it alone."""
     call = {"sessionUpdate": "tool_call_update", "toolCallId": "call-1", "status": "completed"}
     plain = [notification("session/update", sessionId="s", update=call)] * 20
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -251,7 +251,7 @@ def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
 
 
 def test_private_masks_what_was_said(tmp_path: Path) -> None:
-    """For a reader with the level private, lengths replace prompts and messages."""
+    """With the level private, a reader shows lengths in place of prompts and messages."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path, level=Level(private=True)) as reader:
         shown = everything(reader)

@@ -63,7 +63,7 @@ def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
 def test_an_agent_ended_by_itself_or_was_stopped(
     events: list[dict[str, Any]], at: int | None
 ) -> None:
-    """Of several events that may end an agent, the first one says whether it was stopped."""
+    """If several events may have ended an agent, the first one says whether it was stopped."""
     assert ended_by_itself_at(rows(*events)) == at
 
 

@@ -34,7 +34,7 @@ def steps(script: Script) -> list[Step]:
 
 
 def test_steps_know_their_exchange(tmp_path: Path) -> None:
-    """The steps of a replay know their exchanges and sessions."""
+    """Each step of a replay knows its exchange and its session."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "s"}
@@ -87,7 +87,7 @@ def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
 
 
 def test_frames_are_read_by_number(tmp_path: Path) -> None:
-    """A replay reads a frame by its number, in any order, with its line ending."""
+    """A replay can read any frame by its number, in any order, with its line ending."""
     recorded = record(tmp_path, HELLO + r"""
         3 <- | one\r
         4 <- | \xff
@@ -144,7 +144,7 @@ def test_the_dialect_is_known(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [0, 1, 2])
 def test_frames_that_only_the_log_has_are_played_as_well(tmp_path: Path, indexed: int) -> None:
-    """Frames that are only in the log are steps of a replay, too."""
+    """A replay also plays frames that are only in the log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         if indexed > 0:
@@ -180,7 +180,7 @@ def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_was_delivered_has_to_be_bytes(tmp_path: Path) -> None:
-    """A database is damaged if the bytes that a fault delivered are of another type."""
+    """If the bytes that a fault delivered are of another type, the database is damaged."""
     alter(
         record_conversation(tmp_path / "x.db"),
         "INSERT INTO faults_fired (seq, rule, action, received, delivered)"

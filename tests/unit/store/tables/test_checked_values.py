@@ -155,7 +155,7 @@ def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPat
 def test_a_large_line_in_a_log_is_read_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A large line in a log is read as an excerpt, like a large line in rows."""
+    """If a line in a log is very large, only an excerpt is read, as for a line in rows."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -215,7 +215,7 @@ def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) ->
     ["seed = 'x'", "seed = x'01'", "agent_name = x'ff'", "exit_code = 1.5", "id = x'01'"],
 )
 def test_a_recording_of_other_types_is_damaged(tmp_path: Path, change_of: str) -> None:
-    """In a database, a value of another type is damage, since SQLite does not check types."""
+    """If a value in a database is of another type, the database is damaged."""
     path = change(record_conversation(tmp_path / "x.db"), f"UPDATE recording SET {change_of}")
     for command in ("show", "export"):
         assert "it does not say what was recorded" in complaint("inspect", command, path)

@@ -241,7 +241,7 @@ def test_exchanges_have_indexes(story: sqlite3.Connection, condition: str) -> No
 
 
 def test_a_row_costs_no_more_than_64_bytes_beyond_its_frame(tmp_path: Path) -> None:
-    """Each of 20,000 frames takes at most 64 bytes of the database besides its own."""
+    """In a database of 20,000 frames, a frame needs at most 64 bytes besides its own."""
     count, sample = 20_000, line(update("s-1", "agent_message_chunk", content=text("")))
     frame = line(update("s-1", "agent_message_chunk", content=text("x" * (301 - len(sample)))))
     assert len(frame) == 301
