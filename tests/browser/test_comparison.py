@@ -34,7 +34,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_keys_buttons_and_links_lead_to_differences(visit: Visitor, compared: Path) -> None:
-    """On the page of a comparison, keys, buttons and addresses lead to each difference."""
+    """On the page of a comparison, keys, buttons and links lead to each difference."""
     window = visit.window().open(compared, ready=None)
     page = window.page
     assert page.inner_text("#place") == "5 shown"

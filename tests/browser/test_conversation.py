@@ -366,7 +366,7 @@ def test_thousands_of_calls_scroll(window: Visit, tmp_path: Path) -> None:
 
 
 def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
-    """With a filter, a report page shows an entry if one of its frames matches, and says so."""
+    """With a filter, a report page shows each entry that has a matching frame."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     entries = [it for it in said("transcript", DIRECTORY / "tour.db") if it["type"] == "entry"]
     page.ask("() => acpReport.state.setFilter('call:*')")

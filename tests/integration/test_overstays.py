@@ -43,7 +43,7 @@ def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
 
 
 def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
-    """If a client only closed its end and still reads, late output of its agent reaches it."""
+    """If a client only closed its end and still reads, its agent's late output is delivered."""
     conversation = record(shell("cat >/dev/null; sleep 1.5; echo done"), "--grace", "0.1")
     assert conversation.exchange(b"hello\n") == b"done\n"
     assert conversation.wait() == 0

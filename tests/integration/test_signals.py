@@ -125,7 +125,7 @@ def test_nothing_is_left_when_we_are_killed(record: Recorder, launcher: str) -> 
 
 
 def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
-    """If an agent is stopped (SIGSTOP), a recorder continues it, so that it gets the signal."""
+    """If an agent is stopped (SIGSTOP), a recorder continues the agent to pass on a signal."""
     conversation = record(shell("echo $$; kill -s STOP $$; exit 9"), "--grace", "1000")
     conversation.run(until=lambda: conversation.received.endswith(b"\n"))
     pid = int(conversation.received)
@@ -164,7 +164,7 @@ def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) 
 @pytest.mark.slow
 @pytest.mark.parametrize("was_told", [False, True], ids=["agent exits", "told to stop"])
 def test_a_daemon_does_not_block_the_end(record: Recorder, tmp_path: Path, was_told: bool) -> None:
-    """If a descendant that left the agent's group holds its outputs, it is abandoned.
+    """If a descendant that left the agent's group holds its outputs, the recorder abandons it.
 
     It is not killed. The client gets all output so far, and the agent's exit code.
     """

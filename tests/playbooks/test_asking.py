@@ -168,7 +168,7 @@ HOSTILE = """
 
 
 def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
-    """With ``replay --inert`` the recorded replies replace the live ones, in batches too."""
+    """With ``--inert``, a replay sends the recorded replies in place of the client's live ones."""
     live = record(HOSTILE).replay(1, 3, inert=True)
     live.check("""
         -> 5

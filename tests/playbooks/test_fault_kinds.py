@@ -39,7 +39,7 @@ def test_noop_lets_everything_pass() -> None:
 
 
 def test_latency_keeps_the_order() -> None:
-    """A frame that a fault delays also delays those behind it, but not the other direction."""
+    """If a fault delays a frame, the frames behind it wait, but not the other direction."""
     check(
         ["latency latency_ms=500 where=kind:response"],
         f"""
@@ -368,7 +368,7 @@ def test_a_reply_can_come_twice() -> None:
 
 @pytest.mark.parametrize("mode", ["wrong-id", "orphan"])
 def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
-    """A fault can give a reply an unknown id; with `orphan`, the real reply arrives, too."""
+    """The fault `reply` can change the id of a reply; in the mode `orphan`, the reply is kept."""
     recorded = FaultTranscript([f"reply mode={mode}"])
     raw = b'{"jsonrpc": "2.0", "id": 1, "result": 1e3}\n'
     out = [o.data for o in recorded.feed(Direction.TO_CLIENT, raw) if isinstance(o, ScheduledWrite)]
@@ -550,7 +550,7 @@ def test_close_ends_a_direction() -> None:
     ],
 )
 def test_signals_follow_the_frame(kind: str, signum: int) -> None:
-    """A fault that sends a signal to the agent does so after its frame has passed."""
+    """If a fault sends a signal to the agent, its frame passes before the signal is sent."""
     check([f"{kind} times=1"], f"1 -> | a\n-> 1\nsignal {signum:d}\n2 -> | b\n-> 2")
 
 

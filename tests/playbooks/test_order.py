@@ -151,7 +151,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -
 
 
 def test_updates_may_precede_the_reply_that_creates_their_session(record: Record) -> None:
-    """In a replay, updates before the answer that creates their session wait for its request."""
+    """In a replay, updates before the answer to session/new wait for the request."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
@@ -341,7 +341,7 @@ def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
 
 
 def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -> None:
-    """In a replay, frames that the agent sent before its answer to initialize go out before it."""
+    """In a replay, frames that came before the answer to initialize go out before the answer."""
     live = record("""
         1 <- _auth/status_update {"state": "out"}
         2 -> #0 initialize {"protocolVersion": 1}

@@ -154,7 +154,7 @@ BARE = f"""
 
 
 def test_an_id_stands_for_what_was_announced(record: Record) -> None:
-    """For `verify`, a permission request with a tool call's id covers what the call announced."""
+    """For `verify`, a permission request with only a tool call's id covers the announced call."""
     for first in (
         [announce(call="other", **LS)],
         [announce("other", title="?"), announce("other", "tool_call_update", **LS)],

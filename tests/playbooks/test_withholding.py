@@ -138,7 +138,7 @@ def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes:
 def test_an_inert_agent_sends_no_other_acting_line(
     record: Record, line: str, *, passes: bool
 ) -> None:
-    """A replay with ``--inert`` sends no unknown notifications, or lines like requests."""
+    """A replay with ``--inert`` sends no unknown notifications, and no lines like requests."""
     live = asked(record, f"<- {line}", inert=True)
     assert live.send(5) == (["<- 6", "<- 7"] if passes else ["<- 7"])
 
@@ -156,7 +156,7 @@ PUSHED = f"""
 
 @pytest.mark.parametrize("order", ["session", "recorded"])
 def test_output_of_a_withheld_terminal_is_not_awaited(record: Record, order: str) -> None:
-    """If a replay withholds a request that creates a terminal, it awaits no output of it."""
+    """If a replay withholds a request that creates a terminal, it awaits no output for it."""
     live = asked(record, PUSHED, DRAFT, inert=True, order=order)
     assert live.send(5) == ["<- 14"]
     live.leave()
@@ -290,7 +290,7 @@ def test_acting_requests_are_withheld_before_a_directory_is_named(record: Record
 
 
 def test_all_requests_about_a_withheld_terminal_are_withheld(record: Record) -> None:
-    """If a replay withholds a terminal, it withholds all requests about it, and no others."""
+    """If a replay withholds the creation of a terminal, it withholds all requests about it."""
     live = asked(
         record,
         """

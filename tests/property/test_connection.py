@@ -191,7 +191,7 @@ def test_a_response_belongs_to_the_oldest_open_request(
 
 @given(conversations, dialects)
 def test_labels_agree_with_turns(conversation: list[tuple[Direction, Any]], dialect: str) -> None:
-    """A turn has one session, lies between its prompt and its end, and counts its updates."""
+    """A turn belongs to one session, lies between its prompt and its end, and counts updates."""
     messages = flattened(conversation)
     labels, _, turns, _ = correlate(frames_of(list(messages)), dialect=dialect)
     for number, turn in turns.items():

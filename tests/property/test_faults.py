@@ -210,7 +210,7 @@ def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
 
 
 def test_rules_of_one_kind_draw_independently() -> None:
-    """An unnamed fault rule keeps its random numbers if a rule of its kind is put before it."""
+    """If a rule of a fault plan has no name, another rule of its kind does not change its draws."""
     drawn = interleaved(random.Random(4))
     rule, other = "drop probability=0.3", "drop probability=0.1 where=dir:to-agent"
 

@@ -91,7 +91,7 @@ def test_every_supported_python_is_tested() -> None:
 
 
 def test_the_action_of_this_repository_is_tried() -> None:
-    """GitHub workflows that try our action pass inputs that it has, and real recordings."""
+    """GitHub workflows that try our action use inputs that it has, and recordings that exist."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     (step,) = [item for item in steps("ci", "action") if item.get("uses") == "./"]
     assert {*step["with"]} <= {*action["inputs"]}

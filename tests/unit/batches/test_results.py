@@ -41,7 +41,7 @@ DIFFERS = evolve(
 
 
 def test_a_header_is_read_as_it_was_written() -> None:
-    """The header of a batch's results file is read as written, and begins with the file's kind."""
+    """The header of a batch's results file is read as written, and names the kind of file."""
     line = line_of(HEADER)
     assert line.startswith(b'{"acp_proxy_results":1,')
     assert header_of(line) == HEADER

@@ -56,7 +56,10 @@ def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[s
     ids=lambda case: case.method,
 )
 def test_every_example_of_the_documents_ends_a_conversation(example: Example) -> None:
-    """Each example of ACP's documents that breaks the v1 schema breaks a rule, or is null."""
+    """`check` finds a broken rule in each example of ACP's documents that breaks the v1 schema.
+
+    Null results are the exception.
+    """
     arrow = "->" if example.direction is Direction.TO_AGENT else "<-"
     line = f"{arrow} {json.dumps(example.message)}\n"
     _, is_there, after = (DATA / "documents.txt").read_text("utf-8").partition(line)

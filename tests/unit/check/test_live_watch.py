@@ -97,7 +97,7 @@ def rings(reader: RecordingReader, limit_s: float) -> list[tuple[int, str]]:
     "path", [*SHIPPED, *captures.all_text_forms(), *HEALTHY], ids=lambda path: path.stem
 )
 def test_a_healthy_conversation_never_rings(path: Path) -> None:
-    """The live watch reports the one silence of recordings that have a long one, and no other."""
+    """The live watch reports nothing in healthy recordings, except for one known long silence."""
     with RecordingReader(path) as reader:
         assert len(rings(reader, LIMIT_S)) == (path.stem in LONG)
 
@@ -244,7 +244,7 @@ def test_a_broken_rule_is_a_problem(recorder: LogWriter, reader: RecordingReader
 
 
 def test_a_hang_is_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """The live watch reports an error that only `show` finds, such as an unanswered request."""
+    """The live watch also reports errors of the whole conversation, as `show` does."""
     watch = LiveWatch(reader, None, problem=True)
     assert look(watch, reader, recorder, 59) is None
     assert look(watch, reader, recorder, 1)[1].startswith("wait.unanswered by the agent: #6: ")

@@ -27,7 +27,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
-    """For `diff`, keys that contain different values differ, even if their other text is equal."""
+    """For `diff`, keys of objects that contain different generated values are different keys."""
 
     def run(first: int, other: int) -> Run:
         made = Run(0)
@@ -135,7 +135,7 @@ def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
 
 @pytest.mark.parametrize("ids", [UUIDS, ("call_12345678", "call_87654321")], ids=["UUID", "other"])
 def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[str, str]) -> None:
-    """For `diff`, the id of a tool call may be used in a member before the one that defines it."""
+    """For `diff`, a message may use the id of a tool call before the member that defines it."""
 
     def run(number: int, *, is_swapped: bool) -> Run:
         made, call = Run(number), ids[number]

@@ -81,7 +81,7 @@ def test_a_batch_is_taken_apart() -> None:
 
 
 def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -> None:
-    """The history that a load streams ends with the answer to the oldest opening request."""
+    """History that session/load streams ends with the answer to the oldest such request."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/load", sessionId="s"))
         recorder.to_agent(request(2, "session/resume", sessionId="s"))
@@ -94,7 +94,7 @@ def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -
 
 
 def test_a_fork_opens_its_session_again_until_it_is_answered(tmp_path: Path) -> None:
-    """Updates between the request and the answer of a fork are history of the session."""
+    """Updates of a session between a fork's request and its answer count as history."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/fork", sessionId="s"))
         recorder.to_client(result(1, sessionId="t"))

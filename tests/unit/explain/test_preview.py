@@ -100,7 +100,7 @@ def test_a_tool_call_without_more_is_its_input_and_output() -> None:
 
 
 def test_a_permission_is_the_question_and_the_choice() -> None:
-    """The preview of a permission request has its options, that of its answer the chosen one."""
+    """The preview of a permission request has its options, and of its answer the chosen option."""
     method = "session/request_permission"
     options = [
         {"optionId": "a", "name": "Allow", "kind": "allow_once"},

@@ -190,7 +190,7 @@ def test_a_notification_is_described(method: str) -> None:
 
 @pytest.mark.parametrize("method", CHAINS)
 def test_a_wrapped_message_is_described(method: str) -> None:
-    """The preview of a message that is wrapped for a chain of proxies is that of its content."""
+    """If a message is wrapped for a chain of proxies, its preview is that of its content."""
     assert said(method, "request", "notification")
 
 

@@ -223,7 +223,7 @@ def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: P
 
 
 def test_a_late_report_belongs_to_the_turn_before(tmp_path: Path) -> None:
-    """If token usage is reported after the answer to a prompt, it belongs to the prompt's turn."""
+    """If token usage comes after the answer to a prompt, it belongs to the prompt's turn."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.turn("s")

@@ -419,5 +419,5 @@ def test_the_members_of_a_silence_keep_their_names() -> None:
     ],
 )
 def test_whom_a_request_waits_for(direction: str, method: str | None, who: Party) -> None:
-    """For `show`, a request waits for its receiver, or for a person or a program there."""
+    """For `show`, an open request waits for its receiver, or for a person or program behind it."""
     assert answering_party(direction, method) is who

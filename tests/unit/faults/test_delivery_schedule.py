@@ -87,7 +87,7 @@ def test_lines_on_stderr_are_due_at_once() -> None:
 
 
 def test_what_was_taken_is_written_before_more_is_taken() -> None:
-    """Bytes of faults that a writer took must be written before it can take more."""
+    """A writer of faults' bytes must finish the bytes that it took before it gets more."""
     schedule = added(write(b"a"), write(b"b"))
     assert schedule.outboxes[CLIENT].take(0) == b"a"
     assert schedule.outboxes[CLIENT].take(0) is None
@@ -99,7 +99,7 @@ def test_what_was_taken_is_written_before_more_is_taken() -> None:
 
 
 def test_only_plain_frames_are_joined() -> None:
-    """Frames that no fault changed and that are due together are joined into one write."""
+    """Frames that no fault changed are joined into one write if they are due together."""
     schedule = added(
         plain(b"a"), plain(b"b"), write(b"c"), plain(b"d"), plain(b"e"), plain(b"late", 5)
     )

@@ -98,7 +98,7 @@ def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
 
 
 def test_an_injected_line_has_one_firing_in_its_place() -> None:
-    """A fault rule that injects a line fires once, where the line is: before or after a frame."""
+    """A fault rule that injects a line fires once, before or after the frame that it matches."""
     recorded = check(
         ["stray-stdout text=x", "duplicate", "truncate keep_bytes=1"],
         r"""

@@ -27,7 +27,7 @@ from acp_proxy.protocol.capabilities import normalized
     ],
 )
 def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
-    """In a handshake, capabilities that are false, null or an empty group are dropped.
+    """In a handshake, capabilities that are false, null or an empty group count as missing.
 
     An empty object that is not such a group may stay.
     """

@@ -43,7 +43,7 @@ def test_pieces_of_one_message_have_its_id() -> None:
 
 
 def test_the_draft_has_its_text_bare() -> None:
-    """In the 1.0 draft, the text of a chunk is in its data, without a block around it."""
+    """In the 1.0 draft, a chunk's text is directly in its data, and not in a content block."""
     params = {
         "sessionId": "s",
         "type": "thought_message_chunk",

@@ -119,7 +119,7 @@ def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None
 
 
 def test_an_answer_to_nothing_belongs_to_nothing() -> None:
-    """An answer whose id is not open in the other direction belongs to no exchange."""
+    """An answer whose id no open request of the other side has belongs to no exchange."""
     check("""
         -> #1 a
            a, exchange 1
@@ -291,7 +291,7 @@ def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None
 
 
 def test_session_new_is_named_by_its_answer() -> None:
-    """If an answer names a session, its exchange has it, even if the request named none."""
+    """If an answer names a session, the exchange belongs to it, even if the request named none."""
     conversation = check("""
         -> #1 session/new {"cwd": "/", "mcpServers": []}
            session/new, exchange 1
@@ -459,7 +459,7 @@ def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
 
 
 def test_terminals_are_followed() -> None:
-    """The labels of a terminal's messages have its id, from the answer that creates it on."""
+    """All messages about a terminal have its id as a label, from the answer that creates it."""
     check("""
         <- #5 terminal/create {"sessionId": "s", "command": "npm"}
            terminal/create, exchange 1, session s
@@ -630,7 +630,7 @@ def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
 
 
 def test_the_exchange_of_a_fork_has_the_new_session() -> None:
-    """The exchange of a fork has the new session that the answer names, not the forked one."""
+    """The exchange of a fork belongs to the new session, and not to the session that was forked."""
     conversation = check("""
         -> #1 session/fork {"sessionId": "old", "cwd": "/"}
            session/fork, exchange 1, session old

@@ -231,7 +231,7 @@ def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
 
 
 def test_a_body_is_an_object_or_nothing() -> None:
-    """For the dialect, only members of a message that are objects in valid JSON are read."""
+    """To detect the dialect, a message's params and result are read only if they are objects."""
     assert body(read(b'{"method":"x","params":{"a":[1]}}'), "params") == {"a": [1]}
     for raw in (b'{"method":"x","params":[1]}', b'{"method":"x"}', b"[1]", b"{", b"\xff"):
         assert body(read(raw), "params") == {}

@@ -80,7 +80,7 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """A path that may lead out of a directory is outside, and a value that is not a path, too."""
+    """A value is not within a directory if it may lead out of it, or is not a path at all."""
     assert not is_within(path, [root])
 
 

@@ -39,7 +39,7 @@ def test_the_end_leaves_a_line_without_a_newline() -> None:
 
 
 def test_only_the_newline_byte_ends_a_line() -> None:
-    """The splitter of a stream into lines takes carriage returns as ordinary bytes."""
+    """For the splitter of a stream into lines, a carriage return is an ordinary byte."""
     text = "a\rb\x0b\x0c\x85\u2028\u2029".encode()
     framer = LineFramer()
     assert list(framer.feed(text, 0, 1)) == []
@@ -62,7 +62,7 @@ def test_lines_of_a_chunk() -> None:
 
 
 def test_a_newline_that_comes_in_two_parts() -> None:
-    """If a chunk ends with a carriage return, the line cutter keeps it for the next newline."""
+    """If a chunk ends with a carriage return, the line cutter counts it to the next newline."""
     cutter = LineCutter()
     assert list(cutter.feed(b"a\r")) == []
     assert list(cutter.feed(b"\n")) == [Cut(b"a", b"\r\n", 1)]

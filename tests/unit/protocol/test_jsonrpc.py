@@ -129,7 +129,7 @@ def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
     ],
 )
 def test_an_id_is_kept_as_it_is_written(line: str, token: str) -> None:
-    """The stored id of a message is the id's text in the line, whichever reader reads the line."""
+    """The id of a message is stored as its text in the line, whichever reader reads the line."""
     assert read((line % token).encode()).rpc_id == token
 
 

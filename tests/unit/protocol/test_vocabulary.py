@@ -141,7 +141,7 @@ def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None
 
 
 def test_pointers_come_once() -> None:
-    """The places of typed values are unique and in the table's order, for all methods together."""
+    """The places in the table of typed values are unique, for all methods together."""
     places = pointers(Role.TERMINAL)
     assert len(places) == len({*places})
     assert "/params/data/output/terminalId" in places

@@ -51,7 +51,7 @@ def presence_of(sink: int, *, lost_parent: bool = False) -> tuple[bool, bool]:
 
 
 def test_a_pipe_without_a_reader_is_noticed() -> None:
-    """A recorder notices that the client's pipe has no reader when the last one closes it."""
+    """A recorder notices when the last reader of the client's pipe closes it."""
     reading, writing = os.pipe()
     assert presence_of(writing) == HERE
     os.close(reading)

@@ -427,7 +427,7 @@ async def noted(clock: MockClock, *steps: Step) -> list[tuple[float, int, dict[s
 
 
 async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> None:
-    """A recorder notes that a client stopped reading for five seconds, and that it reads again."""
+    """If a client stops reading for five seconds, a recorder notes this, and the end of it."""
     written = await noted(clock, (10.5, blocks), (72.5, unblocks))
     assert written == [
         (

@@ -415,7 +415,7 @@ def test_a_secret_of_half_characters(odd: str) -> None:
 
 @pytest.mark.parametrize("before", range(24, 40))
 def test_no_marker_is_masked(before: int) -> None:
-    """Masking does not mask a marker again, wherever the text is cut."""
+    """Masking leaves a marker as it is, wherever the text around the marker is cut."""
     lines = [
         chunk("it is [redacted:secret:bea18ce0]" + " so it goes on and on"[: before - 20]),
         chunk(" password=" + "[redacted:password:1b54e34f]"),

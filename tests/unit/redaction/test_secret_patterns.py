@@ -139,6 +139,6 @@ def test_other_ends_begin_no_secret() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_the_value_of_an_option_may_go_on(loose: bool) -> None:
-    """In any text, the value of an option such as `--token` may be a secret."""
+    """In any text, the value after an option such as `--token` may be a secret."""
     text = "run --token abc"
     assert tail(text) == tail(text, search(text, loose=loose)) == 4

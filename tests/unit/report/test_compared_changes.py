@@ -36,7 +36,7 @@ def test_what_only_b_has_stands_at_its_time() -> None:
 
 
 def test_endings_are_in_words() -> None:
-    """On the page of a comparison, an ending is an exit code or a signal's name, and no JSON."""
+    """On the page of a comparison, an ending is an exit code or a signal's name, without JSON."""
     ending = Field("/exit_code", 0, None), Field("/exit_signal", None, 9)
     shown = shown_ending(ending, 7)
     assert [(place.number, place.pointer) for place in shown] == [(7, "exit code"), (8, "signal")]
@@ -45,7 +45,7 @@ def test_endings_are_in_words() -> None:
 
 
 def test_places_are_numbered() -> None:
-    """On the page of a comparison, each changed place of the handshake has a number."""
+    """On the page of a comparison, the changed places of the handshake are numbered."""
     places = numbered_places((Field("/a", 1, 2), Field("/b", only="b", b=3)), 4)
     assert [place.number for place in places.items] == [4, 5]
     assert places.items[1].a is None

@@ -108,7 +108,7 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
 def test_a_late_frame_and_those_behind_it_have_delays(
     tmp_path: Path, plan: str, delays: dict[int, int | None], kind: str
 ) -> None:
-    """In a report page, frames behind a late one have its delay, unless they may overtake it."""
+    """In a report page, frames that waited behind a late frame have a delay of their own, too."""
     with LogWriter(tmp_path / "x.db", fault_plan=plan) as recorder:
         for n in range(4):
             recorder.to_client(update("s", kind, content=text("a")))

@@ -101,7 +101,7 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
-    """A reader that follows a recording knows its last frame's number, so it reads none twice."""
+    """A reader that follows a recording remembers its last frame, and reads no frame twice."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         reader.refresh()

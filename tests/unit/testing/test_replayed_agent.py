@@ -116,7 +116,7 @@ def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -
 
 
 def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, object]) -> None:
-    """If an agent of the pytest plugin leaves no report, the error has the reason of its end."""
+    """If an agent of the pytest plugin fails without a report, the error has the reason."""
     leave(tmp_path, 1, clean)
     leave(tmp_path, 2, None)
     (tmp_path / "2.error").write_text("no such thing")

@@ -157,7 +157,7 @@ async def test_a_client_may_send_to_an_agent_that_reads_no_more() -> None:
 
 
 async def test_requests_are_taken_up_in_the_order_of_their_lines() -> None:
-    """`try` takes up the requests of the agent one by one, in the order of their lines."""
+    """`try` takes up the requests of the agent one by one, in the order of the agent's lines."""
     taken = []
 
     async def handler(method: str, _message: Any) -> Any:

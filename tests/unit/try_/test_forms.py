@@ -27,7 +27,7 @@ def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
     [(V1, 1, V1), (V1, 2, V2), (V2, 1, V1), (V1, "x", V1), (V1, None, V1), (DRAFT, 1, DRAFT)],
 )
 def test_the_version_in_the_answer_is_followed(asked: str, version: Any, followed: str) -> None:
-    """`try` speaks the protocol version that the agent answers, if it knows this version."""
+    """`try` speaks the protocol version that the agent answers, if `try` knows this version."""
     assert Forms(asked).following({"protocolVersion": version}).dialect == followed
 
 

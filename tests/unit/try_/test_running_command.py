@@ -54,7 +54,7 @@ async def test_the_beginning_of_long_output_is_left_out(tmp_path: Path) -> None:
 
 
 async def test_a_killed_command_takes_its_children_along(tmp_path: Path) -> None:
-    """A command killed by `try` has the signal in its exit status, and its children end, too."""
+    """If `try` kills a command, its exit status has the signal, and its children end, too."""
     code = (
         "import subprocess, sys; child = subprocess.Popen(['sleep', '1000']);"
         " print(child.pid, flush=True); child.wait()"

@@ -131,7 +131,7 @@ def test_a_huge_message_is_cut() -> None:
 
 
 def test_deep_nesting_is_cut() -> None:
-    """`log --seq` limits the indents of a message, so that deep nesting does not enlarge it."""
+    """`log --seq` limits the indents of a deeply nested message, so that it does not grow."""
     text = shown(b"[" * 100_000 + b"]" * 100_000)
     assert len(text) < 1_200_000
     assert "… cut" in text

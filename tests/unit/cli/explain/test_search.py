@@ -245,7 +245,7 @@ def test_a_pattern_that_never_ends_is_given_up(
 
 
 def test_a_search_that_goes_on_has_no_limit() -> None:
-    """`search` is given up only if it stays at one frame for two ticks of its time limit."""
+    """`search` is given up only if one frame takes longer than two ticks of the time limit."""
     limit = time_limit.TimeLimit()
     tick = partial(limit._tick, signal.SIGVTALRM, None)
     for _ in range(3):

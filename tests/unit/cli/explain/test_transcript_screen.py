@@ -122,7 +122,7 @@ def test_calls_at_the_same_time_share_no_request(
 
 
 def test_the_end_of_a_turn_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a transcript, the line above a turn has its stop reason; --full repeats it at the end."""
+    """In a transcript, the line above a turn has the stop reason, which --full repeats below."""
     path = ROOT / "recordings" / "tour.db"
     assert "End of the turn" not in screen(monkeypatch, 80, path)
     assert "\nEnd of the turn  end_turn" in screen(monkeypatch, 80, path, "--full")

@@ -130,7 +130,7 @@ def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
     ids=["thought", "user", "tool call", "prompt", "end of turn"],
 )
 def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
-    """In a search, a new message ends the previous one, so that the two texts are not joined."""
+    """In a search, a new message ends the previous one, so that their texts are not joined."""
     first, two = chunks("Hel", "lo", first=1)
     assert search("hello", [first, between, two._replace(seq=3)]) == []
 

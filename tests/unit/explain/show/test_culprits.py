@@ -132,7 +132,7 @@ def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
 
 
 def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
-    """If an agent left requests open when it ended, `show` reports them in one finding."""
+    """If an agent left requests open when it ended, `show` has one finding for all of them."""
     chat.to_agent(INITIALIZE)
     chat.event(capture_log.EXIT, code=1)
     assert judged(chat) == [("agent.ended", "error", "agent")]

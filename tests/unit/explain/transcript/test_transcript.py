@@ -140,7 +140,7 @@ def test_another_message_is_another_entry() -> None:
 
 
 def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
-    """In a transcript, a draft's thought that is not visible is an entry marked as such."""
+    """In a transcript of the draft, a thought that is not visible is an entry marked as such."""
     conversation = Talk("draft-1.0")
     for said, is_visible in (("a", False), ("b", False), ("c", True)):
         chunk(conversation, said, "thought_message_chunk", visible=is_visible)

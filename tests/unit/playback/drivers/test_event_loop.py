@@ -58,7 +58,7 @@ def test_a_verification_handles_what_is_not_ignored() -> None:
 
 
 async def test_a_handled_signal_is_received() -> None:
-    """A replay receives the signals that it handles, and no signal that is ignored."""
+    """A replay receives a signal that it handles, and no signal that it ignores."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with received(*STOPPING) as signals:
         signal.raise_signal(signal.SIGHUP)

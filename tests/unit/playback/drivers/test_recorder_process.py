@@ -70,7 +70,7 @@ async def test_orphans_can_be_killed_at_once(
 
 
 async def test_our_own_children_are_left_alone() -> None:
-    """When `verify` ends orphaned processes of its agent, it spares other child processes."""
+    """When `verify` ends orphaned processes of its agent, it spares its own child processes."""
     with subprocess.Popen([sys.executable, "-c", _STAYS], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()

@@ -54,7 +54,7 @@ def test_values_are_compared_as_json(old: Any, new: Any, pointers: list[str]) ->
 def test_ignored_pointers_cover_what_is_below_them(
     ignored: tuple[str, ...], pointers: list[str]
 ) -> None:
-    """A pointer that a replay ignores covers everything below it, but nothing above it."""
+    """If a replay ignores a JSON pointer, it ignores everything below this place."""
     assert differing({"a": {"b": 1, "c": 1}}, {"a": {"b": 2, "c": 2}}, *ignored) == pointers
 
 

@@ -128,7 +128,7 @@ def test_state_updates_end_no_text() -> None:
 
 
 def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
-    """`verify` calls more than ten times the recorded lines a flood, from 100,000 lines on."""
+    """For `verify`, more than ten times the recorded lines are a flood, from 100,000 lines on."""
     output = AgentOutput()
     output.recent_lines += 100_000
     assert not output.is_flood(10)

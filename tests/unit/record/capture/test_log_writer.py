@@ -289,7 +289,7 @@ def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) ->
 
 
 def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
-    """If a new log cannot hold its first record, it is removed, and its creator gets an error."""
+    """If a new log cannot hold its first record, it is removed, and the recorder gets an error."""
     program = """if True:
         import resource, sys
         from acp_proxy.record.capture.log_writer import CaptureLog
@@ -307,7 +307,7 @@ def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
 
 
 def test_a_trim_that_fails_ends_the_log(monkeypatch: pytest.MonkeyPatch, log: CaptureLog) -> None:
-    """If emptying a log fails, nothing more is written: the file lacks its first record."""
+    """If emptying a log fails, the recorder writes nothing more, as the first record is missing."""
     log.append(TO_AGENT, 1, b"indexed")
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda _fd, _record: 5)
@@ -356,7 +356,7 @@ def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
 
 
 def test_notes_are_not_held_to_the_size_cap() -> None:
-    """The bytes in a fault's note count against --max-size only if they are not the line's own."""
+    """The bytes in a fault's note count against --max-size only if they differ from the line's."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         changed = (PART, TO_AGENT, 7, b"x" * 2000)
         log.append_all([NOTED[0], changed, NOTED[2]])

@@ -251,7 +251,7 @@ async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
 
 
 async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
-    """A fault that kills the agent does so after all frames up to its own have gone out."""
+    """If a fault kills the agent, all frames up to the matched frame go out before the signal."""
     connection = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """A fault rule knows the request of an answer, even without a rule for the other direction."""
+    """A fault rule finds the request of an answer even if the other direction has no rules."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)

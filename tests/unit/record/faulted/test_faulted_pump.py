@@ -75,7 +75,7 @@ def test_due_bytes_are_written(outlet: Outlet) -> None:
 
 
 def test_only_one_thread_writes(outlet: Outlet) -> None:
-    """If two threads want to write bytes of faults, one writes, and the other one returns."""
+    """If two threads want to write bytes of faults, one writes, and the other returns."""
     outlet.queue.wake = lambda: pytest.fail("woken")
     outlet.put(b"first", 0)
     assert outlet.schedule.outboxes[OUTLET].take(0) == b"first"

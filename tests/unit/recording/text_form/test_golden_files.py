@@ -120,14 +120,14 @@ def test_javascript_refuses_the_same(in_javascript: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("path", [*valid(), *PAIRS], ids=lambda path: path.stem)
 def test_the_schema_accepts_valid_lines(path: Path, is_valid: Callable[[Any], bool]) -> None:
-    """The JSON schema of the text form accepts every line of a valid one, except remarks."""
+    """The JSON schema of the text form accepts every line of a valid form, except remarks."""
     for line in path.read_bytes().splitlines():
         assert is_remark(line) or is_valid(json.loads(line)), line
 
 
 @pytest.mark.parametrize("path", invalid(), ids=lambda path: path.stem)
 def test_the_schema_refuses_wrong_lines(path: Path, is_valid: Callable[[Any], bool]) -> None:
-    """The JSON schema of the text form refuses the wrong line of a bad one, where it can."""
+    """The JSON schema of the text form refuses the wrong line of a bad form, if a schema can."""
     wrong, by_schema = wrong_line(path)
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         if number == wrong and by_schema:

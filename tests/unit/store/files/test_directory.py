@@ -53,7 +53,7 @@ def test_a_missing_directory_has_no_recordings(tmp_path: Path) -> None:
 
 
 def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
-    """For `list`, a recording has its number of frames and turns, its first prompt and its size."""
+    """`list` shows a recording's number of frames and turns, its first prompt and its size."""
     path = record_conversation(tmp_path / "x.db")
     entry = read_listed(path)
     assert (entry.frames, entry.turns, entry.live, entry.problem) == (18, 1, False, None)

@@ -64,7 +64,7 @@ def test_a_file_here_has_precedence_over_a_name_in_the_directory(
 def test_a_file_of_another_tool_hides_no_recording(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording is found by its name even if the log it was imported from has the name, too."""
+    """A recording is found by its name even if the imported log beside it has the same name."""
     monkeypatch.chdir(tmp_path)
     for name in ("second.log", "third.jsonl", "app.log", "x.db.log"):
         (tmp_path / name).write_text("IN: {}\n")

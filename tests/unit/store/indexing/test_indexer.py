@@ -423,7 +423,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """While indexed rows are not committed, they do not count as indexed."""
+    """A log counts as indexed only up to the last row that is committed."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()

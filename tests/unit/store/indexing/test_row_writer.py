@@ -140,7 +140,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """In v1 an indexed turn ends with the answer to its prompt, and in v2 later."""
+    """In v1, the answer to a prompt ends the turn in the rows; in v2, a later update does."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:

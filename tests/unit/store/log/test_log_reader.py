@@ -61,7 +61,7 @@ def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
 
 
 def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
-    """A call that reads a log returns at least one record, and no more than its limit."""
+    """A call that reads a log returns at least one record, and no record beyond its limit."""
     first, second, _ = read_all(log.path)
     with reader(log.path) as other:
         assert list(other.records(0, 1)) == [first]
@@ -199,7 +199,7 @@ def test_a_reader_notices_that_the_log_moved(log: CaptureLog) -> None:
 
 
 def test_a_reader_of_the_writers_descriptor_disturbs_nothing(log: CaptureLog) -> None:
-    """A reader does not move the file position of a log's writer."""
+    """Reading a log does not move the file position of the recorder, which writes to the log."""
     mine = LogReader(log.fd)
     assert len(records(mine)) == 3
     log.append(TO_AGENT, 4, b"four")

@@ -136,7 +136,7 @@ def test_a_filter_can_start_after_a_number(path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [0, 1, 2, 3, 4])
 def test_a_request_is_found_by_the_ids_in_its_answer(tmp_path: Path, indexed: int) -> None:
-    """A filter finds session/new and terminal/create by the session or terminal in the answer."""
+    """A filter by a session or a terminal also finds the request whose answer creates it."""
     said = [
         ("to_agent", {"id": 1, "method": "session/new", "params": {"cwd": "/"}}),
         ("to_client", {"id": 1, "result": {"sessionId": "s-new"}}),
