@@ -204,7 +204,7 @@ def talks(request: pytest.FixtureRequest) -> Talks:
 
 
 def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Path) -> None:
-    """No real client or agent notices a recorder between them, nor the client a replay.
+    """Real clients and agents notice no recorder between them, and clients notice no replay.
 
     The recording is complete: each message that the agent noted, in its order, and no other.
     """

@@ -308,7 +308,7 @@ def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_after_another_handshake_all_divergences_are_cascades(record: Record) -> None:
-    """If capabilities or version differ, a replay takes all other divergences as cascades."""
+    """If the client's handshake differs, a replay takes all other divergences as cascades."""
     live = record(CHAT).replay()
     live.check("""
         -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": false}}

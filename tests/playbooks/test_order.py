@@ -31,7 +31,7 @@ def test_a_replay_begins_with_the_client(record: Record) -> None:
 
 
 def test_each_message_releases_the_frames_after_it(record: Record) -> None:
-    """In a replay, each message of the client lets the frames recorded after it go out."""
+    """In a replay, each message of the client releases the frames that were recorded after it."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         1-7

@@ -61,7 +61,7 @@ def assert_faithful(played: Played, order: Order) -> None:
 def test_every_recording_replays_against_itself(
     conversations: list[Conversation], order: Order
 ) -> None:
-    """A replay sends a client that reacts the recorded bytes of each lane, or of all in order."""
+    """If a client reacts as recorded, a replay sends it the recorded bytes of each session."""
     assert len(conversations) > 40
     for conversation in conversations:
         assert_faithful(play(conversation, order=order), order)
@@ -245,7 +245,7 @@ def is_last_word(conversation: Conversation, step: Step) -> bool:
 def test_a_response_before_its_request_is_one_divergence(
     conversations: list[Conversation],
 ) -> None:
-    """If a client replies before its request has come, a replay reports one divergence."""
+    """If a client replies before a replay has sent the request, there is one divergence."""
     made = 0
     for conversation in conversations:
         for reply in conversation.required:

@@ -162,7 +162,7 @@ def add(write: RowWriter, frame: dict[str, Any]) -> None:
 
 @given(numbers)
 def test_milliseconds_are_exact(ns: int) -> None:
-    """In the text form, times are exact to the nanosecond; such times are strings."""
+    """In the text form, times are exact to the nanosecond; long times are strings."""
     text = milliseconds(ns)
     assert nanoseconds("after_ms", json.loads(text)) == ns
     assert text.startswith(b'"') == (abs(ns) >= 10**15)

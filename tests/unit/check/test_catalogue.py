@@ -52,7 +52,7 @@ _CUTS = ("start", "middle", "ending", "all")
     ],
 )
 def test_a_place_in_the_documentation_has_its_page(source: str, address: str) -> None:
-    """The source of a rule of `check` begins with the title of a page, and has its address."""
+    """The web address of a `check` rule's source is that of the page that the source names."""
     assert address_of(source) == f"https://agentclientprotocol.com{address}"
 
 

@@ -295,7 +295,7 @@ def _deeper(levels: int, raw: bytes) -> Message:
 
 
 def test_space_around_a_message_is_ignored() -> None:
-    """JSON white space is allowed around a message and within its line."""
+    """White space around the JSON of a message is ignored."""
     tight = read(b'{"id":1,"method":"x","params":{"sessionId":"s"}}')
     loose = read(b' \t{ "id" : 1 , "method":\t"x" ,"params" : { "sessionId" : "s" } }\r')
     assert evolve(loose, raw=None) == evolve(tight, raw=None)

@@ -79,7 +79,7 @@ def test_a_closed_terminal_is_noticed() -> None:
 
 
 def test_a_file_has_no_reader_to_notice(tmp_path: Path) -> None:
-    """If stdout is a file or /dev/null, only a new parent shows that the client is gone."""
+    """If stdout is a file or /dev/null, a recorder sees only by its parent that the client left."""
     with (tmp_path / "out").open("wb") as file:
         assert presence_of(file.fileno()) == HERE
     null = os.open(os.devnull, os.O_WRONLY)

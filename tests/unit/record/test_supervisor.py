@@ -212,13 +212,13 @@ async def test_until_waits_for_a_latch(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_ends_in_time_gets_no_other_signal(clock: MockClock) -> None:
-    """An agent that ends within its grace time gets only the signal that the recorder got."""
+    """If an agent ends within its grace time, a recorder sends it only the signal it got itself."""
     scene = await play(clock, (10, told_to_stop), (13.9, exits))
     assert scene.agent.sent == []
 
 
 async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> None:
-    """An agent that was told to stop but stays is killed after its grace time."""
+    """If an agent stays after it was told to stop, a recorder kills it after its grace time."""
     scene = await play(clock, (10, told_to_stop))
     assert scene.agent.sent == [(14, signal.SIGKILL)]
 
@@ -238,7 +238,7 @@ async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> No
 
 
 async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None:
-    """A client that reads slowly gets a second grace time for a killed agent's output."""
+    """If a client reads slowly, it gets a second grace time for the output of a killed agent."""
     events = []
 
     def look(scene: Scene) -> None:
@@ -250,34 +250,34 @@ async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None
 
 
 async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
-    """If its client left and no request is open, an agent gets SIGTERM, and then SIGKILL."""
+    """If a client has left and no request is open, a recorder ends the agent: SIGTERM, SIGKILL."""
     scene = await play(clock, (10, Scene.client_leaves), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM), (18, signal.SIGKILL)]
     assert scene.relay.end_reason == "the agent overstayed its client"
 
 
 async def test_an_agent_that_ends_after_its_client_is_left_alone(clock: MockClock) -> None:
-    """An agent that ends within its grace after the client left gets no signal."""
+    """If an agent ends within its grace after the client left, a recorder sends no signal."""
     scene = await play(clock, (10, Scene.client_leaves), (13.9, exits), answers=nothing_open)
     assert scene.agent.sent == []
     assert scene.relay.end_reason == ""
 
 
 async def test_an_agent_that_obeys_sigterm_is_not_killed(clock: MockClock) -> None:
-    """An agent that stays after its client and ends on SIGTERM gets no SIGKILL."""
+    """If an agent that stays after its client ends on SIGTERM, a recorder sends no SIGKILL."""
     scene = await play(clock, (10, Scene.client_leaves), (15, exits), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM)]
 
 
 async def test_the_grace_begins_anew_with_every_byte(clock: MockClock) -> None:
-    """An agent that still writes now and then after its client left is not ended."""
+    """If an agent still writes now and then after its client left, a recorder does not end it."""
     says = [(at, Scene.agent_says) for at in (13.0, 16.0, 19.0)]
     scene = await play(clock, (10, Scene.client_leaves), *says, answers=nothing_open)
     assert scene.agent.sent[:1] == [(23, signal.SIGTERM)]
 
 
 async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
-    """An agent that still has to answer a request is not ended before its answer."""
+    """If an agent still has to answer a request, a recorder does not end it before the answer."""
     answers = Answers(lambda now: now < 999.875)
     scene = await play(
         clock, (10, Scene.client_leaves), (999.875, Scene.agent_says), answers=answers
@@ -320,7 +320,7 @@ async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None
 
 
 async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
-    """An agent whose output nobody reads is ended, even if requests are open."""
+    """If nobody reads an agent's output, a recorder ends the agent, even with open requests."""
     for answers in (nothing_open, Answers(lambda _: True), None):
         scene = Scene(clock)
         scene.nobody_reads()
@@ -332,7 +332,7 @@ async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) -> None:
-    """An agent that closed its output may stay, since the client may wait for the agent's exit."""
+    """If an agent closed its output, a recorder lets it stay: the client may wait for its exit."""
 
     def closes_its_output(scene: Scene) -> None:
         scene.relay.to_client.source_ended = True
@@ -345,7 +345,7 @@ async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) ->
 
 
 async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockClock) -> None:
-    """If the agent closes its own input, the client does not count as gone."""
+    """If an agent closes its own input, its client does not count as gone for the recorder."""
 
     def closes_its_input(scene: Scene) -> None:
         scene.relay.to_agent.ended.set()

@@ -321,7 +321,7 @@ def test_the_head_has_one_total_of_findings() -> None:
 
 
 def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
-    """A report page calls a tool call without permission rejected, and marks it as no problem."""
+    """A report page calls a tool call whose permission was denied rejected, and not failed."""
     html = page_of(facts_of(data_of(DIRECTORY / "edit-rejected.db")))
     assert "</code> (rejected)." in html
     assert "1 <bdi>rejected</bdi>" in html

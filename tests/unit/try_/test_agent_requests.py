@@ -104,7 +104,7 @@ async def test_each_trouble_has_the_code_of_an_error(tmp_path: Path, nursery: tr
 async def test_each_write_and_each_command_is_asked_about(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """`try` shows its user the whole request; every answer but the first means no."""
+    """`try` shows its user the whole request; only the first answer that it offers means yes."""
     ask = Asked(1, 0, None, 0)
     client = Client(nursery, tmp_path, Policy.ASK, ask)
     assert isinstance(await client.ask("fs/write_text_file", path="a", content="x"), int)

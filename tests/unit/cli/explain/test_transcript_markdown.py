@@ -74,5 +74,5 @@ def test_any_text_is_one_cell(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["src/a_b.py", "x=1, y-2!", "größe", "100 %"])
 def test_characters_without_a_meaning_in_markdown_are_not_escaped(text: str) -> None:
-    """A transcript has characters without a meaning in Markdown unchanged."""
+    """In a transcript, characters that mean nothing in Markdown are not escaped."""
     assert escaped(text) == text

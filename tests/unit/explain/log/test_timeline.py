@@ -114,7 +114,7 @@ ROW: dict[str, Any] = {
     ],
 )
 def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pace: Pace) -> None:
-    """In the timeline, an answer that a peer took over a second for is slow, a person's is not."""
+    """In the timeline, a peer's answer is slow after a second, and a person's answer never is."""
     took = {"method": method, "request_seq": 4, "response_seq": 9, "latency_ns": took_ms * MS}
     assert frame_line({**ROW, **took}).pace is pace
 

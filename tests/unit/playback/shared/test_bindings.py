@@ -41,7 +41,7 @@ def bound(**roots: str) -> Bindings:
     ],
 )
 def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved: str) -> None:
-    """A replay moves paths below a bound directory, but no paths that only begin like it."""
+    """A replay moves paths below a recorded directory into the client's, but none beside it."""
     assert bound(**roots).live(Place.PATH, path) == moved
 
 

@@ -130,7 +130,7 @@ def test_deep_values_differ() -> None:
 
 
 def test_a_line_that_is_not_json_has_no_value() -> None:
-    """For a replay, a line that is not JSON, is too deep or has a huge number has no value."""
+    """A replay reads no JSON value from a line that is invalid, too deep or has a huge number."""
     for line in (b"{", b"\xff", b"[" * 10**6, b"9" * 10**4):
         assert json_or_none(line) is None
     assert json_or_none(b'{"a":1}') == {"a": 1}
