@@ -33,7 +33,10 @@ def assert_sound(a: list[int], b: list[int], pairs: list[tuple[int, int]]) -> No
 
 @given(few, few)
 def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
-    """An alignment of two sequences pairs equal items in order; in short ones, all it can."""
+    """An alignment of two short sequences pairs as many equal items as possible, in order.
+
+    An alignment of long sequences pairs equal items in order.
+    """
     pairs = align(a, b)
     assert_sound(a, b, pairs)
     if len(a) * len(b) <= 1024:

@@ -48,7 +48,7 @@ def test_importing_it_loads_nothing() -> None:
 
 
 def test_the_package_has_the_names_of_the_library() -> None:
-    """The package `acp_proxy` exports all names of its library, and their values' classes."""
+    """The package `acp_proxy` exports all names of its library, and the classes of its values."""
     assert all(getattr(acp_proxy, name) is not None for name in acp_proxy.__all__)
     assert set(acp_proxy.__all__) <= set(dir(acp_proxy))
     values = {name for name in vars(library_values) if name.startswith("Recorded")}

@@ -194,7 +194,7 @@ def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
 
 
 def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
-    """For the schema check, an unknown branch is a problem only in a closed union."""
+    """For the schema check, an unknown branch is a problem only if the union is closed."""
     value = {"sessionId": "s", "update": {"sessionUpdate": "dance"}}
     (problem,) = wrong_params(V1, TO_CLIENT, "session/update", value)
     assert (problem.pointer, problem.got, problem.mismatch) == (

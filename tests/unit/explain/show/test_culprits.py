@@ -123,7 +123,7 @@ def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
 
 
 def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
-    """If a client's signal ends the agent before the recorder knows, `show` blames the client."""
+    """If a client's signal ends the agent before it is recorded, `show` blames the client."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.event(capture_log.EXIT, signal=signal.SIGTERM)
