@@ -96,7 +96,10 @@ def test_a_request_beyond_the_recorded_number_is_refused(record: Record) -> None
 
 
 def test_a_refusal_describes_the_divergence(record: Record) -> None:
-    """When `verify` refuses a request, the error has the kind, similar requests, lane and text."""
+    """When `verify` refuses a request, the error names the kind of divergence and the session.
+
+    It also lists similar recorded requests.
+    """
     again = '<- #7 _x/y {"sessionId": "s"}'
     recorded = record(f"""
         {START}

@@ -62,7 +62,7 @@ def test_lines_of_a_chunk() -> None:
 
 
 def test_a_newline_that_comes_in_two_parts() -> None:
-    """If a chunk ends with a carriage return, the line cutter counts it to the next newline."""
+    """If a chunk ends with a carriage return, the line cutter joins it with a following newline."""
     cutter = LineCutter()
     assert list(cutter.feed(b"a\r")) == []
     assert list(cutter.feed(b"\n")) == [Cut(b"a", b"\r\n", 1)]

@@ -93,7 +93,7 @@ def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
 
 
 def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
-    """If a record of a log has a wrong length, it is damage, with all records after it."""
+    """If a record of a log has a wrong length, this record and all after it are damage."""
     path = dead(tmp_path / "x.db", b"")
     log = tmp_path / "x.db.log"
     data = bytearray(log.read_bytes())
