@@ -236,7 +236,7 @@ def test_both_sdks_see_the_same(python: Talks, typescript: Talks) -> None:
 
 @pytest.mark.slow
 def test_the_recording_has_every_frame_acpx_printed(acpx: Talks) -> None:
-    """Each message that the client acpx printed is in the recording once, in each direction."""
+    """Each message that the client acpx printed, sent or received, is in the recording once."""
     wire = acpx.recording.wire()
     printed = [json.loads(line) for line in acpx.proxied.printed.splitlines()]
     assert Counter(map(repr, printed)) == Counter(map(repr, [*wire.received, *wire.sent]))

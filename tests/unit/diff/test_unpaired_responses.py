@@ -107,7 +107,7 @@ def test_answers_come_in_any_order() -> None:
 
 
 def test_an_elicitation_names_a_request_of_the_clients() -> None:
-    """For `diff`, the request that an elicitation names is the client's, whatever its id is."""
+    """For `diff`, the request that an elicitation names is a client's request, whatever its id."""
 
     def run(number: int) -> Run:
         made = asking(number)

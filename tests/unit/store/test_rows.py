@@ -21,7 +21,7 @@ def test_each_frame_gets_its_own_rows() -> None:
 
 
 def test_rows_of_omitted_frames_come_before_the_next_frame() -> None:
-    """If frames are left out, the rows of their faults are read with those of the next frame."""
+    """If a reader leaves out frames, it reads their rows of faults with those of the next frame."""
     fired = fired_rows(1, 3, 4, 9)
     assert [row["seq"] for row in fired.upto(3)] == [1, 3]
     assert [row["seq"] for row in fired.upto(4)] == [4]
