@@ -36,9 +36,12 @@ READ_ALL = """async (opened) => {
   const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   const found = new Map();
   const isReady = () => document.querySelector(".flow .entry-pending") === null;
-  flow.scrollTop = 0;
   for (let last = -1; flow.scrollTop !== last; flow.scrollTop += flow.clientHeight * 0.8) {
-    for (let tries = 0; tries < 200 && (tries < 2 || !isReady()); tries++) await frame();
+    const least = last < 0 ? 5 : 2;  // the page may still scroll to the chosen entry
+    for (let tries = 0; tries < 200 && (tries < least || !isReady()); tries++) {
+      if (last < 0) flow.scrollTop = 0;
+      await frame();
+    }
     const closed = [...flow.querySelectorAll("details:not([open]) > summary")].slice(0, opened);
     for (const it of closed) it.click();
     opened -= closed.length;
