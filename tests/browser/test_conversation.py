@@ -237,9 +237,9 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
     page.page.locator("#search").fill("grep")
     page.ask("() => acpReport.state.set('view', 'calls')")
     page.page.wait_for_function(f"() => ({MARKED})('.view-calls').length === 2")
-    found = page.page.locator(".view-calls .list-row:has(.sign-hit) [role=gridcell]:first-child")
-    found.nth(1).wait_for()
-    assert found.all_inner_texts() == ["#25", "#50"]
+    marked = page.page.locator(".view-calls .list-row:has(.sign-hit) [role=gridcell]:first-child")
+    marked.nth(1).wait_for()
+    assert marked.all_inner_texts() == ["#25", "#50"]
     page.page.locator("#search").fill("")
     page.page.wait_for_function(f"() => ({MARKED})('.view-calls').length === 0")
     assert page.page.locator(".steps button:visible").count() == 0  # there are no findings

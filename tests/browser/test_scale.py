@@ -42,7 +42,7 @@ LOOK = """async () => {
     for (const part of [0, 0.5, 0.99]) {
       state.select(Math.floor(recording.rows * part));
       await drawn();
-      const all = [...document.querySelectorAll("#app *")];
+      const all = [...document.querySelectorAll("#app *:not(dialog *, datalist *)")];
       const shown = all.filter((element) => element.closest("[hidden]") === null);
       nodes[`${view} ${part}`] = [shown.length, all.length];
     }
