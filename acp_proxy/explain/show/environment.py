@@ -90,8 +90,8 @@ def outside_reason(text: str) -> str | None:
         text: a line of stderr, or the message of an error.
     """
     # The patterns are compiled here, since this takes a while, and few recordings need them.
-    found = (reason for reason, words in _REASONS if re.search(words, text, re.IGNORECASE))
-    return next(found, None)
+    named = (reason for reason, words in _REASONS if re.search(words, text, re.IGNORECASE))
+    return next(named, None)
 
 
 def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[str | None, str]:
