@@ -141,12 +141,13 @@ class MessagePass:
             watch: yields all runs unchanged, and may show the progress.
             single_upto: the number of the last frame that is always a run by itself.
         """
-        feed, nothing = self.connection.feed, Transition()
+        feed = self.connection.feed
+        nothing, no_message = Transition(), read(b"")
         for run, message in _read_ahead(watch(self._runs(pause_ns, single_upto))):
             seq, t_ns, stream, _, raw, _, _ = run  # faster than reading each field
             direction = _DIRECTIONS.get(stream)
             if direction is None:
-                yield run, message, nothing
+                yield run, no_message, nothing
                 continue
             if raw is None:
                 message = self._outline(seq)

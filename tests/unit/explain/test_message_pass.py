@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_proxy.explain.message_pass import MessagePass, messages_of
+from acp_proxy.explain.message_pass import PAUSE_NS, MessagePass, messages_of
 from acp_proxy.protocol.connection import FORCED
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Direction, Kind, read
@@ -52,6 +52,21 @@ def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
     assert asked.session == "s"
     assert answered.answered is asked.opened
     assert answered.ended == [asked.begun]
+
+
+def test_a_message_on_stderr_is_a_line_of_text(tmp_path: Path) -> None:
+    """A pass for `show` does not read a line of stderr as a message, even if it looks like one."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        for line in ('{"method": "a"}', '{"id": 1, "method": "a"}', '{"id": 1, "result": {}}'):
+            recorder.stderr(line)
+        recorder.end()
+        recorder.close()
+        recorder.finish()
+    with RecordingReader(recorder.path) as reader:
+        messages = MessagePass(reader).read(PAUSE_NS)
+        kinds = [(message.kind, transition) for _, message, transition in messages]
+        MessagePass(reader).play_to([], PAUSE_NS)
+    assert kinds == [(Kind.BLANK, Transition())] * 3
 
 
 def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
