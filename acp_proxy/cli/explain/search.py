@@ -101,13 +101,14 @@ def search(
 
         def hits_of(reader: RecordingReader) -> Generator[SearchHit, None, None]:
             chosen = chosen_in(reader, filter)
-            return _hits(reader, Searcher(sought, with_pointers=json), chosen, time_limit)
+            searcher = Searcher(sought, with_pointers=json)
+            return _hits(reader, searcher, chosen, time_limit, with_ends=bool(filter))
 
         code, frames = _search(places, hits_of, limit, printer)
     if code == _NOT_FOUND and stdout_screen().columns is not None:
         place = ", ".join(where) or recordings()
         read = f"{counted(frames, 'frame')} in {counted(len(places), 'recording')} ({place})"
-        warn(f"0 of {read} match {pattern}{f' and {filter}' if filter else ''}")
+        warn(f"0 of {read} match {pattern!r}{f' and {filter}' if filter else ''}")
     sys.exit(code)
 
 
@@ -149,12 +150,26 @@ def _places(words: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _hits(
-    reader: RecordingReader, searcher: Searcher, chosen: Filter, limit: TimeLimit
+    reader: RecordingReader,
+    searcher: Searcher,
+    chosen: Filter,
+    limit: TimeLimit,
+    *,
+    with_ends: bool,
 ) -> Generator[SearchHit, None, None]:
-    """Searches the frames and events of a recording in order."""
+    """Searches the frames and events of a recording in order.
+
+    Args:
+        reader: the recording.
+        searcher: the searcher.
+        chosen: the frames and events to search.
+        limit: the limit of the time for each frame or event.
+        with_ends: whether to search the words about ends of streams, which are all ours.
+    """
     total = reader.count() if sys.stderr.isatty() else None
     frames = progress(reader.heads(chosen, with_lines=True), total, reader.path.stem)
-    for place in _in_order(_events(reader, chosen), frames):
+    events = (event for event in _events(reader, chosen) if with_ends or event.kind != "eof")
+    for place in _in_order(events, frames):
         with limit.at(place.seq):
             if place.stream == "event":
                 matches = searcher.feed_text(place, _text(place))

@@ -98,7 +98,7 @@ class Searcher:
     def _text_of(self, frame: StoredFrame, line: str) -> str | None:
         """Returns the string of a line that contains a match, or else the matching line, or None.
 
-        The method of the message is not searched as a string. A line that is not a message is
+        The method of the message comes after all other strings. A line that is not a message is
         only searched as a whole.
         """
         pattern = self._pattern
@@ -107,8 +107,9 @@ class Searcher:
             return line
         if in_line and "\\" not in line and not pattern.has_assertions:
             return self._string_around(line, frame.method)
+        method = frame.method if frame.method and pattern.is_in(frame.method) else None
         candidates = strings(line) if in_line or pattern.has_assertions else escaped_strings(line)
-        whole = line if in_line else None
+        whole = method or line if in_line else None
         return next((s for s in candidates if pattern.is_in(s) and s != frame.method), whole)
 
     def _string_around(self, line: str, method: str | None) -> str:
@@ -119,7 +120,7 @@ class Searcher:
                 text = line[line.rfind('"', 0, start) + 1 : line.find('"', end)]
                 if text != method:
                     return text
-        return line
+        return method if method and self._pattern.is_in(method) else line
 
     def _hit_in(self, place: StoredFrame, text: str) -> SearchHit | None:
         match = self._pattern.regex.search(text)

@@ -59,6 +59,7 @@ def test_all_recordings_are_searched_newest_first(home: Path) -> None:
         (["-e", "(hi|edit)\\b", "-w", "params.update.sessionUpdate=tool_call"], [8]),
         (["edit", "-w", "kind:request"], [9]),
         (["end of file", "-w", "kind:event"], [19, 21, 22]),
+        (["end of file"], []),
         (["edit", "-m", "1"], [8]),
         (["nothing like it"], []),
     ],
@@ -77,10 +78,10 @@ def test_a_terminal_is_told_that_nothing_was_found(
     """On a terminal, a `search` without a match names on stderr the places that it searched."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 80)
     result = run("search", "zzz", home=home)
-    expected = f"acp-proxy: 0 of 36 frames in 2 recordings ({home}) match zzz\n"
+    expected = f"acp-proxy: 0 of 36 frames in 2 recordings ({home}) match 'zzz'\n"
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", expected)
     told = run("search", "hello", "new", "-w", "kind:event", home=home).stderr
-    assert told == "acp-proxy: 0 of 18 frames in 1 recording (new) match hello and kind:event\n"
+    assert told == "acp-proxy: 0 of 18 frames in 1 recording (new) match 'hello' and kind:event\n"
     assert run("search", "hello", home=home).stderr == ""
 
 
