@@ -19,6 +19,7 @@ from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics, ha
 from acp_proxy.explain.stats.turn_times import Part, TurnTime, spent_in
 from acp_proxy.explain.stats.versions import COUNTS, NUMBERS, VersionRow
 from acp_proxy.explain.stats.waterfall import TurnWaterfall, WaterfallStep
+from acp_proxy.protocol.updates import FINAL
 from acp_proxy.recording.recording import Recording
 
 _INDENTED = 40
@@ -81,6 +82,8 @@ class StatisticsPage(Page):
             shown: the turn to show step by step, or None.
         """
         recording, why = self._recording, why_no_times(self._recording)
+        is_open = recording.is_open(live=statistics.live)
+        self._unended = "open" if is_open else "never ended"
         frames = counted(statistics.frames, "frame")
         sums = (self._took(statistics.duration_ns), frames, byte_size(statistics.bytes))
         self.print(piece(f"{recording.name}  {', '.join(filter(None, sums))}", bold=True))
@@ -97,16 +100,15 @@ class StatisticsPage(Page):
             left_out = statistics.tool_call_count - len(statistics.tool_calls)
             self._more(left_out, "lighter tool call")
         if turns:
-            columns = _untimed(turns) if why else self._turns(turns)
+            columns = self._untimed(turns) if why else self._turns(turns)
             is_total = statistics.tokens is not None and statistics.tokens.counted == "session"
             title = f"turns{', with the tokens of the session so far' * is_total}"
             self._section(title, columns)
             noun = "later turn" if why else "quicker turn"
             self._more(len(statistics.turns) - len(turns), noun)
         if statistics.waterfall is not None and shown is not None:
-            state = "open" if shown.open else shown.stop_reason or "ended"
+            state = self._unended if shown.open else shown.stop_reason or "ended"
             title = f"turn {shown.id}: {self._took(shown.duration_ns)}, {state}"
-            is_open = recording.is_open(live=statistics.live)
             self._section(title, self._waterfall(statistics.waterfall, is_open))
             left_out = statistics.waterfall.left_out
             self._more(left_out, "shorter step", f"--turn {shown.id}")
@@ -188,14 +190,15 @@ class StatisticsPage(Page):
 
     def _calls(self, heaviest: Sequence[CallStatistics]) -> list[Column]:
         calls, known_ns = sorted(heaviest, key=lambda call: call.start_ns), self._recording.known_ns
+        took = [self._took(c.duration_ns or None) if c.status in FINAL else "" for c in calls]
         return [
             Column("at", [cell(seconds(known_ns(c.start_ns))) for c in calls], right=True),
-            Column("took", [cell(self._took(c.duration_ns or None)) for c in calls], right=True),
+            Column("took", [*map(cell, took)], right=True),
             Column("turn", [cell(str(c.turn or "")) for c in calls], right=True),
             Column("frames", [cell(f"{c.frames:,}") for c in calls], right=True, rank=1),
             Column("bytes", [cell(byte_size(c.bytes)) for c in calls], right=True),
             Column("kind", [cell(c.kind or "") for c in calls], least=8),
-            Column("status", [_status(c.status) for c in calls], least=9),
+            Column("status", [self._status(c.status) for c in calls], least=9),
             Column("title", [cell(call_label(c.title, c.tool_call)) for c in calls], least=10),
         ]
 
@@ -218,8 +221,29 @@ class StatisticsPage(Page):
             ),
             *_tokens(turns),
             Column(f"0 to {self._took(longest)}", bars),
-            Column("prompt", [_prompt(turn) for turn in turns], least=8),
+            Column("prompt", [self._prompt(turn) for turn in turns], least=8),
         ]
+
+    def _untimed(self, turns: Sequence[TurnTime]) -> list[Column]:
+        """Returns the columns of turns whose times are not known."""
+        return [
+            Column("turn", [cell(str(t.id)) for t in turns], right=True),
+            Column("seq", [cell(f"#{t.prompt_seq}") for t in turns], right=True),
+            *_tokens(turns),
+            Column("prompt", [self._prompt(turn) for turn in turns], least=8),
+        ]
+
+    def _status(self, status: str | None) -> Cell:
+        is_lost = status not in FINAL and self._unended != "open"
+        is_trouble = is_lost or status in ("failed", "denied")
+        return cell(self._unended if is_lost else status or "", Ink.TROUBLE if is_trouble else None)
+
+    def _prompt(self, turn: TurnTime) -> Cell:
+        state = self._unended if turn.open else turn.stop_reason
+        if state in ("end_turn", None):
+            return cell(in_one_line(turn.prompt))
+        ink = None if state in ("open", "cancelled") else Ink.TROUBLE
+        return [*cell(f"[{state}] ", ink), *cell(in_one_line(turn.prompt))]
 
     def _waterfall(self, fall: TurnWaterfall, live: bool) -> list[Column]:
         steps, whole, columns = fall.steps, fall.duration_ns, 60 if self._wide else 20
@@ -243,16 +267,6 @@ class StatisticsPage(Page):
         return Ink.TROUBLE if step.failed else self._glyph(step)[1]
 
 
-def _untimed(turns: Sequence[TurnTime]) -> list[Column]:
-    """Returns the columns of turns whose times are not known."""
-    return [
-        Column("turn", [cell(str(t.id)) for t in turns], right=True),
-        Column("seq", [cell(f"#{t.prompt_seq}") for t in turns], right=True),
-        *_tokens(turns),
-        Column("prompt", [_prompt(turn) for turn in turns], least=8),
-    ]
-
-
 def _tokens(turns: Sequence[TurnTime]) -> Iterator[Column]:
     known = [turn.tokens or Tokens() for turn in turns]
     for rank, (title, name) in enumerate({"in": "input", "out": "output"}.items(), 2):
@@ -260,18 +274,6 @@ def _tokens(turns: Sequence[TurnTime]) -> Iterator[Column]:
         cells = [cell("" if count is None else short(count)) for count in counts]
         yield Column(title, cells, right=True, rank=rank)
     yield Column("cost", [*map(cell, map(cost_words, known))], right=True, rank=1)
-
-
-def _status(status: str | None) -> Cell:
-    return cell(status or "", Ink.TROUBLE if status in ("failed", "denied") else None)
-
-
-def _prompt(turn: TurnTime) -> Cell:
-    state = "open" if turn.open else turn.stop_reason
-    if state in ("end_turn", None):
-        return cell(in_one_line(turn.prompt))
-    ink = None if state in ("open", "cancelled") else Ink.TROUBLE
-    return [*cell(f"[{state}] ", ink), *cell(in_one_line(turn.prompt))]
 
 
 def _at(step: WaterfallStep, fall: TurnWaterfall) -> str:

@@ -67,7 +67,7 @@ def test_every_step_of_a_turn_can_be_asked_for(
         screen(monkeypatch, None, waiting_chat, *more) for more in ((), ("--turn", "2"))
     )
     assert "turn 1: 57.3 s, end_turn" in slowest
-    assert "turn 2: 26.0 s, open" in named
+    assert "turn 2: 26.0 s, never ended" in named
     assert slowest.partition("\nturn ")[0] == named.partition("\nturn ")[0]
 
 
