@@ -29,7 +29,9 @@ _EXACT = 1024
 
 
 def align(a: Items, b: Items) -> list[Pair]:
-    """Returns pairs of positions of equal items; the positions increase in A and in B.
+    """Pairs equal items, and returns the two positions of each pair.
+
+    The positions increase in A and in B.
 
     Args:
         a: the items of A.
@@ -68,7 +70,7 @@ def align(a: Items, b: Items) -> list[Pair]:
 
 
 def gaps(pairs: Sequence[Pair], size_a: int, size_b: int) -> Iterator[tuple[range, range]]:
-    """Yields the unpaired ranges: before the first pair, between two pairs, and after the last.
+    """Yields the unpaired ranges of A and B: before, between and after the pairs.
 
     A range of A, a range of B or both may be empty.
 

@@ -1,9 +1,9 @@
 """The one converter that reads and writes our own values as JSON.
 
-The metadata of a field decides its form. ``field(metadata={"json": "problems"})`` gives the name in
-JSON if it differs from the field's name, and also includes a computed field in the JSON.
-``{"optional": True}`` omits the field while it has its default value. ``{"hidden": True}`` always
-omits it. The modules with such fields need not import this module, so they load without cattrs.
+The metadata of an attrs field decides how the field is written. ``metadata={"json": "problems"}``
+sets the name of the field in JSON, and also writes a field that is computed. ``{"optional": True}``
+omits the field while it has its default value. ``{"hidden": True}`` always omits the field. A
+module that sets metadata need not import this module, so it loads without cattrs.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ converter = make_converter()
 
 
 def _marked(cls: type) -> dict[str, Any]:
-    """Returns the overrides for the fields whose metadata decide their form."""
+    """Returns a cattrs override for each field of a class that has metadata for JSON, by name."""
     every = {field.name: field.metadata for field in (fields(cls) if has(cls) else ())}
     return {
         name: override(form.get("optional"), form.get("json"), omit="hidden" in form)

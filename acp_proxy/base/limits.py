@@ -7,11 +7,11 @@ anything else is loaded.
 
 # Bytes per read.
 CHUNK = 64 << 10
-"""Bytes that a recorder reads at once."""
+"""The most bytes that a recorder reads at once."""
 PIECE = 1 << 20
-"""Bytes of a long value that are read or written at once."""
+"""The most bytes of a long value that are read or written at once."""
 READ_AHEAD = 1 << 20
-"""Bytes of later lines that are read to mask a text that continues in them."""
+"""The most bytes of later lines that are read to mask a text that continues in these lines."""
 
 # Lines that are read as a whole or in part.
 LINE_EDGE = 64 << 10
@@ -25,8 +25,8 @@ LARGE_LINE = 2 << 20
 WHOLE_LINE = 4 << 20
 """The size in bytes of the longest line that is parsed whole when it is described."""
 PREVIEWED_LINE = 8_000_000
-"""Bytes of the longest line that a preview reads as a whole; of a longer line it reads the
-beginning."""
+"""Bytes of the longest line that a preview reads as a whole. It reads only the beginning of a
+longer line."""
 PLAYED_LINE = 64 << 20
 """Bytes of the largest line that is played; sending a line takes about three times its memory."""
 LINE_WITHOUT_END = 256 << 20
@@ -34,8 +34,8 @@ LINE_WITHOUT_END = 256 << 20
 
 # Values and files that are read as a whole.
 LABEL = 4 << 20
-"""Bytes of a label, or of a recording's metadata. A recorder parses at most 2 MB of a line as JSON,
-so it never writes a longer label."""
+"""The most bytes of a label, or of a recording's metadata. A recorder parses at most 2 MB of a line
+as JSON, so it never writes a longer label."""
 WHOLE_VALUE = 16 << 20
 """Bytes of the largest value of a database that is read as a whole."""
 PLAN_FILE = 1_000_000
@@ -45,11 +45,11 @@ SETTINGS_FILE = 16 << 20
 
 # Memory.
 WAITING_BYTES = 1 << 20
-"""Bytes of frames that may wait to be sent."""
+"""The most bytes of frames that may wait to be sent."""
 COMPARED_TEXT = 1 << 18
-"""Characters of a text that are kept in memory and aligned as a whole."""
+"""The most characters of a text that are kept in memory and aligned as a whole."""
 KEPT_CONTENTS = 64 << 20
-"""Characters of file contents that a verification keeps."""
+"""The most characters of file contents that a verification keeps in memory."""
 
 # Numbers.
 SAFE_NUMBER = 1 << 53
@@ -59,52 +59,52 @@ LAST_NUMBER = (1 << 63) - 1
 
 # Characters of a text that are shown; the rest is cut.
 PHRASE = 60
-"""Characters of a text that is quoted within a sentence."""
+"""The most characters that are shown of a text that is quoted within a sentence."""
 RULE_NAME = 80
-"""Characters of the name of a rule."""
+"""The most characters that are shown of a rule's name."""
 STRING = 120
-"""Characters of a string among the members of a described object."""
+"""The most characters that are shown of a string in an object that is described."""
 TITLE = 200
-"""Characters of a title, a command or an excerpt."""
+"""The most characters that are shown of a title, a command or an excerpt."""
 SENTENCE = 300
-"""Characters of an error's message, or of another text that explains something."""
+"""The most characters that are shown of an error's message, or of another explanation."""
 DESCRIPTION = 500
-"""Characters of a line that describes a message, or bytes of the message itself."""
+"""The most characters of a line that describes a message, or bytes of the message itself."""
 SHOWN_VALUE = 1000
-"""Characters of a value that is shown unchanged."""
+"""The most characters that are shown of a value that is not shortened to a summary."""
 SHOWN_LINE = 2000
-"""Characters of a shown line of text, or of a shown path, command or match."""
+"""The most characters that are shown of a line of text, a path, a command or a match."""
 SHOWN_FRAME = 1 << 20
-"""Characters of a whole frame that are written before the rest is cut."""
+"""The most characters that are written of a whole frame; the rest is cut."""
 SHOWN_BYTES = 16 << 10
-"""Bytes of a fault's delivery that a report shows; the rest is cut."""
+"""The most bytes that a report shows of what a fault delivered; the rest is cut."""
 
 # Items that are listed; the others are at most counted.
 NAMED = 3
-"""Items that a sentence names."""
+"""The most items that a sentence names."""
 EXAMPLES = 5
-"""Items of each kind that are named as examples."""
+"""The most items of each kind that are named as examples."""
 SHORT_LIST = 20
-"""Items of one list among many, such as the remarks at one message."""
+"""The most items of one list among many lists, such as the remarks at one message."""
 PARTS = 50
-"""Parts of one message or tool call: options, paths, items of content, values that differ."""
+"""The most parts of one message or tool call that are listed: options, paths and so on."""
 LISTED = 100
-"""Items of a kind: findings, turns, requests, questions, servers."""
+"""The most items of one kind that are listed: findings, turns, requests, questions or servers."""
 BLOCKS = 200
-"""Blocks or items of one entry of a transcript."""
+"""The most blocks or items that are listed in one entry of a transcript."""
 LONG_LIST = 1000
-"""Items of a list that may be long: lines of a text, words of a command, events."""
+"""The most items of a list that may be long: lines of a text, words of a command, or events."""
 
 # Entries in memory.
 CANDIDATES = 50
-"""Messages that are compared to find the most similar messages."""
+"""The most messages that are compared to find the most similar messages."""
 REMEMBERED = 1000
-"""Entries of a table: sessions, terminals, tool calls of a session, divergences, secrets."""
+"""The most entries of a table, such as the sessions or the divergences, that are remembered."""
 CACHED = 4096
-"""Entries of a cache, such as the results for one place in a message."""
+"""The most entries of a cache, such as the results for one member of messages."""
 REMEMBERED_CALLS = 10_000
-"""Tool calls, sessions, terminals or failures of a recording that are remembered."""
+"""The most tool calls, sessions, terminals or failures of a recording that are remembered."""
 KEPT_ACTIONS = 100_000
-"""Actions or tool calls of a recording that are kept; later ones are only counted."""
+"""The most actions or tool calls of a recording that are kept; the rest are only counted."""
 CHECKED_FRAMES = 20_000
-"""Frames whose messages a report checks for broken rules; `check` checks all frames."""
+"""The most frames whose messages a report checks for broken rules; `check` checks all frames."""

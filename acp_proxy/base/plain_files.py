@@ -25,7 +25,7 @@ _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 def kind_of(path: Path) -> str | None:
     """Names the kind of file that a path leads to; None if the file is plain or does not exist.
 
-    Also None if the path cannot be checked; see `trouble_with`.
+    The result is also None if the path cannot be checked; see `trouble_with`.
     """
     mode = _mode(path)
     if mode is None and path.is_symlink():
@@ -65,13 +65,13 @@ def reason(error: OSError) -> str:
 
 
 def trouble_with(path: Path) -> str | None:
-    """Returns why a path cannot be checked; None if it can."""
+    """Returns the reason why a path cannot be checked; None if it can be checked."""
     mode = _mode(path)
     return mode if isinstance(mode, str) else None
 
 
 def is_plain(path: Path) -> bool:
-    """Whether a path leads to a plain file; False if that cannot be checked."""
+    """Whether a path leads to a plain file; False if the path cannot be checked."""
     mode = _mode(path)
     return isinstance(mode, int) and stat.S_ISREG(mode)
 

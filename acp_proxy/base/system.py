@@ -14,7 +14,7 @@ except ImportError:
     HAS_LOCKS = False
 else:
     HAS_LOCKS = True
-    """Whether a log can be locked, which shows whether its recorder is running."""
+    """Whether files can be locked. A lock on a log shows that the log's recorder is running."""
 
 CAN_START_AGENTS = HAS_LOCKS and hasattr(os, "posix_spawn")
 """Whether an agent can be run in a process group of its own."""
@@ -83,7 +83,8 @@ def share_lock(fd: int) -> bool:
     """Takes a shared lock on a file without waiting.
 
     Returns:
-        False if another process has an exclusive lock, or if the file cannot be locked.
+        Whether the lock was taken; False if another process has an exclusive lock, or if the file
+        cannot be locked.
     """
     return _lock(fd, fcntl.LOCK_SH)
 
@@ -92,7 +93,8 @@ def take_lock(fd: int) -> bool:
     """Takes an exclusive lock on a file without waiting.
 
     Returns:
-        False if another process has a lock, or if the file cannot be locked.
+        Whether the lock was taken; False if another process has a lock, or if the file cannot be
+        locked.
     """
     return _lock(fd, fcntl.LOCK_EX)
 

@@ -14,8 +14,8 @@ _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
 _MARKDOWN = re.compile(
     r"(\b[A-Za-z]:\\\S*)|\*\*(\S[^*]*)\*\*|`+([^`]+)`+|(?:(?:\\r)?\\n *|^)+(?:(?:#{1,6}|>|[-*]) +)*"
 )
-"""Matches a path of Windows; bold words or code, in Markdown; or escaped ends of lines, with the
-marks of Markdown that begin the next line."""
+"""Matches a Windows path, bold words or code in Markdown, or escaped line breaks together with the
+Markdown marks at the start of the next line."""
 _JOINED = re.compile(f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])")
 """The zero-width joiner within an emoji: the only invisible character that is kept."""
 _UNSEEN = (
@@ -68,7 +68,8 @@ _DAY = 86400
 _S = 10**9
 _UNITS = ((_S, "s"), (10**6, "ms"), (10**3, "µs"))
 _ALIKE = 0.6
-"""The smallest similarity, from 0 to 1, of a written word and a known word that is suggested."""
+"""A known word is suggested if its similarity to the written word, from 0 to 1, is at least this
+number."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -103,7 +104,7 @@ def listed(words: Sequence[str], most: int) -> str:
 
 
 def without_middle(text: str, most: int) -> str:
-    """Cuts the middle of a text that is too long; an error often gives its reason at its end.
+    """Cuts the middle of a text that is too long; the end of an error often states the reason.
 
     Args:
         text: the text.
@@ -117,8 +118,8 @@ def share(part: int, whole: int) -> str:
     """Writes a part of a whole as a percentage; below half a percent as ``<1%``.
 
     Args:
-        part: the part.
-        whole: the whole; not 0.
+        part: the size of the part.
+        whole: the size that counts as 100%; not 0.
     """
     return f"{part / whole:.0%}" if part * 200 >= whole else "<1%"
 

@@ -34,16 +34,17 @@ class Beginning(Enum):
     """How a message can begin a tool call whose id was used before."""
 
     ANNOUNCED = "announced"
-    """By a ``tool_call`` update, or by a permission request that comes before or instead of the
-    update."""
+    """A ``tool_call`` update begins the call, or a permission request that comes before or instead
+    of the update."""
     RUNNING = "running"
-    """By an update to a status that is not final. Only in v2, which has no ``tool_call``."""
+    """An update to a status that is not final begins the call. This occurs only in v2, which has no
+    ``tool_call``."""
 
 
 def beginning(
     method: str | None, update: str | None, status: str | None, dialect: str | None
 ) -> Beginning | None:
-    """Returns how a message about a tool call can begin a call; None if it cannot.
+    """Returns how a message about a tool call can begin a call; None if the message cannot.
 
     Args:
         method: the message's method.
@@ -62,7 +63,7 @@ def is_another(how: Beginning | None, *, is_over: bool, is_of_turn: bool) -> boo
     """Whether a message begins a new tool call although its id was used before.
 
     Args:
-        how: how the message can begin a call; None if it cannot.
+        how: how the message can begin a call; None if the message cannot.
         is_over: whether the latest call with the id has a final status.
         is_of_turn: whether an earlier message of the same turn has named the latest call; also true
             if there is no turn.

@@ -1,8 +1,8 @@
 """The capabilities that peers announce in ``initialize``, and the messages that need them.
 
-``false``, ``null`` and a missing member all mean "not supported". An object that contains only such
-members means the same. An empty object means "not supported" if it only groups capabilities;
-otherwise it means "supported", such as ``"list": {}``.
+``false``, ``null`` and a missing member all mean "not supported". An object that contains only
+unsupported members also means "not supported". An empty object means "not supported" if it only
+groups capabilities; otherwise it means "supported", such as ``"list": {}``.
 
 The table lists the messages that need a capability. The receiver of the message must have announced
 the capability; in some rows, the sender must have announced it. The rows are taken from the
@@ -86,7 +86,7 @@ class Need(NamedTuple):
     what: str = ""
     """The thing that needs the capability, in words for the user; if empty, the method's name."""
     is_wanted: bool = False
-    """Whether the schema only says that the other peer wants such messages, without a MUST."""
+    """Whether the schema has no MUST, but only states that the receiver wants the messages."""
     is_result: bool = False
     """Whether the member in `where` belongs to the answer, not to the request."""
     is_own: bool = False

@@ -2,7 +2,7 @@
 
 All chunks of one message are equal byte for byte except for their text. So a chunk that differs
 from the previous chunk only in its text is split without parsing. A frame is not split if the place
-of its text is in doubt. Some agents cut a text between the two escapes of one character; such a
+of its text is in doubt. Some agents cut a text between the two escapes of one character, so that a
 chunk ends in half of a surrogate pair.
 """
 
@@ -118,7 +118,8 @@ class ChunkSplitter:
         """Returns the text of a line that differs from the previous chunk only in its text.
 
         Returns:
-            None if the line differs in more than its text, or if only `split` can tell.
+            The text. None if the line differs in more than its text, or if only `split` can find
+            out whether it does.
         """
         if raw.startswith(self._before) and raw.endswith(self._after):
             start, end = self._start, len(raw) - self._end

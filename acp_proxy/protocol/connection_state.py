@@ -40,7 +40,8 @@ class Exchange:
 
 @define
 class Turn:
-    """A prompt and all messages until its end. Replayed history (session/load) is not a turn."""
+    """A prompt and all messages until the turn ends. A history that ``session/load`` replays is not
+    a turn."""
 
     id: int
     session: str | None
@@ -105,7 +106,8 @@ class Terminal:
 
 @define
 class SessionDirectories:
-    """The directories of sessions. In the draft, a path in a message shows its session."""
+    """The directories of sessions. In the draft, a path in a message shows the message's session.
+    """
 
     directories: dict[str, list[str]] = field(factory=dict)
     """The directories of each session, by session id."""
@@ -143,7 +145,7 @@ class SessionDirectories:
     def candidates(self, params: dict[str, Any]) -> list[str]:
         """Returns the sessions whose directory contains the path in a message.
 
-        If such directories are nested, only sessions of the innermost directory are returned.
+        If several directories contain the path, only sessions of the innermost are returned.
         """
         for name in ("path", "cwd", "workingDirectory"):
             if isinstance(path := params.get(name), str) and (owners := self._owners(path)):
@@ -263,8 +265,8 @@ class Transition:
     """The open turn that a session update belongs to."""
     ended: Sequence[Turn] = ()
     members: "Sequence[Transition]" = ()
-    """The transitions of a batch's members; a label that is equal in all of them is also the
-    batch's label."""
+    """The transitions of a batch's members. A label that all members share is also the batch's
+    label."""
 
 
 def _server_id(holder: dict[str, Any]) -> str | None:

@@ -1,12 +1,12 @@
 """The methods of ACP and its dialects: official v1, its next version v2, and the 1.0 draft.
 
-The version number alone does not decide the dialect, since v1 and the draft both send 1. Nor does
-``initialize`` alone, since some peers write its members in one dialect and all later messages in
-another. So `Evidence` considers all messages up to the end of the first turn. Each method, each
-kind of update and each kind of answer has one vote. The first message of such a kind decides this
-vote: it is for all dialects that write the message in the same form. A request that is refused as
-invalid has no vote. The result of ``initialize`` outweighs the params: if the agent answers a v2
-client with version 1, both use v1. In a tie the handshake decides.
+The version number alone does not decide the dialect, since v1 and the draft both send 1. The
+message ``initialize`` alone does not decide it either, since some peers write ``initialize`` in one
+dialect and all later messages in another. So `Evidence` considers all messages up to the end of the
+first turn. Each method, each kind of update and each kind of answer has one vote. The first message
+of each kind decides the vote, which counts for all dialects that write the message in this form. A
+request that is refused as invalid has no vote. The result of ``initialize`` outweighs its params:
+if the agent answers a v2 client with version 1, both use v1. In a tie the handshake decides.
 """
 
 from typing import Any
@@ -43,7 +43,8 @@ PUSH = "terminal/output"
 """In the 1.0 draft, a request with which the client pushes a terminal's output to the agent. In v1,
 a request with which the agent asks for a terminal's output."""
 PROMPT_WITH_CONTENT = "session/prompt with content"
-"""The reason to choose the draft if ``initialize`` is missing: the member is ``prompt`` in v1."""
+"""The reason to choose the draft if ``initialize`` is missing: in v1, the member ``content`` of the
+prompt is named ``prompt``."""
 
 FORMER_REASON = "capabilities and clientInfo in the initialize request"
 """The reason that earlier versions of acp-proxy stored whenever they had chosen the draft."""
@@ -66,7 +67,7 @@ _MEMBERS = {
 
 @frozen
 class Vote:
-    """The evidence that one message gives."""
+    """The evidence for a dialect that one message contains."""
 
     place: str
     """The name of the kind of message: a method, a kind of update, or the answer to a method."""
@@ -124,7 +125,7 @@ class Evidence:
         return vote is not None or message.error_code is not None
 
     def best(self) -> tuple[str, str] | None:
-        """Returns the dialect with the most evidence, and the reason for it; None if none leads.
+        """Returns the dialect with the most evidence and the reason; None if no dialect leads.
 
         The reason also names a few kinds of messages that are written in another dialect.
         """

@@ -1,8 +1,8 @@
 """The effect that each message of an agent has on a client.
 
 A method that is not listed may have any effect. If its name begins with ``fs/``, it counts as a
-change of files. If its name begins with ``terminal/``, it counts as a command. Planned methods of
-the 1.0 draft have such names.
+change of files. If its name begins with ``terminal/``, it counts as a command. Some methods that
+are planned for the 1.0 draft have names of these two forms.
 """
 
 from enum import StrEnum
@@ -14,17 +14,17 @@ class ClientEffect(StrEnum):
     """The effect of a message on a client."""
 
     INFORMS = "informs"
-    """Changes nothing and needs no answer."""
+    """The message changes nothing and needs no answer."""
     ASKS = "asks"
-    """Asks a person."""
+    """The client asks a person."""
     READS = "reads"
-    """Reads files."""
+    """The client reads files."""
     WRITES = "writes"
-    """Changes files or directories."""
+    """The client changes files or directories."""
     RUNS = "runs"
-    """Runs a command, or acts on a running command."""
+    """The client runs a command, or acts on a running command."""
     OTHER = "other"
-    """Has another effect, or an unknown effect."""
+    """The message has another effect, or an unknown effect."""
 
 
 _OFFICIAL = (V1, V2)
@@ -46,8 +46,8 @@ TABLE: dict[str, tuple[ClientEffect, tuple[str, ...]]] = {
     "mcp/message": (ClientEffect.OTHER, _OFFICIAL),
     "mcp/disconnect": (ClientEffect.OTHER, _OFFICIAL),
 }
-"""The effect of each request and notification that an agent may send, and the dialects that have
-it, by method."""
+"""By method of the requests and notifications that an agent may send: the effect, and the dialects
+that have the method."""
 
 _BELOW = (("fs/", ClientEffect.WRITES), ("terminal/", ClientEffect.RUNS))
 

@@ -104,7 +104,7 @@ class Error(Struct, gc=False):
 
 
 class Envelope(Struct, gc=False):
-    """One message."""
+    """The members of a JSON-RPC message that are read."""
 
     method: str | UnsetType = UNSET
     id: Raw | UnsetType = UNSET
@@ -115,7 +115,8 @@ class Envelope(Struct, gc=False):
 
 decode = msgspec.json.Decoder(Envelope).decode
 """Decodes a line. Raises `msgspec.MsgspecError` if the line is not JSON or if a field has another
-type, `RecursionError` if it is nested too deeply, and `UnicodeDecodeError` if it is not UTF-8."""
+type, `RecursionError` if the line is nested too deeply, and `UnicodeDecodeError` if the line is not
+UTF-8."""
 
 
 class Number(str):
@@ -126,7 +127,10 @@ class Number(str):
 
 @cache
 def fields_of(kind: type[Struct]) -> dict[str, tuple[type[Struct] | None, bool]]:
-    """Returns for each field its struct, if it may be an object, and whether it may be a scalar."""
+    """Describes each field of a struct: the struct of its objects, and whether it may be a scalar.
+
+    The struct is None if the field's value cannot be an object.
+    """
     kinds: dict[str, tuple[type[Struct] | None, bool]] = {}
     for name, declared in kind.__annotations__.items():
         types = get_args(declared) or (declared,)

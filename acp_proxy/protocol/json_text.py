@@ -42,7 +42,8 @@ def parse(raw: bytes) -> Any:
 
 
 def encode_json(value: Any) -> bytes:
-    """Encodes a value as JSON; keeps half of a surrogate pair; writes NaN and infinity as null."""
+    """Encodes a value as JSON: keeps half of a surrogate pair, but writes NaN or infinity as null.
+    """
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:

@@ -1,12 +1,12 @@
 """Reads the labels of a line: kind, method, id, and the values that correlate frames.
 
-Parsing never raises: a line that is not JSON-RPC is data too, and `Message.parse_error` gives the
-reason. The fast reader in `envelope` is tried first. A tolerant reader reads the lines that the
+Parsing never raises: a line that is not JSON-RPC is data too, and `Message.parse_error` contains
+the reason. The fast reader in `envelope` is tried first. A tolerant reader reads the lines that the
 fast reader refuses.
 
 The rules come from JSON-RPC 2.0, sections 4 to 6. An id is kept as its *token*, the JSON text of
-the id: ``7``, ``"7"`` and ``7.0`` differ, and numbers beyond 2**53 keep every digit. An id needs a
-direction, since each of the two peers numbers its own requests.
+the id: ``7``, ``"7"`` and ``7.0`` differ, and numbers beyond 2**53 keep every digit. An id is
+unique only within one direction, since each of the two peers numbers its own requests.
 """
 
 import json
@@ -42,7 +42,7 @@ class Stream(StrEnum):
 
 
 class Direction(StrEnum):
-    """The direction of a message. An id needs a direction, since both peers number from 0."""
+    """The direction of a message. Requests of both directions may have the same id."""
 
     TO_AGENT = "to-agent"
     TO_CLIENT = "to-client"

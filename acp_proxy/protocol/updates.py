@@ -58,8 +58,8 @@ WORK = WITH_CONTENT | {*PLANS, "plan_removed"}
 """Updates that belong to the work of a turn. All others may be sent at any time: commands, modes,
 options, titles, usage, notices and custom updates."""
 TURN_OUTPUT = WORK - {USER_TEXT, "user_message", "plan_removed"}
-"""`WORK` without echoes of the user's message and removed plans. These updates are only sent within
-a turn."""
+"""`WORK` without removed plans and without echoes of the user's message. These updates are only
+sent within a turn."""
 
 RUNNING = ("pending", "in_progress", "awaiting_permission")
 """The statuses of a tool call that is not over."""
@@ -76,7 +76,7 @@ def kind_and_update(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         params: the decoded params of ``session/update``.
 
     Returns:
-        The kind, empty if there is none; and the members, empty if the update is not an object.
+        The kind (empty if there is none) and the members (empty if the update is not an object).
     """
     update = params.get("update")
     kind = update.get("sessionUpdate") if isinstance(update, dict) else None

@@ -69,7 +69,7 @@ _PERMISSION = ("session/request_permission",)
 
 
 def _at(pointer: str, rows: Iterable[Position]) -> Iterator[Position]:
-    """Yields copies of rows, each with another pointer put before its own pointer."""
+    """Yields copies of rows, with the given pointer put before the pointer of each row."""
     return (row._replace(pointer=pointer + row.pointer) for row in rows)
 
 

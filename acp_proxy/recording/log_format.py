@@ -44,16 +44,16 @@ STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
 """Signals that stop a recorder; the recorder only forwards all other signals."""
 
 GAVE_UP = "its client gave up on it"
-"""The reason of a `SIGNAL` event: the client had waited for the agent as long as it ever waits. A
-client tells its recorder so by SIGALRM; the agent gets SIGTERM."""
+"""The reason of a `SIGNAL` event: the client no longer waits for the agent. The client has sent
+SIGALRM to the recorder, and the recorder has sent SIGTERM to the agent."""
 
 MARKER_KEY = "marker_key"
 """The field of ``START`` with the key for making the markers of secrets. The field is only in the
 log."""
 
 SECRETS_KEY = "secret"
-"""The field of ``START`` with the secrets known before the start: each marker is followed by its
-value. The field is only in the log."""
+"""The field of ``START`` with the secrets known before the start: each marker is followed by the
+secret that it replaces. The field is only in the log."""
 
 HASHES_KEY = "secret_hash"
 """The field of ``START`` with keyed hashes of the secrets in the recorder's environment. The field

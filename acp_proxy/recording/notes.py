@@ -1,7 +1,8 @@
 """Notes at rows: lines of a recording's note that begin with the number of a frame or event.
 
 A recording has one text as its note. From a line ``#42 text`` on, the text is about frame or event
-42, up to the next such line; whatever comes before the first such line is about the recording.
+42, up to the next line with a number. Text before the first line with a number is about the whole
+recording.
 """
 
 import re
@@ -10,11 +11,13 @@ from acp_proxy.base.wording import counted
 
 _AT_ROW = re.compile(r"#([1-9][0-9]{0,14})(?:\s+|$)")
 WHOLE = 0
-"""The place of the note about the whole recording."""
+"""The number that stands for the whole recording, where a note at a row has the row's number."""
 
 
 def read_notes(text: str | None) -> dict[int, str]:
-    """Returns each note in a text, by the number of its row or `WHOLE`; an empty note, too.
+    """Returns the notes in a text, by row number; `WHOLE` has the note about the whole recording.
+
+    A note may be empty.
 
     Args:
         text: the note of a recording; None for no note.
@@ -29,11 +32,12 @@ def read_notes(text: str | None) -> dict[int, str]:
 
 
 def changed_note(text: str | None, new: str | None) -> str | None:
-    """Returns the note of a recording with new notes in place of those at the same rows.
+    """Returns the note of a recording after new notes have replaced the old notes at their rows.
 
     Args:
         text: the note of the recording; None for no note.
-        new: the new notes; an empty one removes the note at its place, and None removes all notes.
+        new: the text with the new notes. An empty note removes the old note at the same row. None
+            removes all notes.
     """
     if new is None:
         return None
@@ -42,7 +46,9 @@ def changed_note(text: str | None, new: str | None) -> str | None:
 
 
 def note_in_words(text: str | None) -> str:
-    """Returns the note about a recording, and the numbers of the rows with notes; may be empty.
+    """Returns the note about the whole recording, and then the numbers of the rows with notes.
+
+    The result is empty if there are no notes.
 
     Args:
         text: the note of the recording; None for no note.

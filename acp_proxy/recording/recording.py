@@ -243,7 +243,7 @@ class Recording:
         """Reads the row of a database.
 
         Raises:
-            Exception: of any kind, if no recorder writes such values.
+            Exception: an exception of any kind, if a recorder would not write one of the values.
         """
         values = {name: row[name] for name in TYPES if name in row}
         if values.get("origin") is not None:
@@ -318,7 +318,7 @@ class Recording:
     def step_ns(self) -> int:
         """The resolution of an imported recording's times in nanoseconds; 0 if it is not known.
 
-        Shorter durations than this are unknown.
+        Durations that are shorter than the resolution are unknown.
         """
         return 0 if self.origin is None else self.origin.resolution_ns or 0
 

@@ -33,7 +33,7 @@ _OF_SERVER = ("serverId", "acpId", "id", "name", "serverName", "mcpServerName")
 
 
 def session_name(session: str) -> str:
-    """Returns the name that determines the lane of messages of a session."""
+    """Returns the name that determines the lane of a session's messages."""
     return f"session {session}"
 
 
@@ -43,7 +43,7 @@ def is_mcp(method: str | None) -> bool:
 
 
 def announced_session(raw: bytes) -> str | None:
-    """Returns the id of the child session that an update announces; None if it announces none."""
+    """Returns the id of the child session that an update announces; None without such a session."""
     update = member(json_or_none(raw), "params", "update") if ANNOUNCEMENT in raw else None
     is_one = member(update, "sessionUpdate") == ANNOUNCEMENT.decode()
     session = member(update, "sessionId")
@@ -51,7 +51,7 @@ def announced_session(raw: bytes) -> str | None:
 
 
 def introduced(method: str | None, raw: bytes) -> tuple[str, ...]:
-    """Returns the names that a message introduces: later messages with such a name share its lane.
+    """Returns the names that a message introduces; later messages with these names share its lane.
 
     Args:
         method: the method of the message; for an answer, the method of the request.
@@ -69,7 +69,8 @@ def introduced(method: str | None, raw: bytes) -> tuple[str, ...]:
 
 
 def referred(raw: bytes) -> tuple[str, ...]:
-    """Returns the names of the target of a message of MCP over ACP, the most certain name first."""
+    """Returns the names in an MCP message that identify its connection or server, the surest first.
+    """
     params = params_of(json_or_none(raw))
     connection = params.get("connectionId")
     return (f"connection {connection}",) if isinstance(connection, str) else _servers(params)
@@ -117,7 +118,7 @@ def _batch(raw: bytes) -> tuple[Message, dict[str | None, Message]]:
 
 
 class Wire(NamedTuple):
-    """A frame as it was written."""
+    """A recorded frame with the exact bytes of its line."""
 
     raw: bytes
     newline: str
@@ -176,7 +177,7 @@ class Step:
 
     @property
     def key(self) -> tuple[int, int]:
-        """A key that identifies the step."""
+        """What identifies the step: the frame number, and the index in a client's batch (or 0)."""
         return self.seq, self.member or 0
 
     @property
@@ -194,9 +195,9 @@ class Step:
     def is_awaited(self) -> bool:
         """Whether frames of the agent wait for this message of the client; see docs/replay.md.
 
-        Frames wait for requests, replies and cancellations. But no frame waits for the cancellation
-        of a request that is not open, since it has no effect. Nor does a frame wait for a reply
-        that answers no request, since such a reply reports a line that the client could not read.
+        Frames wait for requests, replies and cancellations, with two exceptions. The cancellation
+        of a request that is not open has no effect. A reply that answers no request only reports a
+        line that the client could not read.
         """
         if self.is_reply or self.method == CANCEL_REQUEST:
             return self.exchange is not None
@@ -260,7 +261,7 @@ class LaneFinder:
         self._of_exchange: dict[int, str | None] = {}
         self._of_session: dict[str, str] = {}
         self._of_name: dict[str, dict[str, None]] = {}
-        """The lanes in which a name was introduced, the latest lane last, by name."""
+        """By name: the lanes in which the name was introduced, the latest lane last."""
         self._last: str | None = None
         self._last_session: str | None = None
         self._unreadable: deque[Step] = deque()
@@ -283,7 +284,7 @@ class LaneFinder:
                 lanes[lane] = None
 
     def lane_of(self, session: str | None) -> str | None:
-        """Returns the lane of a session; for an unknown session, a lane with the session's id."""
+        """Returns the lane of a session; the id of an unknown session is its own lane."""
         return self._of_session.get(session or "", session)
 
     @property

@@ -59,7 +59,7 @@ class Some:
 
 @frozen
 class No:
-    """The part is not true, or a column in it has no value."""
+    """The part is false, or one of the part's columns has no value."""
 
     part: "Condition"
 

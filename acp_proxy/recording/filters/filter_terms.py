@@ -159,7 +159,10 @@ def _in(column: str, chosen: list[str]) -> Filter:
 
 
 def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
-    """Returns a test of a column and, if there is one, of its counterpart in `NAMED_BY_ANSWER`."""
+    """Returns a test of a row: whether the text in a column, or in its answer's column, fits.
+
+    `NAMED_BY_ANSWER` names the columns with values of answers.
+    """
     columns = [column, NAMED_BY_ANSWER[column]] if column in NAMED_BY_ANSWER else [column]
 
     def test(row: Row) -> bool:
@@ -200,7 +203,7 @@ def _like(column: str, pattern: str) -> Filter:
 
 
 def _rpc_id(value: str, _known: Known | None) -> Filter:
-    """Returns the filter for an id: ``7`` is the number or the string, ``"7"`` only the string."""
+    """Returns the filter for an id: ``7`` matches number and string, ``"7"`` only the string."""
     token = storable(value)
     if token.startswith('"'):
         return _in("rpc_id", [token])
@@ -214,7 +217,7 @@ def _number(column: str, units: dict[str, int], what: str) -> _Parse:
     Args:
         column: the column with the number.
         units: the factor of each accepted unit, in lower case.
-        what: the name of the number, for error messages.
+        what: how error messages name the number and its form.
     """
 
     def read(text: str) -> tuple[str, float]:
@@ -279,7 +282,7 @@ def _failed(known: Known | None) -> Filter:
 
 
 def _status(value: str, _known: Known | None) -> Filter:
-    """Returns the filter for frames that give a tool call a new status."""
+    """Returns the filter for frames that set the status of a tool call."""
     chosen = _one_of(value, STATUSES, "status of a tool call")
     status = any_of([path_term("params.update.status", word) for word in chosen])
     is_call = Filter(Present("tool_call"), lambda row: row.get("tool_call") is not None)
@@ -363,7 +366,10 @@ class Term:
     """The meaning of a key in a filter."""
 
     parse: _Parse
-    """Makes a filter from a value and the recording's facts (None if live); raises `BadValue`."""
+    """Makes a filter from a value and the facts about the recording (None for live frames).
+
+    Raises `BadValue` if the key does not accept the value.
+    """
     values: tuple[str, ...] = ()
     """The known values of the key, for completion and for hints."""
 

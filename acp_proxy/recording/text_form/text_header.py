@@ -77,7 +77,7 @@ def read_header(line: bytes, path: Path) -> Recording:
 
 
 def _argv(recording: Recording) -> str | list[str]:
-    """Returns the agent's command: a list if writing the list gives the same text, else a text."""
+    """Returns the agent's command as a list, or as the stored text if a list would change it."""
     argv = recording.words
     try:
         _encode(argv)

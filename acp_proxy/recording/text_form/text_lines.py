@@ -1,9 +1,9 @@
 """Writes and reads the values of the text form: messages, times, bytes and the data of events.
 
-A message is written as JSON only if encoding its *value* again, in one of a few named styles, gives
-the same bytes. So a tool such as ``jq -c`` may rewrite the text without changing the recording.
-Such tools may change a number such as ``1.0``, or an integer beyond 2**53. A line with such a value
-is written as a string.
+A message is written as JSON only if encoding its *value* again, in one of a few named styles,
+produces the same bytes. So a tool such as ``jq -c`` may rewrite the text without changing the
+recording. But ``jq`` may change the number ``1.0`` or an integer beyond 2**53, so a line that
+contains a number of this kind is written as a string.
 """
 
 import base64
@@ -160,7 +160,7 @@ string."""
 _encode = msgspec.json.encode
 
 Pieces = Callable[[], Iterable[bytes]]
-"""Returns the pieces of a line; each call returns them from the start of the line."""
+"""A function that returns the pieces of a line; each call starts again at the first piece."""
 
 
 class BadLine(Exception):
@@ -257,7 +257,8 @@ def from_base64(name: str, text: str) -> bytes:
 
 
 def event_data(text: str) -> bytes:
-    """Writes the data of an event as a JSON object, or as a string if an object would change it."""
+    """Writes an event's data as a JSON object if that preserves its exact text, else as a string.
+    """
     try:
         data = json.loads(text)
         small = {name: str(v) if name in _BIG and _is_big(v) else v for name, v in data.items()}

@@ -28,8 +28,8 @@ _encode = msgspec.json.encode
 class LineWriter:
     """Writes the lines of one recording, in order; each line ends with a newline.
 
-    The methods raise `ValueError` if the number of a row is not higher than the last number, or if
-    a row has a value that no recorder writes.
+    The methods raise `ValueError` if the number of a row is not higher than the number of the row
+    before it, or if a row has a value that no recorder writes.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class LineWriter:
         return visible_json(line + b',"data":' + event_data(row["data"]) + b"}\n")
 
     def fired(self, row: Mapping[str, Any]) -> bytes:
-        """Returns the line of a fired fault; write it after the line of the fault's frame.
+        """Returns the line of a fired fault, which belongs after the line of the fault's frame.
 
         Args:
             row: the fault's columns.
@@ -104,7 +104,8 @@ class LineWriter:
         return visible_json(_encode(line) + b"\n")
 
     def _place(self, seq: int, t_ns: int) -> bytes:
-        """Returns the beginning of a line: its time and number, unless these are the defaults."""
+        """Returns the beginning of a line: its time and its number, each only if not the default.
+        """
         line = b"{"
         if t_ns != self._t_ns:
             line += b'"after_ms":' + milliseconds(t_ns - self._t_ns) + b","
