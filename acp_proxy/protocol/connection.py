@@ -8,8 +8,8 @@ remembers. The state machine uses no file, clock or database.
   Both peers number their requests from 0, so an id alone is ambiguous.
 - A turn begins with ``session/prompt``. In v1 and the draft, the answer to the prompt ends the
   turn. In v2 the answer only accepts the prompt, and a ``state_update`` to idle ends the turn.
-  Later updates belong to no turn. The history that ``session/load`` streams also belongs to no turn,
-  since no prompt is open at that time.
+  Later updates belong to no turn. The history that ``session/load`` streams belongs to no turn
+  either, since no prompt is open at that time.
 - If a session has several open turns, updates and requests belong to the newest turn. The agent is
   already working on the latest prompt, although it has not answered the earlier prompts yet.
 - In the draft, ``fs/*`` and ``terminal/*`` messages name no session. A message about a terminal

@@ -40,8 +40,7 @@ class Exchange:
 
 @define
 class Turn:
-    """A prompt and all messages until the turn ends. A history that ``session/load`` replays is not
-    a turn."""
+    """A prompt and all messages up to its stop reason. Replayed history is not a turn."""
 
     id: int
     session: str | None
@@ -106,8 +105,7 @@ class Terminal:
 
 @define
 class SessionDirectories:
-    """The directories of sessions. In the draft, a path in a message shows the message's session.
-    """
+    """The directories of sessions. In the draft, the path in a message decides its session."""
 
     directories: dict[str, list[str]] = field(factory=dict)
     """The directories of each session, by session id."""

@@ -42,8 +42,7 @@ def parse(raw: bytes) -> Any:
 
 
 def encode_json(value: Any) -> bytes:
-    """Encodes a value as JSON: keeps half of a surrogate pair, but writes NaN or infinity as null.
-    """
+    """Encodes a value as JSON. Keeps half of a surrogate pair; NaN and infinity become null."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:

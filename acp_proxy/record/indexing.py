@@ -33,7 +33,7 @@ BACKLOG = 16 << 20
 TRIM = 1 << 20
 """The smallest size in bytes of an indexed log that is emptied."""
 LAST = 2.0
-"""Seconds that the last indexing may take after the conversation, and then also the check."""
+"""Seconds after the conversation until the last indexing and the check have to end."""
 _RETRY = 2.0
 
 

@@ -24,8 +24,8 @@ from acp_proxy.record.capture.stdio import warn
 LONGEST = 30.0
 """Seconds after which the command and its descendants are killed."""
 _LOOK, _SOON, _QUIET = 1.0, 0.1, 0.5
-"""The longest and the shortest time between two looks, and the time that the agent must have sent
-nothing, in seconds."""
+"""In seconds: the longest and the shortest pause between two looks at the recording, and how long
+the agent must have sent nothing before a look."""
 
 
 async def run_at_stalls(relay: Relay, options: RecordOptions, path: Path) -> None:
@@ -52,7 +52,10 @@ async def run_at_stalls(relay: Relay, options: RecordOptions, path: Path) -> Non
 
 
 def _open(files: ExitStack, path: Path, limit_s: float) -> Callable[[int], str]:
-    """Opens the recording; returns a function that returns a sentence, or an empty text."""
+    """Opens the recording, and returns a function that looks for a silence that is too long.
+
+    The function returns a sentence about the silence, or an empty text.
+    """
     from acp_proxy.check.judgement import LiveWatch  # late: it takes a while, in a thread
     from acp_proxy.store.reader import RecordingReader
 
@@ -69,7 +72,7 @@ def _open(files: ExitStack, path: Path, limit_s: float) -> Callable[[int], str]:
 async def run_command(command: list[str], sentence: str) -> None:
     """Runs a command with a sentence on its standard input; its output is discarded.
 
-    Its process group is killed after `LONGEST` seconds, or when this is cancelled.
+    The command's process group is killed after `LONGEST` seconds, or when the task is cancelled.
 
     Args:
         command: the command, which is started without a shell.

@@ -175,13 +175,13 @@ def look_for_client(relay: Relay) -> tuple[bool, bool]:
 
 
 def why_overstaying(*, is_gone: bool, is_unread: bool, open_request: bool | None) -> str | None:
-    """Returns why an idle agent overstays after the end of the client's input; None if it does not.
+    """Returns why an idle agent overstays its client; None if the agent does not overstay.
 
     Args:
         is_gone: whether the client has left for good.
         is_unread: whether nobody can read what we write to the client.
-        open_request: whether the agent has to answer a request of the client; None if unknown. A
-            request is closed if its answer could not be read by anybody.
+        open_request: whether the agent has to answer a request of the client; None if unknown. The
+            agent need not answer if nobody could read the answer.
     """
     if is_gone and open_request is False:
         return "no request is open"

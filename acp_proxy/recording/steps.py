@@ -69,8 +69,7 @@ def introduced(method: str | None, raw: bytes) -> tuple[str, ...]:
 
 
 def referred(raw: bytes) -> tuple[str, ...]:
-    """Returns the names in an MCP message that identify its connection or server, the surest first.
-    """
+    """Returns the names in an MCP message that identify its connection or its server."""
     params = params_of(json_or_none(raw))
     connection = params.get("connectionId")
     return (f"connection {connection}",) if isinstance(connection, str) else _servers(params)
@@ -177,7 +176,7 @@ class Step:
 
     @property
     def key(self) -> tuple[int, int]:
-        """What identifies the step: the frame number, and the index in a client's batch (or 0)."""
+        """The frame number and the index in a client's batch (else 0); unique for each step."""
         return self.seq, self.member or 0
 
     @property

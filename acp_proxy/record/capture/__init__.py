@@ -11,7 +11,7 @@ from _signal import SIGINT, default_int_handler, getsignal, signal
 
 
 def leave_at_once() -> None:
-    """Lets Ctrl-C end the process silently, if no handler is set for it.
+    """Makes Ctrl-C end the process silently, if no handler for Ctrl-C is set.
 
     Without this, Python raises an exception and prints a traceback.
     """

@@ -17,7 +17,7 @@ def replace_name(command: "Sequence[str]", expand: "Expand") -> "list[str] | Non
     """Replaces ``@NAME`` by the command of a known agent, and sets the variables for this agent.
 
     Variables that are already set keep their values. If the agent is not installed and its package
-    cannot be run, a line on stderr gives the command that would run the package.
+    cannot be run, a line on stderr states the command that would run the package.
 
     Args:
         command: a command that begins with ``@NAME``.

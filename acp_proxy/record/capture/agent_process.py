@@ -25,7 +25,8 @@ class AgentProcess:
         code: the agent's exit code, once `wait` has returned; None if a signal ended the agent.
         signal: the number of the signal that ended the agent.
         exited: set once the agent's end is known and logged.
-        appears_as: the exit code that a fault reports instead of the real exit code.
+        appears_as: the exit code that a fault reports instead of the real exit code; None for the
+            real exit code.
         was_stopped: whether we sent or forwarded a signal that asks the agent to stop.
     """
 
@@ -44,7 +45,7 @@ class AgentProcess:
 
     @classmethod
     def spawn(cls, command: "list[str]", env: "dict[str, str]", mask: "set[int]") -> "AgentProcess":
-        """Starts guardian and agent.
+        """Starts the guardian and the agent.
 
         Args:
             command: the agent's command and its arguments.
@@ -84,7 +85,7 @@ class AgentProcess:
 
     @property
     def exit_status(self) -> int:
-        """Returns the exit code that we pass on: the agent's own, or 128 + n for a signal."""
+        """The exit code that we pass on: the agent's, or 128 + n if signal n ended the agent."""
         if self.appears_as is not None:
             return self.appears_as
         return 128 + self.signal if self.signal is not None else self.code or 0

@@ -1,4 +1,4 @@
-"""Replaces our process by the agent if both cannot run, or ends our process as the agent ended."""
+"""Replaces our process by the agent if we cannot run beside it, or ends as the agent ended."""
 
 import os
 from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
@@ -69,7 +69,7 @@ def give_way(
 
 
 def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask") -> "NoReturn":
-    """Ends like a shell that cannot start a program, with the reason on stderr.
+    """Ends our process as a shell ends that cannot start a program; prints the reason on stderr.
 
     Args:
         program: the program that could not be started.
@@ -106,7 +106,7 @@ def die_of(signum: int) -> None:
 
 
 def cannot_start(program: str, error: OSError, mask_text: "Mask | None" = None) -> str:
-    """Returns a sentence that says why a program cannot be started, with a hint.
+    """Returns a sentence that states why a program cannot be started, with a hint.
 
     Args:
         program: the program.

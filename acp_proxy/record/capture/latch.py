@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class Latch:
-    """An event that is set once. Callbacks run in the thread that sets it, or at once if set."""
+    """An event that is set once.
+
+    Callbacks run in the thread that sets the event. After that, a new callback runs at once.
+    """
 
     def __init__(self) -> None:
         self.is_set = False

@@ -5,11 +5,11 @@ lock. So data that the kernel accepted survives our own SIGKILL, and the order o
 *the* order of the recording.
 
 Offsets are *logical*: they count from the start of the recording and never decrease. The first
-record of a file is always ``BASE`` and gives the logical offset of the record after it. This lets
-the indexer free space (`CaptureLog.trim`) once everything is stored as rows: the file shrinks, but
+record of a file is always ``BASE`` and contains the logical offset of the record after it. So the
+indexer can free space (`CaptureLog.trim`) once everything is stored as rows: the file shrinks, but
 offsets go on counting.
 
-The module knows neither frames nor JSON. It never raises for a full disk: bytes that cannot be
+The module does not read frames or JSON. It never raises for a full disk: bytes that cannot be
 logged are counted, reported once, and noted by a ``GAP`` record before the next record that fits.
 At --max-size, a ``NOTE`` tells readers of the running recording that a gap begins.
 """
@@ -45,7 +45,7 @@ from acp_proxy.recording.log_format import (
 GROWTH = 2.25
 """The largest measured ratio of a database's size to the size of its log; for ``--max-size``."""
 RESERVE = 700_000
-"""The most bytes of an empty database and its write-ahead log, in addition to `GROWTH`."""
+"""The most bytes that an empty database and its write-ahead log use, for ``--max-size``."""
 _FULL = "the recording has reached --max-size"
 
 
@@ -203,7 +203,7 @@ class CaptureLog(Log):
 
         Args:
             upto: a logical offset.
-            masking: the state of the masking for later lines, if any.
+            masking: the state of the masking, which later lines need; empty if nothing is masked.
         """
         with self._lock:
             # Under the lock no pump can append between this check and the truncation.

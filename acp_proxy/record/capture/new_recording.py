@@ -26,8 +26,8 @@ from acp_proxy.recording.file_names import (
 from acp_proxy.recording.log_format import HASHES_KEY, MARKER_KEY, SECRETS_KEY, START, Log
 
 PARENT = "ACP_PROXY_PARENT"
-"""The environment variable that gives the agent the ids of the recording and the connection. If the
-agent's command starts another acp-proxy, that one reads them."""
+"""The environment variable of the agent with the ids of the recording and the connection. Another
+acp-proxy reads the variable if the agent's command starts one."""
 
 SECRETS = "ACP_PROXY_SECRETS"
 """An environment variable that lists variables with secret values and their markers, as
@@ -165,7 +165,7 @@ def _claim(path: str) -> None:
     """Creates the database as an empty file, so that no other program can take its name.
 
     Raises:
-        OSError: the path exists, perhaps as a broken link; or no file can be made.
+        OSError: the path exists (perhaps as a broken link), or no file can be made.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     os.close(os.open(path, flags, 0o600))

@@ -60,7 +60,10 @@ class Program:
         self.descriptors = descriptors
 
     def spawn(self, group: "int | None" = None) -> int:
-        """Starts the program, in a process group or in ours, and returns its process id.
+        """Starts the program, and returns its process id.
+
+        Args:
+            group: the process group of the program; 0 for a new group, None for our group.
 
         Raises:
             OSError: the program cannot be executed.
@@ -99,7 +102,7 @@ class OwnGroup:
 
     @classmethod
     def start(cls, program: Program) -> "tuple[OwnGroup, int]":
-        """Starts guardian and agent, or the agent alone; returns the group and the agent's id.
+        """Starts the agent, with a guardian if possible; returns the group and the agent's id.
 
         Raises:
             OSError: the agent cannot be executed; nothing is left behind.
@@ -162,7 +165,7 @@ class OwnGroup:
         return [program_name(process) for process in left]
 
     def kill_holders(self, pipes: "Collection[str]") -> None:
-        """Kills the processes of the group that have one of some pipes open.
+        """Kills the processes of the group that have at least one of the given pipes open.
 
         On a system without a process table, all processes of the group are killed.
 
@@ -192,7 +195,7 @@ def _start_guardian() -> "tuple[int, int]":
     """Starts the guardian of a new process group.
 
     Returns:
-        Its process id, which is also the group's id, and our end of the guardian's pipe.
+        The guardian's process id, which is also the group's id, and our end of the guardian's pipe.
 
     To save descriptors, the guardian's stdout and stderr are our stdin, which is /dev/null by now.
 

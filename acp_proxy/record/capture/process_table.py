@@ -38,7 +38,7 @@ class Process:
 
 
 def look_up(pid: "int | str") -> "Process | None":
-    """Returns the process with an id or ``self``; None if there is no such process or no table."""
+    """Returns a process by its id (``self`` for ours); None if the process or table is missing."""
     try:
         fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -73,7 +73,7 @@ def program_name(process: Process) -> str:
 
 
 def holds(process: Process, pipes: "Collection[str]") -> bool:
-    """Whether a process has one of some pipes open; True if its descriptors cannot be read.
+    """Whether a process has one of the given pipes open; True if its descriptors are unreadable.
 
     Args:
         process: the process.

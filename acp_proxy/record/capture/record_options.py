@@ -10,7 +10,7 @@ _UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _SIZE_UNITS = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_NAME = 200
-"""The most bytes of a recording's name. Names of its files have suffixes, and at most 255 bytes."""
+"""The most bytes of a recording's name. A file name adds a suffix, and has at most 255 bytes."""
 _TRUE = ("1", "true", "t", "yes", "y", "on")
 _FALSE = ("0", "false", "f", "no", "n", "off", "")
 
@@ -97,7 +97,7 @@ def read_name(text: str) -> str:
 
 
 def read_seed(text: str) -> int:
-    """Reads a whole number that a recording can hold."""
+    """Reads a whole number of at most 64 bits, as a column of the recording can store it."""
     word = text.strip()
     if word.isascii() and word.removeprefix("-").isdecimal() and len(word) < 20:
         value = int(word)
@@ -136,7 +136,7 @@ class Option:
     Args:
         many: whether the option may be repeated; all its values are used.
         is_late: whether only the click command can check its value.
-        has_variable: whether a variable of the environment can set it, too.
+        has_variable: whether an environment variable can also set the option.
         otherwise: what happens instead when a bad value is reported and ignored; empty if a bad
             value is an error.
     """
@@ -172,7 +172,7 @@ class Option:
 
         Args:
             text: the value.
-            source: the flag or the variable that gives it.
+            source: the flag or the environment variable that the value comes from.
 
         Raises:
             ValueError: the value is bad, and the option has no ``otherwise``.

@@ -50,7 +50,7 @@ class Relay:
         drained: set when the agent has exited and both of its outputs have ended.
         parent: the process id of our parent at the start, usually the client.
         is_short_of_memory: whether memory hardly sufficed for the threads.
-        last_words: called before the process ends without a supervisor.
+        last_words: a message for stderr before the process ends without a supervisor; may be empty.
     """
 
     def __init__(
@@ -105,8 +105,8 @@ class Relay:
     def _start_together(self, jobs: "list[Callable[[], None]]") -> None:
         """Starts a thread for each job; all jobs begin, or none.
 
-        When memory is short, a started thread may end before its first line. So then all threads
-        are waited for.
+        When memory is short, a started thread may end before its first line. In that case this
+        method waits until every thread has begun.
 
         Raises:
             RuntimeError: memory does not suffice even for small stacks.

@@ -1,7 +1,7 @@
 """An agent that stays in our process group, and its guardian, which must not kill that group.
 
-So an agent on a terminal is in the same group as without us: the agent can read the terminal when
-its client can, and Ctrl-C, Ctrl-Z and ``fg`` reach it from the terminal itself. But the client is
+So an agent on a terminal is in the group where it would be without us: the agent can read the
+terminal when its client can, and Ctrl-C, Ctrl-Z and ``fg`` reach the agent from the terminal itself. But the client is
 in the group too, so each process of the agent must be found and signalled separately.
 
 The guardian is a fork of ours. It is the agent's parent and a *subreaper*: a descendant of the
@@ -124,7 +124,7 @@ class SharedGroup(OwnGroup):
         return status
 
     def end(self) -> None:
-        """Lets the guardian kill all remaining processes, and reaps the guardian."""
+        """Makes the guardian kill all remaining processes, and reaps the guardian."""
         os.close(self._lifeline)
         if self._guardian is not None:
             try:

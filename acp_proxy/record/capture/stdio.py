@@ -3,8 +3,7 @@
 import os
 
 _PLAIN = str.maketrans("", "", "/-._+,:@%=")
-"""A translation that removes the characters, besides letters and digits, that a shell needs no
-quotes for."""
+"""A translation that removes the punctuation marks that need no quotes in a shell."""
 
 
 def take_stdio() -> "tuple[int, int]":

@@ -1,8 +1,8 @@
 """Protects the conversation from errors of the fault engine: if faults fail, bytes still flow.
 
 Faults end when no task keeps time, or because of a bug of ours, which is reported on stderr. From
-then on, lines pass unchanged, and the engine gets no more frames. The guard knows neither pumps
-nor queues: its owner sends the deliveries that were held back (`EngineGuard.give_up`).
+then on, lines pass unchanged, and the engine gets no more frames. The guard cannot write to a peer:
+its owner sends the deliveries that were held back (`EngineGuard.give_up`).
 """
 
 from collections.abc import Callable, Iterator

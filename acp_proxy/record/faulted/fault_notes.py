@@ -22,9 +22,10 @@ from acp_proxy.protocol.framing import Cut
 from acp_proxy.recording.log_format import DATA, EFFECT, FAULT, MADE, PART, SENT, Log, pack_fields
 
 Actor = tuple[str, str]
-"""A rule and its kind."""
+"""The name of a rule, and the rule's kind."""
 Moment = tuple[str, int] | None
-"""``late`` and nanoseconds, or ``held`` and a number; None if nothing goes out."""
+"""When bytes go out: ``late`` with the delay in nanoseconds, or ``held`` with the number of the
+line that is held back. None if nothing goes out."""
 
 
 class FaultNotes:

@@ -81,8 +81,8 @@ class FaultRunner(Interceptor):
         self._clock = clock
         texts = (text for rule in plan.rules for text in (rule.name, rule.place))
         self._masked = {text: mask_text(text) for text in texts}
-        """The masked form of each text of `farewell`: masking might fail there and leave the log
-        unfinished."""
+        """The masked form of each text that `farewell` prints. Masking is done early, since an
+        error in `farewell` would leave the log unfinished."""
         self._lock = threading.RLock()
         self._schedule = DeliverySchedule()
         self._cutters = {direction: LineCutter() for direction in Direction}
@@ -111,7 +111,7 @@ class FaultRunner(Interceptor):
         self._engine = EngineGuard(engine, self.give_up)
 
     def pump(self, stream: int, source: int, sink: int, log: Log) -> Pump:
-        """Makes the pump of a stream: one with faults, one whose log is tapped, or a plain pump.
+        """Makes the pump of a stream: with faults, with a log that the engine reads, or plain.
 
         Args:
             stream: the stream.
@@ -131,11 +131,11 @@ class FaultRunner(Interceptor):
         return Pump(stream, source, sink, log)
 
     def follow(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Keeps a chunk of a direction without faults until the engine gets it.
+        """Keeps a chunk of a direction without faults until the engine gets the chunk.
 
         Args:
             stream: the stream that the chunk was read from.
-            t_ns: when this happened, in monotonic nanoseconds.
+            t_ns: when the chunk was read, in monotonic nanoseconds.
             chunk: the bytes.
         """
         self._passed.append((_DIRECTIONS[stream], t_ns, chunk))
@@ -148,7 +148,7 @@ class FaultRunner(Interceptor):
 
         Args:
             stream: the stream that the chunk was read from.
-            t_ns: when this happened, in monotonic nanoseconds.
+            t_ns: when the chunk was read, in monotonic nanoseconds.
             chunk: the bytes.
         """
         direction = _DIRECTIONS[stream]
@@ -179,7 +179,7 @@ class FaultRunner(Interceptor):
 
         Args:
             stream: the stream that has ended.
-            t_ns: when this happened, in monotonic nanoseconds.
+            t_ns: when the end was read, in monotonic nanoseconds.
         """
         direction = _DIRECTIONS[stream]
         with self._lock:
@@ -229,7 +229,7 @@ class FaultRunner(Interceptor):
             warn(line)
 
     def summary(self) -> Iterable[str]:
-        """Returns the lines of `farewell`."""
+        """Returns the lines that `farewell` writes."""
         return summary(self.plan, self._engine.fired, self.seed, self._masked)
 
     def _observe_passed(self) -> None:

@@ -1,4 +1,4 @@
-"""A pump whose lines pass through the fault engine, its write queue, and a tapped log.
+"""A pump whose lines pass through the fault engine; its write queue; a log that the engine reads.
 
 Two threads may write to a sink, but never at the same time: the pump's thread writes bytes that are
 due as soon as it has read them, and a thread of `faulted.fault_clock` writes the bytes that are due
@@ -32,7 +32,7 @@ class _LineReceiver(Protocol):
 
 @define(eq=False)
 class WriteQueue:
-    """One outlet and its sink.
+    """The bytes that wait for one outlet, and the sink that they are written to.
 
     All queues of a schedule share its lock, which guards the outbox.
 
@@ -51,7 +51,7 @@ class WriteQueue:
     error: OSError | None = field(init=False, default=None)
     _changed: threading.Condition = field(init=False)
     _waiting: int = field(init=False, default=0)
-    """The number of waiting threads; without one, nothing is notified, since that takes time."""
+    """The number of waiting threads. If it is 0, no notification is sent, which saves time."""
 
     def __attrs_post_init__(self) -> None:
         self._changed = threading.Condition(self._lock)
@@ -231,7 +231,7 @@ class TappedLog(Log):
 
         Args:
             stream: the stream that the chunk was read from.
-            t_ns: when this happened, in monotonic nanoseconds.
+            t_ns: when the chunk was read, in monotonic nanoseconds.
             chunk: the bytes.
         """
         self._log.append(stream, t_ns, chunk)

@@ -104,8 +104,7 @@ class LineWriter:
         return visible_json(_encode(line) + b"\n")
 
     def _place(self, seq: int, t_ns: int) -> bytes:
-        """Returns the beginning of a line: its time and its number, each only if not the default.
-        """
+        """Returns the beginning of a line: time and number, each only if it is not the default."""
         line = b"{"
         if t_ns != self._t_ns:
             line += b'"after_ms":' + milliseconds(t_ns - self._t_ns) + b","
