@@ -234,7 +234,7 @@ class Script(Protocol):
         """Returns the next steps in recorded order; an empty list at the end."""
 
     def wire(self, seq: int) -> Wire:
-        """Returns a frame as it was written."""
+        """Returns a frame with the bytes of its line."""
 
     def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
         """Yields later messages of the client, in order, without moving the reading position.

@@ -1,8 +1,8 @@
 """An agent that stays in our process group, and its guardian, which must not kill that group.
 
 So an agent on a terminal is in the group where it would be without us: the agent can read the
-terminal when its client can, and Ctrl-C, Ctrl-Z and ``fg`` reach the agent from the terminal itself. But the client is
-in the group too, so each process of the agent must be found and signalled separately.
+terminal when its client can, and Ctrl-C, Ctrl-Z and ``fg`` reach it from the terminal itself. But
+the client is in the group too, so each process of the agent must be found and signalled separately.
 
 The guardian is a fork of ours. It is the agent's parent and a *subreaper*: a descendant of the
 agent that loses its parent becomes a child of the guardian. So the guardian always finds all

@@ -85,8 +85,8 @@ def import_log(
         head: the beginning of the log, for error messages.
         source: the format of the log.
         path: the path of the log, for error messages.
-        target: the path of the first database. If this path is taken, and for each further
-            connection, the path becomes ``NAME-2.db`` and so on.
+        target: the path of the first database. If this path is taken, the database is named
+            ``NAME-2.db`` and so on. The databases of further connections are also named like this.
         redaction: the level of masking, as in the recorder's option ``--redact``: secrets, private
             or none.
         skips_bad_lines: whether lines that cannot be read are left out.
@@ -132,7 +132,7 @@ def import_log(
 
 
 def _content(entry: Sent | Remark | UnreadLines | Facts) -> str:
-    """Returns the kind of content of an entry's lines."""
+    """Returns which kind of content the lines of an entry have."""
     match entry:
         case Sent():
             return "stderr" if entry.stream is Stream.STDERR else "messages"

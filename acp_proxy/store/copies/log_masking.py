@@ -1,4 +1,4 @@
-"""Masks the lines of another tool's log in the way in which the recorder masks lines."""
+"""Masks the lines of another tool's log as the indexer masks the lines of a recorder's log."""
 
 import os
 from collections import deque

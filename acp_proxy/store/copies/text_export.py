@@ -31,8 +31,8 @@ def write_text_form(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes
 
     Args:
         reader: the recording.
-        chosen: the filter; other lines are left out. The remaining lines keep their times and
-            numbers.
+        chosen: the filter; lines that do not match are left out. The remaining lines keep their
+            times and numbers.
     """
     line: list[bytes] = []
     for part in write_parts(reader, chosen):
@@ -95,7 +95,7 @@ def text_lines(reader: Rows, seqs: Collection[int]) -> dict[int, int]:
 
 
 def _in_file(path: Path, by_seq: dict[int, int]) -> dict[int, int]:
-    """Adjusts line numbers to the blank lines and comments of a file."""
+    """Converts line numbers that do not count a file's blank lines and comments to real ones."""
     lines = sorted(by_seq.values())
     places: dict[int, int] = {}
     counted = 0

@@ -251,7 +251,7 @@ def _is_interrupted_write(error: Exception) -> bool:
 
 
 def _roll_back(path: Path) -> bool:
-    """Lets SQLite undo the transaction of a killed writer of ours; False if that is not safe."""
+    """Makes SQLite undo the transaction of a killed writer of ours; False if that is not safe."""
     try:
         if not may_be_rolled_back(path, APPLICATION_ID):
             return False
@@ -270,7 +270,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def unreadable(path: Path, error: Exception) -> UnreadableRecording:
-    """Converts an error of reading a recording to the error to raise.
+    """Converts an error that occurred while a recording was read to the error to raise.
 
     Args:
         path: the recording.
@@ -310,7 +310,7 @@ def _check_header(path: Path) -> None:
 
 
 def new_rows(where: str | Path = "") -> sqlite3.Connection:
-    """Opens an empty database to be filled at once: a temporary one unless a path is given.
+    """Opens an empty database to be filled at once: a temporary database if no path is given.
 
     A failure makes the database unusable, so no other program may use the file yet.
     """
@@ -333,10 +333,10 @@ def _empty() -> sqlite3.Connection:
 
 @contextmanager
 def new_file(directory: Path) -> Iterator[Path]:
-    """Returns an empty file that only its owner can read; the block fills it and `place` moves it.
+    """Returns an empty file that only its owner can read; the caller fills it and `place` moves it.
 
     Args:
-        directory: where to create it.
+        directory: where to create the file.
 
     Raises:
         OSError: the file cannot be created, or SQLite raised an error. The file is removed.

@@ -34,8 +34,9 @@ Mapped = Callable[
 ]
 """A function like `map`: it applies a function to paths and yields listed recordings."""
 FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str, Any]]
-"""Returns the problems of a conversation, a text that says what the conversation waits for, and its
-tokens or other numbers, which quote no line; may raise `UnreadableRecording`."""
+"""A function that examines a conversation. It returns the problems, a text that names whom the
+conversation waits for, and the tokens or other numbers, which quote no line. It may raise
+`UnreadableRecording`."""
 
 _MOST_OF_PROMPT = 4000
 """How many bytes of a prompt are read for a list."""
@@ -92,7 +93,7 @@ def started_at(path: Path) -> str:
 
 
 def recording_at(path: Path) -> Path | None:
-    """Returns the path of the recording that a file or log belongs to; None if there is none."""
+    """Returns the path of the recording that a file belongs to; None if there is no recording."""
     if path.name.endswith(LOG_SUFFIX) and is_plain(path):
         return path.with_name(path.name.removesuffix(LOG_SUFFIX))
     has_log = path.suffix != TEXT_SUFFIX and is_plain(Path(f"{path}{LOG_SUFFIX}"))
@@ -173,7 +174,8 @@ class ListedRecording:
     damaged: tuple[Path, ...] = ()
     """The files with the unreadable parts of the recording's log."""
     tokens: Any = None
-    """The tokens that the agent reported, or the numbers of another search; None without any."""
+    """The tokens that the agent reported, or the numbers of another search; None if there are none.
+    """
 
     @property
     def started_at(self) -> str:

@@ -32,7 +32,7 @@ class LatestRecording(NamedTuple):
 
     path: Path
     passed_over: _Known | None = None
-    """The newest recording of all, if an older one was preferred."""
+    """The newest recording of all, if an older recording was preferred; otherwise None."""
 
 
 def resolve(word: str, directory: Path, here: Path) -> Path:
@@ -68,7 +68,7 @@ def _at_path(places: Iterable[Path]) -> tuple[Path | None, Path | None]:
     """Finds the first recording at one of several paths, with a suffix or without.
 
     Returns:
-        The recording, and the first file that may belong to another tool.
+        The recording, and the first file that may belong to another tool; each may be None.
     """
     other = None
     for place in places:
@@ -123,7 +123,7 @@ def _ids(start: str, directory: Path) -> list[Path]:
 
 
 def _is_ours(named: Path, suffix: str) -> bool:
-    """Whether a file is a recording, so that a word without its suffix can mean it.
+    """Whether a file is a recording, so that a user may name the file without its suffix.
 
     Other tools have files with similar names: the log ``app.log`` is imported as a recording called
     ``app``. The word ``app`` must find this recording although ``app.log`` is beside it.
@@ -172,8 +172,9 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
 def latest(directory: Path, here: Path) -> LatestRecording:
     """Finds the newest recording that was made in a directory, or else the newest of all.
 
-    An imported recording, or one whose directory is not known, counts as made in any directory. A
-    recording that a command made for its own use counts only if there is no other.
+    An imported recording, or a recording whose directory is not known, counts as made in any
+    directory. A recording that a command made for its own use is only found if there is no other
+    recording.
 
     Args:
         directory: the recordings directory.
@@ -200,7 +201,7 @@ def latest(directory: Path, here: Path) -> LatestRecording:
 
 
 def _nth_latest(directory: Path, here: Path, back: int) -> Path:
-    """Returns the recording that was made a number of recordings before the latest one.
+    """Returns the latest recording, or the recording that is ``back`` steps older.
 
     Raises:
         NoSuchRecording: there are not that many recordings.
@@ -218,7 +219,7 @@ def _nth_latest(directory: Path, here: Path, back: int) -> Path:
 
 
 def latest_running(directory: Path, here: Path) -> LatestRecording | None:
-    """Finds the recording that `latest` would choose among the running recordings.
+    """Finds the running recording that `latest` would choose; None if no recording is running.
 
     Args:
         directory: the recordings directory.
@@ -270,7 +271,7 @@ def _without_texts_of_databases(knowns: Iterable[_Known]) -> list[_Known]:
 
 
 def _other(word: str, directory: Path) -> str | None:
-    """Describes what is at a path instead of a recording, without opening it; None if nothing."""
+    """Describes what is at a path instead of a recording, unopened; None if nothing is there."""
     for place in (Path(word), directory / word) if word else ():
         if (problem := trouble_with(place)) is not None:
             return f"cannot look at {place}: {problem}"

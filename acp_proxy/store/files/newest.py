@@ -33,11 +33,11 @@ _INDEXED = '"next_seq"'
 _UTF_8 = b"\0\0\0\1"
 """The code of the text encoding UTF-8 in the header of a database."""
 _FIRST_S = 1_577_836_800.0
-"""The start of 2020 in seconds since 1970, since nothing was recorded earlier."""
+"""The start of 2020, in seconds since 1970; every recording is newer."""
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
-    """Returns negated bounds and recordings, in the order in which `newest_first` reads them."""
+    """Returns each recording with its negated bound, in the order in which they are to be read."""
     return sorted((-_bound(path), path) for path in paths(directory))
 
 
@@ -46,11 +46,11 @@ def newest_first(
 ) -> Iterator[tuple[Path, Recording | None]]:
     """Yields a directory's recordings, newest first; unreadable recordings are last, without rows.
 
-    Recordings are read lazily, only as many as are needed to know the next one. An imported
+    Recordings are read lazily, only as many as are needed to find the next recording. An imported
     recording is sorted by the time of its file, not by its start.
 
     Args:
-        directory: where they are.
+        directory: the directory of the recordings.
         made_in: a directory. Recordings that are known to be made in another directory are left
             out, except imported recordings.
         order: the result of `in_reading_order`, if it has already been called.

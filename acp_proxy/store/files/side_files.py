@@ -24,7 +24,7 @@ _WAL_MAGICS = (bytes.fromhex("377f0682"), bytes.fromhex("377f0683"))
 _SHARED_STARTS = (struct.pack("=I", 3007000), b"\0")
 """The first bytes of the index of a write-ahead log: its version in native byte order, or zeros."""
 _APPLICATION_ID = 68
-"""The offset of the id in a database's header."""
+"""The offset of the application id in the header of a database."""
 _WAL_MODE = b"\2\2"
 
 
@@ -100,7 +100,7 @@ def needs_no_side_file(path: Path) -> bool:
     """Whether a database can be read without its side files, which SQLite would create or change.
 
     True if the header of the database requires a write-ahead log, but there is no such log, or a
-    foreign file has its name.
+    foreign file has the name of the log.
     """
     if _has_wal(path):
         return False

@@ -1,1 +1,1 @@
-"""Turns the log of a recorder into rows, masked on the way."""
+"""Turns the log of a recorder into masked rows."""

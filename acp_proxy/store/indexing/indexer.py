@@ -27,7 +27,7 @@ BATCH = 1 << 18
 
 
 class Indexer:
-    """Indexes one log into one connection.
+    """Indexes one log into one database.
 
     Args:
         connection: a database with our tables, writable at least in ``schema``.
@@ -142,7 +142,7 @@ class Indexer:
         return self._handler.masking
 
     def masking_record(self) -> bytes:
-        """Returns the payload for the first record of the log after it is emptied; may be empty."""
+        """Returns the state of masking, for the first record of an emptied log; may be empty."""
         return self._handler.masking.dump() if self._handler.masking is not None else b""
 
     def mark_unindexed(self) -> None:

@@ -67,8 +67,9 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
 def _upgraded(stored: dict[str, Any]) -> dict[str, Any]:
     """Adapts the state that an earlier version stored to the current fields.
 
-    Before version 0.2, a state contained only the terminals of the draft, with their sessions; such
-    a state has ``settled``. Its dialect was detected from a single message, and is kept.
+    A state of a version before 0.2 has the member ``settled``. It contains only the terminals of
+    the draft, each with its session. Its dialect was detected from a single message; this dialect
+    is kept.
     """
     state = stored.get("correlation", {})
     if "evidence" not in state and state.get("handshake", {}).get("dialect"):

@@ -184,7 +184,7 @@ class ReadLine(NamedTuple):
     newline: bytes
     body: bytes | LargeLine
     received: int | None
-    """The received size in bytes, if something in the line is masked."""
+    """The size in bytes before the line was masked; None if nothing in the line is masked."""
 
 
 def read_line(

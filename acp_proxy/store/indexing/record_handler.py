@@ -1,4 +1,4 @@
-"""Turns the records of a log into frames, events and a recording's row, with a handler per kind.
+"""Turns a log's records into frames, events and a recording's row; each kind has a handler.
 
 A chunk of a stream is split into lines, and the labels of each line are read. A record about faults
 changes the last line of its stream or adds a line. Every other record is an event; some events also

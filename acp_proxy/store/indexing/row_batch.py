@@ -14,7 +14,7 @@ from acp_proxy.recording.recording import Recording, origin_values
 from acp_proxy.store.tables.schema import DELIVERED_CODES, NEWLINES, STREAM_CODES
 
 _KEPT = {"id", "name", "started_at", "note"}
-"""Columns of `recording` that are written only once; the others change with the conversation."""
+"""Columns of `recording` that are written only once; the other columns may be updated later."""
 _LATER = ("note", "origin")
 """Columns of `recording` that were added after version 1."""
 _EXCHANGE_COLUMNS = (

@@ -1,13 +1,13 @@
 """Numbers and correlates frames and events in order, and writes their rows.
 
-The indexer, which reads a log, and the import of the text form both use it, so that the same frames
-always become the same rows. This module derives each frame's exchange, turn and other labels.
+The indexer, which reads a log, and the import of the text form both use this module, so that the
+same frames always become the same rows. It derives each frame's exchange, turn and other labels.
 
 Some labels depend on the dialect. If another dialect is detected later, which may happen up to the
 end of the first turn, all frames so far are labelled again in the transaction of the batch: their
 sessions and turns, and the rows of exchanges and turns. Numbers and all other labels stay.
 
-This module does not know where frames come from, or how a line becomes a message.
+The callers decide where frames come from, and how a line becomes a message.
 """
 
 import json
@@ -102,14 +102,14 @@ class RowWriter:
         Args:
             stream: the stream of the frame.
             message: the labels of the frame; their kind is stderr for a line of stderr.
-            newline: its line ending, a key of ``NEWLINE_CODES``.
+            newline: the line ending of the frame, a key of ``NEWLINE_CODES``.
             t_ns: nanoseconds from the start of the recording to the last byte of the frame.
             lag_ns: nanoseconds from the first byte of the frame to its last byte.
             raw: the bytes of the frame without the newline; a large line is copied at the commit.
             delivered: ``full``, ``partial`` or ``none``.
             fault: the rule that fired on the frame.
             masked: whether something in the frame is masked.
-            received: the received size in bytes, if masking changed it.
+            received: the size in bytes before masking; None if nothing in the frame is masked.
             answered: the method of the request, if the frame answers a request that is not in the
                 recording.
         """
@@ -157,7 +157,7 @@ class RowWriter:
         """Adds the next event.
 
         Args:
-            kind: its kind, such as ``exit``.
+            kind: the kind of the event, such as ``exit``.
             t_ns: nanoseconds from the start of the recording.
             data: a JSON object.
         """

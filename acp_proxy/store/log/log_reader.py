@@ -1,7 +1,7 @@
 """Reads a capture log, even while it is being written, or if its last record is incomplete.
 
-A log may come from anybody, so fields are decoded to values that a database can hold, whatever they
-contain.
+A log may come from anybody. So whatever a field contains, it is decoded to a value that a database
+can store.
 """
 
 import os
@@ -125,7 +125,7 @@ class LogReader:
         self.base = self._read_base()
 
     def read(self, offset: int, size: int) -> bytes:
-        """Reads bytes of the log; fewer at the end of the file.
+        """Reads bytes of the log; returns fewer bytes at the end of the file.
 
         Args:
             offset: the logical offset of the first byte.
@@ -286,5 +286,5 @@ def number(data: dict[str, Any], key: str, default: _Default) -> int | _Default:
 
 
 def _storable(text: str) -> str:
-    """Returns a text that a database can hold; bytes that are not UTF-8 become escapes."""
+    """Returns a text that a database can store; bytes that are not UTF-8 become escapes."""
     return os.fsencode(text).decode("utf-8", "backslashreplace")

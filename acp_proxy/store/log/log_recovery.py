@@ -278,7 +278,7 @@ class LogTail:
         log: the log.
 
     Attributes:
-        indexer: indexes the log, and knows the secrets in it.
+        indexer: indexes the log, and remembers the secrets that it recognizes there.
 
     Raises:
         ValueError: the log begins after the end of the rows.

@@ -23,7 +23,7 @@ def call_frames(
     Args:
         rows: the recording.
         session: the session of the tool calls.
-        tool_call: their id.
+        tool_call: the id of the tool calls.
         after: only frames with a higher number.
     """
     sql = (
@@ -46,8 +46,8 @@ def edges_of_call(
     Args:
         rows: the recording.
         session: the session of the tool call.
-        tool_call: its id.
-        span: the first and the last number to consider.
+        tool_call: the id of the tool call.
+        span: the first and the last frame number to consider.
         most: how many first lines, and how many last lines, to return. If there are few lines, some
             of them are returned twice.
     """
@@ -64,12 +64,12 @@ def edges_of_call(
 
 
 def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
-    """Yields the numbers of a turn's updates of tool calls, and of all batches in the span.
+    """Yields the frame numbers of a turn's updates about tool calls, and of all batches in a span.
 
     Args:
         rows: the recording.
         turn: the number of the turn.
-        span: the first and the last number to consider.
+        span: the first and the last frame number to consider.
     """
     sql = (
         "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND ((turn = ? AND tool_call IS NOT NULL"
@@ -79,13 +79,13 @@ def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
 
 
 def call_updates_with(rows: Rows, words: Collection[str]) -> list[int]:
-    """Returns the numbers of the updates of tool calls that have one of several words in quotes.
+    """Returns the frame numbers of updates about tool calls whose lines contain a quoted word.
 
     The updates of a replayed history are left out, since they belong to no turn.
 
     Args:
         rows: the recording.
-        words: the words.
+        words: the words to search for; one of them in double quotes is enough.
     """
     has_word = " OR ".join(["instr(raw, ?)"] * len(words))
     # With a condition on the method, SQLite would read all updates instead of those about calls.
@@ -102,8 +102,8 @@ def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) 
     Args:
         rows: the recording.
         session: the session of the tool call.
-        tool_call: its id.
-        span: the first and the last number to consider.
+        tool_call: the id of the tool call.
+        span: the first and the last frame number to consider.
     """
     sql = (
         "SELECT seq FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
@@ -120,8 +120,8 @@ def frames_of_terminal(rows: Rows, session: str | None, terminal: str, first: in
     Args:
         rows: the recording.
         session: the session of the terminal.
-        terminal: its id.
-        first: the first number to consider.
+        terminal: the id of the terminal.
+        first: the first frame number to consider.
     """
     # "+" keeps SQLite from using the index of methods, which would make it read all terminals.
     sql = (

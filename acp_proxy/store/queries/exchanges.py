@@ -75,8 +75,9 @@ def exchanges(
         direction: only exchanges whose request had this direction.
         outcome: only exchanges with this outcome.
         is_open: only exchanges without an answer.
-        span: only exchanges whose request is in this range: its first and its last number.
-        during: only exchanges that were open all the time between two neighbouring frames.
+        span: only exchanges whose request is in this range: the first and the last frame number.
+        during: only exchanges that were open all the time between two neighbouring frames: the
+            numbers of these frames.
         order: the column to sort by.
         most: the largest number of exchanges; no limit if it is negative.
     """
@@ -95,7 +96,7 @@ def exchanges(
 
 
 def initialization(rows: Rows) -> ExchangeRow | None:
-    """Returns the last answered initialization, or else the last initialization."""
+    """Returns the last answered initialization, or else the last initialization, or else None."""
     order = "response_seq IS NULL, id DESC"
     matches = exchanges(rows, methods=INITIALIZE, direction="to-agent", order=order, most=1)
     return next(matches, None)
@@ -205,7 +206,7 @@ def turns_during(rows: Rows, before: int, after: int) -> Iterator[TurnRow]:
     Args:
         rows: the recording.
         before: the number of the first of the two frames.
-        after: the number of the second.
+        after: the number of the second frame.
     """
     sql = f"{_TURNS} WHERE {_DURING.format('prompt', 'end')} ORDER BY id"
     return (TurnRow(*row.values()) for row in rows.query(sql, (before, after)))
@@ -223,14 +224,16 @@ def last_turn(rows: Rows) -> int:
 
 
 def turn_speeds(rows: Rows, words: Sequence[str]) -> list[tuple[int | None, int | None]]:
-    """Returns how long each turn took, and after which time its first update with a word came.
+    """Returns each turn's duration, and the time from its prompt to its first update with a word.
 
     Args:
         rows: the recording.
-        words: the words, such as kinds of updates; each must stand in quotes in the line.
+        words: the words to search for, such as kinds of updates; one of them in double quotes is
+            enough.
 
     Returns:
-        Pairs of nanoseconds; None for a turn that has not ended, or that has no such update.
+        Pairs of nanoseconds. The first is None if the turn has not ended; the second is None if the
+        turn has no update with one of the words.
     """
     has_word = " OR ".join(["instr(f.raw, ?)"] * len(words))
     sql = (
@@ -248,7 +251,7 @@ def open_turn_count(rows: Rows) -> int:
 
 
 def first_cancel(rows: Rows, session: str | None, after: int) -> int | None:
-    """Returns the number of the first ``session/cancel`` of a session after a frame, or None.
+    """Returns the number of a session's first ``session/cancel`` after a frame; None without one.
 
     Args:
         rows: the recording.
@@ -275,7 +278,7 @@ def cancels(rows: Rows, session: str | None, after: int, most: int) -> list[int]
 
 
 def release_after(rows: Rows, seq: int) -> int | None:
-    """Returns the number of the successful answer to ``terminal/release``, or None.
+    """Returns the number of the frame that confirms the release of a terminal; None without one.
 
     Args:
         rows: the recording.

@@ -109,7 +109,7 @@ class FrameEffect(NamedTuple):
     rule: str
     action: str
     effect: str
-    """The kind: made, withheld, changed or same. A frame that is only delayed has the kind same."""
+    """made, withheld, changed or same; a frame that was only delayed counts as same."""
     frames: int
 
 
@@ -158,17 +158,17 @@ def count_undated_frames(rows: Rows) -> int:
 
 
 def injected_frames(rows: Rows) -> dict[int, str]:
-    """Returns the rule that injected a frame, by the number of the frame."""
+    """Returns the numbers of the frames that faults injected, each with the name of its rule."""
     sql = "SELECT seq, rule FROM faults_fired WHERE received IS NULL"
     return {row["seq"]: str(row["rule"]) for row in rows.query(sql)}
 
 
 def withheld_frames(rows: Rows, seqs: Iterable[int]) -> dict[int, str]:
-    """Returns the rule that kept a frame from its receiver, by the number of the frame.
+    """Returns which frames a fault kept from their receiver, each with the name of the rule.
 
     Args:
         rows: the recording.
-        seqs: the numbers of the frames.
+        seqs: the numbers of the frames to consider.
     """
     sql = (
         "SELECT seq, fault FROM frames WHERE seq IN (SELECT value FROM json_each(?))"

@@ -84,7 +84,7 @@ def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
 
 
 def frames_with(rows: Rows, text: bytes) -> Iterator[int]:
-    """Yields the numbers of the frames whose unmasked lines contain a text, in order.
+    """Yields the numbers of the frames whose lines, after masking, contain a text, in order.
 
     Args:
         rows: the recording.
@@ -159,7 +159,7 @@ def labels_of_frames(rows: Rows, seqs: Iterable[int]) -> Iterator[Row]:
 
 
 def parse_error_of(rows: Rows, seq: int) -> str | None:
-    """Returns the reason why a frame is not a message.
+    """Returns the reason why a frame is not a message; None if the frame is a message.
 
     Args:
         rows: the recording.
@@ -178,7 +178,7 @@ def last_stderr_lines(
         rows: the recording.
         most: the largest number of lines.
         size: the size in bytes to which longer lines are cut.
-        among: the numbers of the lines to consider, in order; None for all.
+        among: the numbers of the lines to consider, in order; None for all lines.
     """
     start = f"CASE WHEN length(raw) > {size} THEN substr(raw, 1, {size}) ELSE raw END"
     chosen = "kind = 'stderr'" if among is None else "seq IN (SELECT value FROM json_each(?))"
@@ -249,14 +249,14 @@ def stray_errors(rows: Rows, most: int) -> list[int]:
 
 
 def unterminated_frames(rows: Rows) -> list[tuple[int, str]]:
-    """Returns the numbers and streams of the last frames of streams that end without a newline."""
+    """Returns number and stream of the last frame of each direction that ends without a newline."""
     sql = "SELECT seq, stream, newline FROM frames WHERE stream = ? ORDER BY seq DESC LIMIT 1"
     last = chain.from_iterable(rows.query(sql, (direction.value,)) for direction in Direction)
     return [(row["seq"], row["stream"]) for row in last if not row["newline"]]
 
 
 def number_after(rows: Rows, count: int) -> int | None:
-    """Skips the first frames of the peers, and returns the number of the next frame, or None.
+    """Skips the first frames of the peers, and returns the number of the next frame, if any.
 
     Args:
         rows: the recording.

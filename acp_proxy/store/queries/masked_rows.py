@@ -269,9 +269,9 @@ class MaskedRows:
             self._note_edits(edits)
 
     def _others(self, schema: str) -> Iterator[tuple[int, Callable[[], None]]]:
-        """Returns functions that mask an event or a fired fault, each with a number.
+        """Returns functions that each mask one event or fired fault, each with the row's number.
 
-        Call each function before any frame with a higher number is masked.
+        The caller has to call each function before it masks a frame with a higher number.
         """
         execute = self._connection.execute
         bounds = self._after, self._until

@@ -62,9 +62,9 @@ class RecordedSteps:
 
     Args:
         reader: the recording.
-        as_sent: whether to return the agent's requests and notifications as it sent them, not as
-            faults changed them. Answers are always returned as the client received them, since the
-            client's next messages depended on them.
+        as_sent: whether to return the agent's requests and notifications as the agent sent them,
+            and not as faults changed them. Answers are always returned as the client received them,
+            since the client's next messages depended on these answers.
     """
 
     def __init__(self, reader: RecordingReader, *, as_sent: bool = False) -> None:
@@ -101,7 +101,7 @@ class RecordedSteps:
         return steps
 
     def wire(self, seq: int) -> Wire:
-        """Returns a frame as it was written."""
+        """Returns a frame with the bytes of its line."""
         if (wire := self._wires.get(seq)) is None:
             with self._damage_reported():
                 self._read_ahead(seq)

@@ -95,7 +95,7 @@ def _named(column: str, size: str) -> str:
 
 
 def _is_simple(pattern: str) -> bool:
-    """Whether SQLite can match a pattern: one without NUL and without a set such as ``[a-c]``."""
+    """Whether SQLite can match a pattern fast: no NUL, no set such as ``[a-c]``, and few stars."""
     return not {"[", "\0"} & {*pattern} and pattern.count("*") <= _MOST_STARS
 
 
@@ -107,7 +107,10 @@ def with_batches(where: Where) -> Where:
 
 
 def _text(column: str, test: str, values: tuple[str, ...], labels: str, every: str) -> Where:
-    """Tests a text, ``{0}``; a request may also match by the session or terminal of its answer."""
+    """Returns SQL that tests the text of a column; ``test`` has ``{0}`` in place of the text.
+
+    A request also matches if the session or the terminal in its answer matches.
+    """
     if column not in _LABELLED:
         return Where(test.format(f"f.{column}"), values)
     if column == "terminal":  # by the index of terminals, which an OR would not use

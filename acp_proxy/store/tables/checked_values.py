@@ -21,7 +21,8 @@ Row = dict[str, Any]
 _UNLIMITED = 2_000_000_000
 
 FITS = "fits_pattern"
-"""An SQL function that matches a text with a pattern of ``*`` and ``?``; `limit` adds it."""
+"""The name of an SQL function that matches a text with a pattern of ``*`` and ``?``. `limit` adds
+the function to a connection."""
 
 
 _TEXT, _NUMBER = (str, NoneType), (int, NoneType)

@@ -13,7 +13,7 @@ from acp_proxy.store.tables.checked_values import check_labels, limit
 from acp_proxy.store.tables.schema import AS_STORED, LINE_START, TABLES, LineColumns, frames_select
 
 LEVELS = ("secrets", "private")
-"""The values of ``recording.redaction`` of recordings that were masked when they were made."""
+"""The values that ``recording.redaction`` has if a recording was masked when it was made."""
 MASKED = "masked"
 """The name of the database with masked rows."""
 LATER = 1 << 40
