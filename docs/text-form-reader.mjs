@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const SCHEMA = JSON.parse(readFileSync(new URL('text-form.schema.json', import.meta.url)));
 const LIMIT = 1n << 63n;
-const KINDS = { event: 'event', fired: 'fired', stream: 'frame' }; // by a member that only they have
+const KINDS = { event: 'event', fired: 'fired', stream: 'frame' }; // each kind by the member that only its lines have
 const BIG = ['wall', 'origin', 'since', 'bytes', 'to-agent', 'to-client', 'stderr'];
 const TOKEN = /[ \t\r\n]*("(?:[^"\\]|\\.)*"|[-+.\w]+|[{}[\],:])/gy;
 const ORIGIN = {
@@ -29,7 +29,7 @@ function check(isTrue, problem) {
   if (!isTrue) throw new Error(problem);
 }
 
-/** Whether a value is as a part of the schema says; as much of JSON Schema as that needs. */
+/** Whether a value matches a part of the schema; supports only the keywords that the schema uses. */
 function fits(schema, value) {
   if (schema.$ref) return fits(SCHEMA.definitions[schema.$ref.split('/').pop()], value);
   const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
@@ -48,7 +48,7 @@ function fits(schema, value) {
     && !(schema.not && fits(schema.not, value));
 }
 
-/** Writes the value of `message` in a style, from tokens: an object of JavaScript may change the order of its members. */
+/** Writes the value of `message` in a style, token by token: a JavaScript object may change the order of its members. */
 function spell(line, style) {
   const [blank, write] = STYLES[style];
   let depth = 0, before = '', key = null, spelled = '';

@@ -150,7 +150,7 @@ class _ZipParts(io.RawIOBase):
 
 
 def _zip_parts(files: Mapping[str, Iterable[bytes]], sizes: dict[str, int]) -> Iterator[bytes]:
-    """Yields an archive in parts; the same files always give the same bytes.
+    """Yields an archive in parts; the same files always result in the same bytes.
 
     Args:
         files: the parts of each file, by its name.

@@ -45,7 +45,7 @@ class CopyMasking:
 
     @property
     def is_given(self) -> bool:
-        """Whether an option is given; then the recording is masked even if it already was."""
+        """Whether an option is given, so that even a masked recording is masked again."""
         return bool(self.level or self.paths or self.patterns)
 
     @contextmanager

@@ -40,7 +40,7 @@ _KINDS = {
     "messages": "of messages", "stderr": "of stderr", "remarks": "of other text",
     "brackets": "of brackets around messages", "blank": "blank", "skipped": "skipped",
 }  # fmt: skip
-"""The words for the counts of lines of an `ImportedLog`."""
+"""The words for each kind of line that an `ImportedLog` counts."""
 
 
 class HeadedInput:

@@ -15,7 +15,7 @@ from acp_proxy.store.files.directory import OldRecording, delete, prunable, read
 
 
 def _bound(kind: str, examples: str) -> Callable[..., float | None]:
-    """Makes a callback that parses an age or a size like `record --keep`."""
+    """Makes a callback that parses an age or a size as `record --keep` does."""
 
     def convert(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
         if text is None:
