@@ -22,8 +22,8 @@ Pair = tuple[int, int]
 _STRETCHES = (1, 2, 4, 8, 16, 32)
 """The lengths of the runs of items to search for, in this order."""
 _PASSES = 32
-"""The largest number of passes over all items. The ranges that remain are then aligned in one less
-precise pass."""
+"""After this many passes over all items, the ranges that remain are aligned in one less precise
+pass."""
 _EXACT = 1024
 """Two ranges are aligned exactly if the product of their lengths is at most this number."""
 
@@ -75,7 +75,7 @@ def gaps(pairs: Sequence[Pair], size_a: int, size_b: int) -> Iterator[tuple[rang
     A range of A, a range of B or both may be empty.
 
     Args:
-        pairs: pairs of positions, in order.
+        pairs: the positions of the paired items, in order.
         size_a: the number of items in A.
         size_b: the number of items in B.
     """
@@ -162,7 +162,7 @@ def _exactly(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pai
     """Yields the pairs of the longest common subsequence; compares each item of A with each of B.
 
     If several subsequences are the longest, chooses the subsequence that leaves the most unpaired
-    items of A and B side by side, since an item of B there may have replaced an item of A.
+    items of A and B side by side, since such an item of B may have replaced the item of A.
     """
     width, b_start = len(range_b), range_b.start
     a_start, a_end = range_a.start, range_a.stop

@@ -14,7 +14,7 @@ class AcpProxyError(Exception):
 
 
 class NoSuchRecording(AcpProxyError):
-    """Raised when no recording has the given name, or several have it."""
+    """Raised when no recording has the given name, or when several recordings have it."""
 
 
 class UnreadableRecording(AcpProxyError):

@@ -3,7 +3,7 @@
 The metadata of an attrs field decides how the field is written. ``metadata={"json": "problems"}``
 sets the name of the field in JSON, and also writes a field that is computed. ``{"optional": True}``
 omits the field while it has its default value. ``{"hidden": True}`` always omits the field. A
-module that sets metadata need not import this module, so it loads without cattrs.
+module that only sets metadata need not import this module, and therefore loads without cattrs.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ converter = make_converter()
 
 
 def _marked(cls: type) -> dict[str, Any]:
-    """Returns a cattrs override for each field of a class that has metadata for JSON, by name."""
+    """Returns a cattrs override for each field with metadata for JSON, by the field's name."""
     every = {field.name: field.metadata for field in (fields(cls) if has(cls) else ())}
     return {
         name: override(form.get("optional"), form.get("json"), omit="hidden" in form)

@@ -101,7 +101,7 @@ CANDIDATES = 50
 REMEMBERED = 1000
 """The most entries of a table, such as the sessions or the divergences, that are remembered."""
 CACHED = 4096
-"""The most entries of a cache, such as the results for one member of messages."""
+"""The most entries of a cache."""
 REMEMBERED_CALLS = 10_000
 """The most tool calls, sessions, terminals or failures of a recording that are remembered."""
 KEPT_ACTIONS = 100_000

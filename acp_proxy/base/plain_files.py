@@ -40,7 +40,7 @@ def kind_at(path: Path | str) -> str | None:
     may belong to somebody else.
 
     Returns:
-        None if the file does not exist, or is a plain file with a single name.
+        The kind; None if the file does not exist, or is a plain file with a single name.
 
     Raises:
         OSError: the path cannot be checked.

@@ -21,11 +21,11 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
 _AROUND = 40
-"""The largest number of characters of context on either side of a change; never cuts a word."""
+"""The largest number of characters of context on either side of a change."""
 _ALIKE = 4
 """A word diff is readable if at least one in this many characters is equal in A and B."""
 _LINES_AROUND = 3
-"""Lines of context on either side of a change."""
+"""The number of lines of context on either side of a change."""
 
 
 class _Change(NamedTuple):

@@ -34,7 +34,7 @@ def plain(text: str) -> str:
 
 
 def in_one_line(prompt: str) -> str:
-    """Returns a prompt as one line, without marks of Markdown and escaped line breaks."""
+    """Returns a prompt as one line, without Markdown marks and without escaped line breaks."""
     text = _MARKDOWN.sub(lambda match: match[match.lastindex] if match.lastindex else " ", prompt)
     return " ".join(text.split())
 
@@ -104,7 +104,7 @@ def listed(words: Sequence[str], most: int) -> str:
 
 
 def without_middle(text: str, most: int) -> str:
-    """Cuts the middle of a text that is too long; the end of an error often states the reason.
+    """Cuts the middle of a text that is too long, since the end of an error often has the reason.
 
     Args:
         text: the text.
@@ -115,7 +115,7 @@ def without_middle(text: str, most: int) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Writes a part of a whole as a percentage; below half a percent as ``<1%``.
+    """Writes a part of a whole as a percentage; a part below half a percent becomes ``<1%``.
 
     Args:
         part: the size of the part.
@@ -199,8 +199,8 @@ def when(started: datetime, now: datetime) -> str:
 def nearest(word: str, words: Iterable[str]) -> str:
     """Returns the known word that the user probably meant; empty if no known word is near.
 
-    The result is the most similar known word. If no known word is similar enough, it is the known
-    word that begins with the written word, if exactly one does.
+    The result is the most similar known word. If no known word is similar enough, the result is the
+    known word that begins with the written word, if there is exactly one.
 
     Args:
         word: the word that was written.

@@ -89,7 +89,7 @@ class LastCalls(Generic[Key]):
 
     dialect: str | None
     most: int = 100_000
-    """The largest number of calls to remember; if there are more, the oldest are evicted."""
+    """The largest number of calls to remember; if there are more, the oldest calls are evicted."""
     _last: dict[Key, _LastCall] = field(factory=dict)
 
     def begins(

@@ -85,7 +85,7 @@ class Connection:
         return sorted(waiting, key=lambda e: e.id)
 
     def oldest(self, direction: Direction, token: str | None) -> Exchange | None:
-        """Returns the open request that an answer with the given id would belong to.
+        """Returns the open request that an answer with the given id belongs to; None without one.
 
         Args:
             direction: the direction of the request.
@@ -95,7 +95,7 @@ class Connection:
         return same_id[0] if same_id else None
 
     def turn_of(self, session: str | None) -> Turn | None:
-        """Returns the newest open turn of a session."""
+        """Returns the newest open turn of a session; None if the session has no open turn."""
         turns = self.state.turns.get(session or "")
         return turns[-1] if turns else None
 

@@ -46,8 +46,8 @@ TABLE: dict[str, tuple[ClientEffect, tuple[str, ...]]] = {
     "mcp/message": (ClientEffect.OTHER, _OFFICIAL),
     "mcp/disconnect": (ClientEffect.OTHER, _OFFICIAL),
 }
-"""By method of the requests and notifications that an agent may send: the effect, and the dialects
-that have the method."""
+"""For each method of the requests and notifications that an agent may send: the effect, and the
+dialects that have the method."""
 
 _BELOW = (("fs/", ClientEffect.WRITES), ("terminal/", ClientEffect.RUNS))
 

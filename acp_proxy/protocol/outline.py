@@ -3,8 +3,8 @@
 A frame of 64 MB is usually one enormous string in a small envelope. The scanner reads the head of
 the line token by token, and continues in the tail after the end of the large string. If the
 brackets then close at the end of the line, the labels in the tail are used. Otherwise there was
-more than one string between head and tail. In this case only the labels in the head are used, and
-the id if it is the last member of the line, since its path is then certain.
+more than one string between head and tail. In this case only the labels in the head are used. The
+id is also used if it is the last member of the line, since its path is then certain.
 """
 
 import json

@@ -29,7 +29,7 @@ class CallStatus:
     """The status of a tool call, for code that needs nothing else of the call."""
 
     status: str = ""
-    """The latest status; empty until a message names one."""
+    """The latest status; empty until a message names a status."""
     status_seq: int = 0
     """The frame number of the last message that named a status; 0 if there is none."""
 

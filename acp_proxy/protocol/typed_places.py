@@ -64,7 +64,7 @@ _PLACES = {
 
 @cache
 def places_of(kind: str, method: str | None, *roles: Role) -> Places:
-    """Returns the places of typed values in a message, except the place of its id.
+    """Returns the places of typed values in a message, except the place of the message's id.
 
     Args:
         kind: request, notification, response or error; messages of other kinds have no places.

@@ -31,7 +31,7 @@ QUIET = 0.25
 BACKLOG = 16 << 20
 """If more bytes of the log than this are not indexed, the indexer works even while bytes flow."""
 TRIM = 1 << 20
-"""The smallest size in bytes of an indexed log that is emptied."""
+"""A log is emptied only if it has at least this many bytes, and if all of them are indexed."""
 LAST = 2.0
 """Seconds after the conversation until the last indexing and the check have to end."""
 _RETRY = 2.0
@@ -145,7 +145,7 @@ class Indexing:
         """Copies the unreadable parts of the log, which is about to be removed.
 
         Raises:
-            OSError: they cannot be written, so the log has to stay.
+            OSError: the parts cannot be written, so the log has to stay.
         """
         if indexer.has_damage:
             damaged_log.keep(self.path, indexer.connection, indexer.log)

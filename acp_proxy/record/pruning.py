@@ -45,7 +45,7 @@ async def make_room(log: Log, keep: tuple[str, float], spare: Path) -> None:
 
 
 def _delete(old_recordings: list[OldRecording], gone: list[OldRecording]) -> None:
-    """Deletes recordings until the session ends, and adds each to ``gone``."""
+    """Deletes recordings until the task is cancelled; adds each deleted recording to ``gone``."""
     for old in old_recordings:
         trio.from_thread.check_cancelled()
         if delete(old.path):

@@ -9,9 +9,10 @@ time, the client is gone, and no request waits for an answer. A client is gone w
 no reader any more, or when our parent is not the process that started us. A client that only closed
 its output may wait as long as it likes, as it could without a proxy.
 
-Either sign can be missing. If our stdout is a file, a terminal or /dev/null, the loss of its reader
-does not show. If our parent was `init` or a subreaper from the start, it never changes. Without a
-sign the client counts as present: it is better to leave an agent running than to end it by mistake.
+Each of these two signs can be missing. If our stdout is a file, a terminal or /dev/null, the loss
+of its reader does not show. If our parent was `init` or a subreaper from the start, it never
+changes. Without a sign the client counts as present: it is better to leave an agent running than to
+end it by mistake.
 """
 
 import contextlib
@@ -141,7 +142,7 @@ async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) ->
 
     Args:
         relay: the relay.
-        indexing: the indexer, which knows the open requests; None without a recording.
+        indexing: the indexer, for the open requests; None if nothing is recorded.
         grace: seconds of silence before the agent gets SIGTERM, and seconds from then to SIGKILL.
     """
     await until(relay.to_agent.ended)

@@ -80,7 +80,7 @@ def fresh_name(command: "Sequence[str]", recording_id: str, wall_ns: int) -> str
 
 
 def candidates(path: str) -> "Iterator[str]":
-    """Yields ``path``, then alternatives in case it is taken: ``NAME-2.db``, ``NAME-3.db``, ..."""
+    """Yields ``path``, then alternatives if it is taken: ``NAME-2.db``, ``NAME-3.db`` and so on."""
     stem, suffix = os.path.splitext(path)
     yield path
     for n in range(2, 1_000_000):

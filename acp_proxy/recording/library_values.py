@@ -70,7 +70,7 @@ class RecordedTurn:
     outcome: str | None
     """The outcome of the prompt request: result, error, cancelled or unanswered."""
     seconds: float | None
-    """The duration of the turn; None if it never ended."""
+    """The duration of the turn; None if the turn never ended."""
     updates: int
     tool_calls: int
     first_seq: int

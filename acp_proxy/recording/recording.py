@@ -118,8 +118,8 @@ class Origin:
     lost: tuple[Lost, ...] = ()
     """The facts that the source lacks: keys of `LOST`, sorted."""
     resolution_ns: int | None = None
-    """The unit of the source's times in nanoseconds; None if there are no times, or if the unit is
-    unknown."""
+    """The unit of the times in the source, in nanoseconds; None if there are no times, or if the
+    unit is unknown."""
     inferred_directions: int = 0
     """The number of frames whose direction was inferred from their content."""
     inferred_times: int = 0
@@ -211,8 +211,8 @@ class Recording:
     """When the recording began, in ISO 8601 and UTC."""
     ended_at: str | None = None
     state: str = "recording"
-    """``recording``, ``complete``, ``unindexed`` (a log is left) or ``incomplete`` (the recorder
-    died)."""
+    """``recording``, ``complete``, ``unindexed`` (a part is only in the log) or ``incomplete`` (the
+    recorder died)."""
     command: str = "[]"
     """The agent's argv, as a JSON list."""
     cwd: str = ""
@@ -373,7 +373,7 @@ class FrameRun(NamedTuple):
     raw: bytes | None
     """The line; None for a line of stderr, and for a line that is too large to keep."""
     last_seq: int
-    """The number of the last frame; the run includes all frames up to it."""
+    """The number of the last frame; the run includes all frames up to this frame."""
     last_ns: int
     """The time of the last frame."""
 

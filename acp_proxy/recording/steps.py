@@ -10,8 +10,8 @@ If the session of a message is unknown, a *name* in the message determines its l
 session, a server or a connection. An earlier message has introduced this name in the lane. An agent
 announces a child session in an update of the parent session, and then sends the child's messages
 without a request of the client. Messages of MCP over ACP contain no session id. The request that
-opens a session declares a server. ``mcp/connect`` names the server, and its answer gives the id of
-a connection. ``mcp/message`` and ``mcp/disconnect`` name this connection. An older form,
+opens a session declares a server. ``mcp/connect`` names the server, and its answer has the id of a
+connection. ``mcp/message`` and ``mcp/disconnect`` name this connection. An older form,
 ``_mcp/request``, names the server.
 """
 
@@ -152,7 +152,7 @@ class Step:
     """The message's method; for an answer, the method of the request."""
     rpc_id: str | None = None
     session: str | None = None
-    """The session of the frame or of its exchange; for a request that creates a session, that
+    """The session of the frame or of its exchange; for a request that creates a session, the new
     session."""
     names_session: bool = False
     """Whether the message itself contains the session's id."""
@@ -164,7 +164,7 @@ class Step:
     asks: tuple[Ask, ...] = ()
     """The requests in a frame of the agent; several if the frame is a batch."""
     member: int | None = None
-    """The index of the message in a batch of the client; None if it is not in a batch."""
+    """The index of the message in a batch of the client; None if there is no batch."""
     introduces: tuple[str, ...] = ()
     """The names that the step introduces in its lane; see `introduced`."""
     belongs_to: tuple[str, ...] = ()

@@ -51,7 +51,7 @@ class RecordingReader(Rows):
     """One recording, open for reading; a context manager.
 
     Attributes:
-        live: whether its recorder is still running.
+        live: whether the recorder is still running.
         warning: a problem with the file that the user should know about, or None.
         unredacted: whether secrets in the file are shown.
     """
@@ -70,7 +70,7 @@ class RecordingReader(Rows):
 
         Args:
             path: the path, also for error messages. The file need not exist while there is a log.
-            source: the lines of its text form, read instead of a file.
+            source: the lines of the recording's text form, which are read instead of a file.
             unredacted: whether to show the secrets in the file. Otherwise they are masked, unless
                 the recording was masked when it was made.
             level: what to mask, even if the recording was masked when it was made.
@@ -207,7 +207,7 @@ class RecordingReader(Rows):
 
     @contextlib.contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
-        """Closes everything on any failure, and names the file if it is broken."""
+        """Closes everything on any failure; the error names the file if the file is broken."""
         try:
             yield
         except LogMoved:

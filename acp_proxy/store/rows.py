@@ -81,7 +81,7 @@ class Rows:
 
         Args:
             sql: the statement.
-            parameters: its values.
+            parameters: the values of its placeholders.
         """
         with self._damage_reported():
             yield from select(self.connection, sql, parameters)

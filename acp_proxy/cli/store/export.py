@@ -125,7 +125,7 @@ def masking_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_database(output: Path, *, force: bool) -> None:
-    """Checks the path of a new database before the recording is read, which may take long.
+    """Checks the path of a new database before the recording is read, since reading may take long.
 
     Args:
         output: the database.

@@ -151,7 +151,7 @@ def import_(
     FILE may also be a log of another tool, in one of the formats of `--from`. A plain log has lines
     of ACP messages, each with an optional time and a mark such as > or < for its direction before
     the message. Information that a log lacks, such as times, is also missing from the recording,
-    and every command says so. If a client starts several agents, each connection becomes a
+    and every command reports this. If a client starts several agents, each connection becomes a
     recording.
 
     Prints the path of each database. Existing files are never changed: if NAME.db exists, the

@@ -141,8 +141,8 @@ def list_(
 
     Without DIR, lists the recordings directory. A row begins with ✗ if the conversation failed, for
     instance because a request was never answered or the agent crashed, and with ! if it may have
-    failed or a fault fired; `show` tells the details. A narrow terminal does not show the least
-    important columns; a pipe gets all of them.
+    failed or a fault fired; `show` prints the details. A narrow terminal does not show the least
+    important columns; a pipe gets all columns.
     """
     where = directory_of_recordings(directory)
     is_filtered = cwd is not None or agent is not None or since is not None

@@ -36,7 +36,7 @@ def note(rec: str, text: str | None, clear: bool) -> None:
     """Write a note into a recording; without TEXT, print the notes of the recording.
 
     A TEXT that begins with the number of a frame or event, such as #42, is a note at that row. A
-    note replaces the note at the same place.
+    new note replaces the old note at the same row.
 
     Notes are stored in the recording itself, even while the recorder runs. `prune` keeps
     recordings with a note. Secrets in TEXT are masked, unless --unredacted is given.

@@ -1,4 +1,4 @@
-"""Replaces our process by the agent if we cannot run beside it, or ends as the agent ended."""
+"""Ends our process: as the agent ended, or by executing the agent in place of our program."""
 
 import os
 from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
@@ -69,7 +69,7 @@ def give_way(
 
 
 def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask") -> "NoReturn":
-    """Ends our process as a shell ends that cannot start a program; prints the reason on stderr.
+    """Ends with the exit code of a shell that cannot start a program; prints the reason on stderr.
 
     Args:
         program: the program that could not be started.
@@ -111,7 +111,7 @@ def cannot_start(program: str, error: OSError, mask_text: "Mask | None" = None) 
     Args:
         program: the program.
         error: the system's error.
-        mask_text: removes secrets from the program's name; None to leave them.
+        mask_text: removes secrets from the program's name; None to leave secrets in the name.
     """
     hint = ""
     if isinstance(error, FileNotFoundError):

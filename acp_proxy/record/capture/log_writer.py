@@ -137,7 +137,7 @@ class CaptureLog(Log):
         If a line cannot be logged, the notes on its faults are omitted too.
 
         Args:
-            records: the kind, stream, monotonic nanoseconds and payload of each.
+            records: for each record, its kind, stream, monotonic nanoseconds and payload.
         """
         pieces: list[bytes] = []
         for kind, stream, t_ns, payload in records:

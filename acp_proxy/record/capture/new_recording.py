@@ -189,7 +189,7 @@ def _working_directory() -> str:
 
 
 def secret_hashes(environment: "dict[str, str]", key: bytes) -> "list[str]":
-    """Returns a line for each secret value: its hash, length, and four letters with their position.
+    """Returns a line for each secret: its hash, its length, and four characters with their offset.
 
     Args:
         environment: the values of variables by their names.

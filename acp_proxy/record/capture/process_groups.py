@@ -86,7 +86,7 @@ class OwnGroup:
 
     Attributes:
         id: the process group id; 0 for none.
-        complaint: why there is no guardian; empty if there is one.
+        complaint: why there is no guardian; empty if there is a guardian.
     """
 
     is_shared = False

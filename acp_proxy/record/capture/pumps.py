@@ -81,7 +81,7 @@ class Pump:
         return STREAM_NAMES[self.stream]
 
     def run(self) -> None:
-        """Relays until the source ends or the sink breaks, logs why, and closes both.
+        """Relays until the source ends or the sink breaks, logs the reason, and closes both.
 
         If the sink breaks, the source is closed too, so the other peer gets the same broken pipe as
         without us. Back-pressure needs no code: a full sink blocks the write, and meanwhile nothing

@@ -151,7 +151,7 @@ class Relay:
             return self._adopted
 
     def release(self) -> None:
-        """Lets the last thread end the process, because the supervisor has failed."""
+        """Makes the last thread end the process, because the supervisor has failed."""
         with self._lock:
             self._adopted = False
         self.interceptor.give_up()

@@ -71,7 +71,7 @@ def explain_terminal(client_in: int) -> None:
 
 
 def _has_room(fd: int) -> bool:
-    """Whether a write would not block; True if there is no descriptor left to check this."""
+    """Whether a write is possible without blocking; True if no descriptor is left for the check."""
     try:
         import select
     except (ImportError, MemoryError):

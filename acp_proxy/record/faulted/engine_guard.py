@@ -64,7 +64,7 @@ class EngineGuard:
 
         Args:
             direction: the direction that ends.
-            t_ns: when its end was read, in monotonic nanoseconds.
+            t_ns: when the end was read, in monotonic nanoseconds.
         """
         if not self._has_given_up:
             try:

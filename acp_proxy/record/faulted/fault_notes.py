@@ -40,7 +40,7 @@ class FaultNotes:
 
         Args:
             stream: the stream that the bytes were read from.
-            t_ns: when they were read, in monotonic nanoseconds.
+            t_ns: when the bytes were read, in monotonic nanoseconds.
             data: the bytes.
         """
         self._records.append((DATA, stream, t_ns, data))
@@ -96,7 +96,7 @@ class FaultNotes:
 
         Args:
             stream: the stream that the line is sent to.
-            t_ns: when this was decided, in monotonic nanoseconds.
+            t_ns: when the delivery was decided, in monotonic nanoseconds.
             number: the number of the line.
             late_ns: how long ago the line was received.
         """

@@ -218,7 +218,7 @@ class FaultRunner(Interceptor):
                 self._carry_out(effect)
 
     def effect_wait_ns(self) -> int | None:
-        """Returns the nanoseconds until a side effect is due; None if none has a set time."""
+        """Returns the nanoseconds until a side effect is due; None if no effect has a set time."""
         with self._lock:
             due = self._schedule.effect_due_at()
             return None if due is None else max(0, due - self._clock())

@@ -1,4 +1,4 @@
-"""A pump whose lines pass through the fault engine; its write queue; a log that the engine reads.
+"""The pump of a direction with faults, its write queue, and a log whose chunks reach the engine.
 
 Two threads may write to a sink, but never at the same time: the pump's thread writes bytes that are
 due as soon as it has read them, and a thread of `faulted.fault_clock` writes the bytes that are due
@@ -58,7 +58,7 @@ class WriteQueue:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no bytes wait or are being written."""
+        """Whether no bytes wait and no bytes are being written."""
         return not self._outbox.size
 
     def wait_ns(self) -> int | None:

@@ -1,4 +1,4 @@
-"""The meaning of each filter term: a condition on columns, and the exact answer for one row."""
+"""The meaning of each filter term: a condition on columns, and an exact test of one row."""
 
 import json
 import re

@@ -23,7 +23,7 @@ from acp_proxy.recording.recording import (
 from acp_proxy.recording.text_form.text_lines import LIMIT, BadLine, reason, short
 
 FORMAT = 1
-"""The latest format that this version reads; it refuses newer formats."""
+"""The latest format that this version reads; newer formats are refused."""
 
 _encode = msgspec.json.encode
 _REQUIRED = [column.name for column in fields(Recording) if column.default is NOTHING]

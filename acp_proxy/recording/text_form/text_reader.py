@@ -115,7 +115,8 @@ class LineReader:
         """Reads one line that is not a remark.
 
         Raises:
-            BadLine: the line is not in the text form, or its number is not higher than the last.
+            BadLine: the line is not in the text form, or its number is not higher than the number
+                before.
         """
         try:
             parts = _decode(line)

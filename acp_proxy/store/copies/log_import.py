@@ -144,7 +144,7 @@ def _content(entry: Sent | Remark | UnreadLines | Facts) -> str:
 
 
 def _numbered(name: str, number: int) -> str:
-    """Returns the name of one of the recordings of a log, given its number from 1."""
+    """Returns the name of the recording with a given number; a log's recordings count from 1."""
     return name if number == 1 else f"{name}-{number}"
 
 
@@ -321,9 +321,9 @@ class _Connection:
         self._connection.close()
 
     def placed(self, target: Path) -> ImportedConnection:
-        """Moves the finished database to its place, or to a free name similar to it.
+        """Moves the finished database to its final path, or to a similar path that is free.
 
         Args:
-            target: the place of the first recording of the log.
+            target: the path of the first recording of the log.
         """
         return ImportedConnection(place(self._made, target), self._messages, self.origin)

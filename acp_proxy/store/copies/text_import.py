@@ -249,7 +249,7 @@ def message_of(stream: Stream, raw: bytes, newline: bytes) -> Message:
     Args:
         stream: the stream of the line.
         raw: the line.
-        newline: its line ending.
+        newline: the line ending.
     """
     if stream is Stream.STDERR:
         return Message(Kind.STDERR)

@@ -44,7 +44,8 @@ BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
 MAGIC = b"SQLite format 3\0"
 """The first bytes of a database file."""
 _STEPS = 100_000
-"""Instructions of SQLite's virtual machine between two checks for Ctrl-C; about 2 ms."""
+"""The number of instructions that SQLite's virtual machine runs, in about 2 ms, between two checks
+for Ctrl-C."""
 
 
 def create(path: Path) -> sqlite3.Connection:
@@ -263,7 +264,7 @@ def _roll_back(path: Path) -> bool:
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    """Whether a database has no tables: the recorder has not created any yet, or has died."""
+    """Whether a database has no tables: its recorder has not created tables yet, or has died."""
     return not connection.execute(
         "SELECT 1 FROM main.sqlite_master WHERE tbl_name != '_sqlite_migrations'"
     ).fetchone()
@@ -324,7 +325,7 @@ def new_rows(where: str | Path = "") -> sqlite3.Connection:
 
 @cache
 def _empty() -> sqlite3.Connection:
-    """Returns an empty database to copy, which is 40 times as fast as creating one."""
+    """Returns an empty database to copy; a copy is made 40 times as fast as a new database."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     atexit.register(connection.close)
     _migrate(connection)

@@ -156,7 +156,8 @@ class ListedRecording:
     problem: str | None = None
     """Why the file cannot be read, or what is wrong with it."""
     findings: tuple[Any, ...] | None = None
-    """The problems of the conversation; None if it was not examined or could not be read."""
+    """The problems of the conversation; None if the conversation was not examined or not readable.
+    """
     waiting: str = ""
     """Whom a running conversation waits for."""
     has_faults: bool = False

@@ -105,7 +105,7 @@ def hidden_by(file: Path, word: str, directory: Path) -> Path | None:
         directory: the recordings directory.
 
     Returns:
-        The hidden recording; None if there is none, or if the file itself is this recording.
+        The hidden recording; None if no recording is hidden, or if the file is this recording.
     """
     if Path(word).name != word or not is_plain(file):
         return None

@@ -2,8 +2,8 @@
 
 A secret is often recognized by its place, such as the environment of an MCP server, after an
 earlier message or log line has already shown it. So at the end of the conversation, the rows before
-the place where the last secret was recognized are searched again for all known secrets, in the way
-in which a reader masks a recording. The masked rows are written in one transaction, which also
+the row in which the last secret was recognized are searched again for all known secrets, as a
+reader does that masks a recording. The masked rows are written in one transaction, which also
 stores that the search is complete (`IndexerState.search_before`). Only then may the log be removed,
 since no other file contains the secrets.
 """
@@ -67,11 +67,11 @@ def mask_rows(
     recording: Recording | None,
     watch: Watch | None = None,
 ) -> Recording | None:
-    """Masks the first rows of a recording. Does not commit, and leaves a database attached.
+    """Masks the first rows of a recording; does not commit, and leaves ``masked`` attached.
 
     Args:
         connection: the recording, outside of a transaction.
-        redactor: the redactor that has read the rows, and so knows the secrets.
+        redactor: the redactor that has read the rows, and therefore has the secrets.
         until: the number of the last row to mask.
         recording: the row of the recording, if there is one.
         watch: as for `mask_earlier`.

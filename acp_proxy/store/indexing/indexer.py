@@ -138,7 +138,7 @@ class Indexer:
 
     @property
     def masking(self) -> Masking | None:
-        """The masking of the log's lines; None if they are not masked."""
+        """The masking of the log's lines; None if the lines are not masked."""
         return self._handler.masking
 
     def masking_record(self) -> bytes:
@@ -176,7 +176,7 @@ class _NoRows:
 
 
 def masking_at(log: LogReader, offset: int, *, waits: bool) -> Masking | None:
-    """Restores the state of masking from the indexed part of a log; nothing else stores the state.
+    """Restores the state of masking from the indexed part of a log, where alone it is stored.
 
     Args:
         log: the log.

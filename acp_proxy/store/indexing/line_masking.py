@@ -60,7 +60,7 @@ class Masking:
         level: ``secrets`` or ``private``.
         state: the state of the redactor after the earlier lines.
         waits: whether to raise `NotYet` if the masking of a line depends on later lines that are
-            not written yet; otherwise the line is masked without them.
+            not written yet; otherwise the line is masked without these later lines.
     """
 
     def __init__(self, log: LogReader, level: str, state: RedactorState, *, waits: bool) -> None:
@@ -104,7 +104,7 @@ class Masking:
             stream: the stream that the line was read from.
             raw: the bytes of the line without the newline.
             message: the parsed line; None on stderr.
-            number: the number of the line in the chunk, from 1; None if it is the last of its
+            number: the number of the line in the chunk, from 1; None if the line is the last of its
                 stream.
 
         Raises:
@@ -139,7 +139,7 @@ class Masking:
 
 
 def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
-    """Returns a masking with a stored state, or with a new state if that state cannot be read.
+    """Returns a masking with a stored state, or with a new state if no state can be read.
 
     Args:
         log: the log.
@@ -203,7 +203,7 @@ def read_line(
         stream: the stream of the line.
         line: the place of the line in the log.
         raw: the bytes of the line, if the caller has them.
-        number: the number of the line in its chunk, from 1; None if it is the last of its stream.
+        number: the number of the line in its chunk, from 1; None for the last line of a stream.
 
     Raises:
         NotYet: the masking depends on later lines that are not logged yet.

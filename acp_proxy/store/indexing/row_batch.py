@@ -52,7 +52,7 @@ class LargeLine:
 
 @define
 class RowBatch:
-    """The rows of one batch; if writing fails, they are kept and can be written again."""
+    """The rows of one batch; if writing fails, the rows are kept and can be written again."""
 
     frames: list[Row] = field(factory=list)
     """Rows of ``frame_rows``."""

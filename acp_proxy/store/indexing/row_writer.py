@@ -177,9 +177,9 @@ class RowWriter:
         """Adds a row of ``faults_fired``.
 
         Args:
-            seq: the number of the frame. It must have been added if bytes are copied from it.
+            seq: the number of the frame. The frame must have been added if its bytes are copied.
             rule: the rule's name.
-            action: the action of the rule.
+            action: the kind of the rule.
             received: the received bytes, without newline; None for a line that the fault injected.
             delivered: the forwarded bytes, with newline; None if nothing was forwarded.
             late_ns: the delay of the forwarded bytes; None if nothing was forwarded, or if the
@@ -217,7 +217,7 @@ class RowWriter:
         self._batch.undelivered.append((stream, lost, self.state.next_seq, sizes))
 
     def dropped_by_faults(self, seqs: list[int]) -> set[int]:
-        """Returns which of some written frames were not delivered because of a fault."""
+        """Returns which of the given frames, all written, were not delivered because of a fault."""
         if not seqs:
             return set()
         sql = (

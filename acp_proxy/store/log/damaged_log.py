@@ -140,7 +140,7 @@ def _pieces(log: "LogReader", spans: list[tuple[int, int]]) -> Iterator[bytes]:
 
 
 def _holds(file: Path, log: "LogReader", spans: list[tuple[int, int]]) -> bool:
-    """Whether a file contains exactly these parts of a log."""
+    """Whether a file contains exactly the given parts of a log."""
     try:
         fd = os.open(file, os.O_RDONLY | system.PLAIN)
     except OSError:

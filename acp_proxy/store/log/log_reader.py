@@ -121,7 +121,7 @@ class LogReader:
             raise LogMoved
 
     def rebase(self) -> None:
-        """Reads the offset of the file's start again, after its recorder has emptied it."""
+        """Reads the offset of the file's start again, after the recorder has emptied the file."""
         self.base = self._read_base()
 
     def read(self, offset: int, size: int) -> bytes:

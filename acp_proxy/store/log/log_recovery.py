@@ -186,7 +186,8 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
         log_path: the log's path.
 
     Raises:
-        UnreadableRecording: the database is damaged, or not of acp-proxy. Nothing is changed.
+        UnreadableRecording: the database is damaged, or belongs to another program. Nothing is
+            changed.
     """
     mode = stat.S_IMODE(os.fstat(fd).st_mode)
     try:
@@ -233,7 +234,7 @@ def is_at(path: Path, fd: int) -> bool:
 
     Args:
         path: the path under which the file was opened.
-        fd: the file.
+        fd: the descriptor of the opened file.
     """
     try:
         return os.path.samestat(os.lstat(path), os.fstat(fd))

@@ -1,7 +1,8 @@
 """Splits a batch into messages, each with the columns of a frame that has only this message.
 
-The columns of the batch contain only values that all of its messages share. The exchange, session
-and turn of a message are found by means of its text, its exchange and the turns of its session.
+The columns of the batch contain only values that all of its messages share. The exchange of a
+message is found by its direction and its id. The session is in the message or in its exchange. The
+turn is a turn of this session.
 """
 
 from collections import deque

@@ -117,7 +117,7 @@ def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[i
 
     Args:
         rows: the recording.
-        spans: start and end, in nanoseconds since the recording began.
+        spans: the start and the end of each span, in nanoseconds since the recording began.
     """
     sql = (
         "SELECT DISTINCT e.id FROM exchanges AS e JOIN frames AS f ON f.seq = e.request_seq"

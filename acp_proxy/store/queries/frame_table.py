@@ -87,14 +87,14 @@ class FrameTable:
     """The labels of the whole recording: a table, or a SELECT in parentheses."""
     lines: LineColumns = AS_STORED
     masked: str | None = None
-    """The database with masked lines, which replace lines of this table; None if there is none."""
+    """The database with masked lines, which replace lines of this table; None without masking."""
 
     def frames(self, chosen: "Filter | None", after: int = 0) -> Iterator[Row]:
         """Streams the frames that a filter matches, in order; see `Rows.frames`.
 
         Args:
             chosen: the filter; None for all frames.
-            after: only frames beyond this number.
+            after: only frames with a higher number.
         """
         where = self._where(chosen)
         is_exact = where.exact
@@ -235,7 +235,7 @@ class FrameTable:
         }
 
     def _where(self, chosen: "Filter | None") -> Where:
-        """Translates a filter to SQL; adds batches only if there are any, since that is slow."""
+        """Translates a filter to SQL; adds a search of batches, which is slow, only if needed."""
         if chosen is None:
             return EVERY_ROW
         from acp_proxy.store.queries.sql_conditions import translate, with_batches

@@ -38,8 +38,8 @@ def last_ns(rows: Rows) -> int:
 def gaps(rows: Rows, least_ns: int) -> Iterator[tuple[int, int, int]]:
     """Yields the pauses between neighbouring frames or events, in order.
 
-    Each pause is the number of the row before it, the number of the row after it, and its length in
-    nanoseconds, up to the first byte of the row after it.
+    A pause is a tuple: the number of the row before the pause, the number of the row after the
+    pause, and the length in nanoseconds, up to the first byte of the row after the pause.
 
     Args:
         rows: the recording.

@@ -42,7 +42,8 @@ _TEXTS = (
 """Columns of the table ``recording`` that may contain text of a peer or a user."""
 
 Watch = Callable[[Iterable[Any], int], Iterable[Any]]
-"""Yields the given rows and shows the progress; the second argument is the number of all rows."""
+"""A function that yields the given rows and shows the progress. Its second argument is the total
+number of rows."""
 
 
 @frozen
@@ -90,7 +91,7 @@ def mask(
 
 
 def masked_recording(recording: Recording, redactor: Redactor) -> Recording:
-    """Returns the row of a recording, masked.
+    """Returns the row of a recording with masked secrets.
 
     Args:
         recording: the row.
@@ -166,7 +167,7 @@ class MaskedRows:
         """Masks the first rows again, because secrets were recognized in later rows.
 
         Args:
-            redactor: the redactor that has read these rows, and so knows the secrets.
+            redactor: the redactor that has read these rows, and therefore has the secrets.
             until: the number of the last row to mask.
             watch: as for `read`.
         """
@@ -190,7 +191,7 @@ class MaskedRows:
         return self._redactor.snapshot().values
 
     def recording(self, recording: Recording) -> Recording:
-        """Returns the row of the recording, masked."""
+        """Returns the row of the recording with masked secrets."""
         known = self._recordings.get(recording)
         if known is None:
             known = masked_recording(recording, self._of_row)

@@ -79,7 +79,7 @@ def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
         events: at least the events of `ENDING_KINDS`, in recorded order.
 
     Returns:
-        None if the agent was stopped, or if its end is not recorded.
+        The number; None if the agent was stopped, or if its end is not recorded.
     """
     left_at: int | None = None
     has_left = False

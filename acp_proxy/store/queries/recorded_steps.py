@@ -52,7 +52,7 @@ WHERE f.seq >= ? AND f.flags & 3 = ? ORDER BY f.seq LIMIT ?
 _CLIENT, _AGENT = STREAM_CODES[Stream.TO_AGENT], STREAM_CODES[Stream.TO_CLIENT]
 
 _Exchanges = dict[tuple[str | None, bool], tuple[Any, ...]]
-"""The exchanges of a batch, by their id and by whether the batch contains the request."""
+"""The exchanges of a batch, by the id of the request and by whether the request is in the batch."""
 
 
 class RecordedSteps:

@@ -55,7 +55,7 @@ def translate(condition: Condition, labels: str, every: str, size: str = "length
     Args:
         condition: the condition of a filter.
         labels: the table of labels, or a SELECT in parentheses.
-        every: the labels of the whole recording, since the rows may be only a part of it.
+        every: the labels of the whole recording; the rows may be only a part of the recording.
         size: SQL for the size of a line.
     """
     match condition:

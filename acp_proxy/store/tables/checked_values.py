@@ -61,7 +61,7 @@ def select(connection: sqlite3.Connection, sql: str, parameters: Any = ()) -> It
     Args:
         connection: an open recording.
         sql: the statement.
-        parameters: its values.
+        parameters: the values of its placeholders.
 
     Raises:
         sqlite3.Error, UnicodeDecodeError, Mistyped: the file is damaged or locked.

@@ -129,8 +129,8 @@ def frame_columns(raw: str, size: str, masked: str, json: str = "") -> str:
 
     Args:
         raw: SQL for the line.
-        size: SQL for its size.
-        masked: SQL for whether something in it is masked.
+        size: SQL for the size of the line.
+        masked: SQL for whether something in the line is masked.
         json: the column ``json`` with a comma, if wanted; SQLite parses each line to compute it.
     """
     return f"""
@@ -198,7 +198,7 @@ class ForeignTables(sqlite3.DatabaseError):
 
 
 def check_tables(connection: sqlite3.Connection) -> None:
-    """Raises `ForeignTables` if a table is not a plain table, or if there is a trigger.
+    """Raises `ForeignTables` if one of our tables is not plain, or if there is a trigger.
 
     Raises:
         sqlite3.Error: the database is damaged.

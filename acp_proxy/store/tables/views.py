@@ -17,7 +17,8 @@ LEVELS = ("secrets", "private")
 MASKED = "masked"
 """The name of the database with masked rows."""
 LATER = 1 << 40
-"""An offset for the row numbers of fired faults in the tail."""
+"""This number is added to the row numbers of fired faults in the tail, so that they differ from the
+row numbers in the file."""
 _PLACE = f"FROM {MASKED}.frame_rows AS k WHERE k.seq = f.seq"
 MASKED_LINES = LineColumns(
     line=f"coalesce((SELECT k.raw {_PLACE}), f.raw)",
@@ -175,5 +176,5 @@ def _fired(column: str, schema: str) -> str:
 
 
 def first_place(schema: str) -> int:
-    """Returns the offset for the row numbers of fired faults in a database."""
+    """Returns the number that is added to the row numbers of a database's fired faults."""
     return LATER if schema == "tail" else 0
