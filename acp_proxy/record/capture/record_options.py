@@ -207,8 +207,8 @@ RECORD = (
            "stop and its SIGKILL; also the seconds of silence after which an agent whose client is "
            "gone is asked to stop. Default: 5."),
     Option("keep", read_keep, "AGE|SIZE", None,
-           "Delete old recordings of the recordings directory at "
-           "the start: those older than AGE (7d, 12h), or the oldest beyond SIZE in all (2GB).",
+           "At the start, delete recordings of the recordings directory "
+           "that are older than AGE (7d, 12h), or the oldest until at most SIZE (2GB) is left.",
            otherwise="nothing is deleted"),
     Option("require_recording", None, "", False, "Do not start the agent if nothing can be "
            "recorded."),
@@ -218,12 +218,12 @@ RECORD = (
            "When the agent is silent for too long, run CMD with a sentence about it on standard "
            "input, once for each silence.", has_variable=False),
     Option("stall", read_seconds, "S", 120.0,
-           "The silence that --on-stall allows, in seconds; while a tool call is running at least "
-           "ten minutes. Default: 120.", has_variable=False),
+           "The silence that --on-stall allows, in seconds; at least ten minutes while a tool call "
+           "is running. Default: 120.", has_variable=False),
     Option("fault", str, "RULE", (), "A fault: its kind, then name=value, such as 'drop "
-           "where=\"method:session/update\" times=1'. Can be given several times. In the "
-           "environment, one rule a line.", many=True, is_late=True),
-    Option("faults", str, "PLAN", None, "A plan of faults: a TOML file, or @NAME for one that "
+           "where=\"method:session/update\" times=1'. Can be given several times. The "
+           "environment variable has one rule in each line.", many=True, is_late=True),
+    Option("faults", str, "PLAN", None, "A plan of faults: a TOML file, or @NAME for a plan that "
            "comes with acp-proxy.", is_late=True),
     Option("seed", read_seed, "N", None, "The seed of random faults, to repeat them. Without it, "
            "a seed is chosen and recorded.", is_late=True),
