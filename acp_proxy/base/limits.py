@@ -28,7 +28,7 @@ PREVIEWED_LINE = 8_000_000
 """Bytes of the longest line that a preview reads as a whole. It reads only the beginning of a
 longer line."""
 PLAYED_LINE = 64 << 20
-"""Bytes of the largest line that is played; sending a line takes about three times its memory."""
+"""Bytes of the largest line that is played; sending a line needs about three times its memory."""
 LINE_WITHOUT_END = 256 << 20
 """The largest number of bytes without a newline that are stored as one line."""
 

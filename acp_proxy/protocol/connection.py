@@ -85,7 +85,7 @@ class Connection:
         return sorted(waiting, key=lambda e: e.id)
 
     def oldest(self, direction: Direction, token: str | None) -> Exchange | None:
-        """Returns the open request that an answer with the given id belongs to; None without one.
+        """Returns the open request that an answer with the given id belongs to, or else None.
 
         Args:
             direction: the direction of the request.

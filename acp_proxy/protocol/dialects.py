@@ -187,7 +187,7 @@ def _vote_of_result(result: dict[str, Any]) -> Vote | None:
 
 
 def _vote_of_answer(message: Message) -> Vote | None:
-    """Returns the evidence of the answer to a prompt."""
+    """Returns the evidence for the dialect in the answer to a prompt."""
     result = _member(message, "result")
     if message.kind is not Kind.RESPONSE or not isinstance(result, dict):
         return None
@@ -198,7 +198,7 @@ def _vote_of_answer(message: Message) -> Vote | None:
 
 
 def _vote_of_frame(message: Message) -> Vote | None:
-    """Returns the evidence of a request or a notification."""
+    """Returns the evidence for the dialect in a request or a notification."""
     method = message.method or ""
     if method == UPDATE:
         return _vote_of_update(message)

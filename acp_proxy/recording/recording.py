@@ -234,7 +234,7 @@ class Recording:
     parent: str | None = None
     """The id of the recording that an outer acp-proxy made; None if there is no outer acp-proxy."""
     note: str | None = None
-    """The words of a person about the recording and about rows; see `read_notes`."""
+    """A person's notes about the recording and about its frames and events; see `read_notes`."""
     origin: Origin | None = None
     """The source of an imported recording; None for a recording made by acp-proxy."""
 

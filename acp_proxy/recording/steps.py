@@ -220,7 +220,7 @@ class Step:
 
 
 class Script(Protocol):
-    """A recording to be played."""
+    """A recording as a replay reads it."""
 
     agent_left_at: int | None
     """The number of the event ``eof`` with which the agent ended its output by itself. None if the

@@ -76,7 +76,7 @@ class RecordingReader(Rows):
             level: what to mask, even if the recording was masked when it was made.
             known: further secrets to mask, each with its marker, even if the recording was masked
                 when it was made: at that time they may not have been known as secrets.
-            watch: shows the progress of masking.
+            watch: a function that shows the progress of masking.
 
         Raises:
             UnreadableRecording: see `errors`.

@@ -150,7 +150,7 @@ class Rows:
             pause_ns: a longer time between two frames ends a run; a negative number makes each
                 frame a run by itself.
             first: the number of the first frame to read.
-            single_upto: up to this number each frame is a run by itself.
+            single_upto: each frame with a number up to this number is a run by itself.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -209,7 +209,7 @@ class Rows:
             return sum(table.count() for table in self.tables)
 
     def _with_fired(self, tables: Iterable[Iterable[Row]]) -> Iterator[Row]:
-        """Adds the fired faults to the frames of some tables."""
+        """Yields the frames of the given tables, each with the faults that fired on it."""
         fired = None
         for frames in tables:
             for row in frames:

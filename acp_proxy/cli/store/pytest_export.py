@@ -192,7 +192,7 @@ def source_of_test(
         agent: the name of the recorded agent.
         date: the date of the recording.
         what: the part of the conversation that is replayed, such as ``turn 2``.
-        prompts: the prompts of the user.
+        prompts: the texts of the user's prompts.
     """
     title = f"{_harmless(client)} and {_harmless(agent)}, {what}, on {_harmless(date)}."
     asked = [f"    - {_harmless(prompt)}" for prompt in prompts] or ["    - nothing"]

@@ -29,7 +29,7 @@ class Interceptor:
         """Makes the pump of a stream.
 
         Args:
-            stream: the stream.
+            stream: ``TO_AGENT``, ``TO_CLIENT`` or ``STDERR`` of `log_format`.
             source: the descriptor to read.
             sink: the descriptor to write to.
             log: the log that every chunk is appended to first.

@@ -35,7 +35,7 @@ class EngineGuard:
 
         Args:
             direction: the direction of the line.
-            cut: the line.
+            cut: the line with its line ending.
             t_ns: when the line was read, in monotonic nanoseconds.
         """
         if not self._has_given_up:
@@ -50,7 +50,7 @@ class EngineGuard:
 
         Args:
             direction: the direction of the line.
-            cut: the line.
+            cut: the line with its line ending.
             t_ns: when the line was read, in monotonic nanoseconds.
         """
         if not self._has_given_up:

@@ -41,7 +41,7 @@ class FaultNotes:
         Args:
             stream: the stream that the bytes were read from.
             t_ns: when the bytes were read, in monotonic nanoseconds.
-            data: the bytes.
+            data: the bytes as they were read.
         """
         self._records.append((DATA, stream, t_ns, data))
 
@@ -59,10 +59,10 @@ class FaultNotes:
         """Notes that a rule fired at the last line that was read.
 
         Args:
-            actor: the rule.
+            actor: the name and the kind of the rule.
             stream: the stream of the line.
             t_ns: when the line was read, in monotonic nanoseconds.
-            cut: the line.
+            cut: the line with its line ending.
             delivered: the bytes sent instead of the line; may be empty.
             is_again: whether the direction was already stopped.
             moment: when the delivered bytes go out.
@@ -80,7 +80,7 @@ class FaultNotes:
         """Notes a line that a rule has injected.
 
         Args:
-            actor: the rule.
+            actor: the name and the kind of the rule.
             stream: the stream that the line is sent to.
             t_ns: when the frame that triggered the rule was read, in monotonic nanoseconds.
             line: the line, newline included.
@@ -107,7 +107,7 @@ class FaultNotes:
         """Notes a side effect.
 
         Args:
-            actor: the rule.
+            actor: the name and the kind of the rule.
             stream: the stream that the side effect acts on; 0 for the agent.
             more: more fields, such as a signal.
         """

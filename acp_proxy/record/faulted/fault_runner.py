@@ -114,7 +114,7 @@ class FaultRunner(Interceptor):
         """Makes the pump of a stream: with faults, with a log that the engine reads, or plain.
 
         Args:
-            stream: the stream.
+            stream: ``TO_AGENT``, ``TO_CLIENT`` or ``STDERR`` of `log_format`.
             source: the descriptor to read.
             sink: the descriptor to write to.
             log: the log of the recording.

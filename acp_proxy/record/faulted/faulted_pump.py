@@ -157,7 +157,7 @@ class WriteQueue:
 
 
 class FaultedPump(Pump):
-    """Reads bytes, hands them to the receiver, and writes the bytes that are due."""
+    """Reads bytes, passes them to a receiver (`FaultRunner`), and writes the bytes that are due."""
 
     def __init__(
         self,

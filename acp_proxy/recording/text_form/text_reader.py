@@ -53,7 +53,8 @@ class FiredLine(NamedTuple):
     received: bytes | None
     delivered: bytes | None
     late_ns: int | None
-    """How long the fault delayed the frame, in nanoseconds; None if it did not delay the frame."""
+    """The delay of the delivered bytes in nanoseconds; None if nothing was delivered, or if the
+    delay is unknown."""
 
 
 class _Fired(Struct, forbid_unknown_fields=True):

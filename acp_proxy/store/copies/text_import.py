@@ -147,7 +147,7 @@ def completed(recording: "Recording", handshake: Handshake) -> "Recording":
     """Adds the dialect and the names of the peers to a recording's row if they are missing.
 
     Args:
-        recording: the row.
+        recording: the row of the recording.
         handshake: the facts that the frames contain about the dialect and the peers.
     """
     facts = {name: value for name, value in asdict(handshake).items() if value is not None}

@@ -105,7 +105,7 @@ def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
 
 
 def allow_interrupts(connection: sqlite3.Connection) -> None:
-    """Lets Ctrl-C interrupt a running statement, which then fails; see `unreadable`.
+    """Makes it possible that Ctrl-C interrupts a running statement; see `unreadable`.
 
     Python handles signals only while it runs Python code, such as this handler.
     """
@@ -122,7 +122,7 @@ def migrate(connection: sqlite3.Connection) -> None:
     """Upgrades a database to the schema of this version.
 
     Raises:
-        sqlite3.Error: the file is not a database of acp-proxy, or it cannot be written.
+        sqlite3.Error: the file is not a database of acp-proxy, or the file cannot be written.
     """
     if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
         return

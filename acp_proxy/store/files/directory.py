@@ -126,7 +126,7 @@ def statuses(path: Path) -> Iterator[os.stat_result]:
 
 
 def read_id_and_note(path: Path) -> tuple[str, str | None] | None:
-    """Reads the id and the note of a recording; returns None if it cannot be read.
+    """Reads the id and the note of a recording; returns None if the recording is unreadable.
 
     The log is not read, so the result is also None while the database has no rows yet.
     """

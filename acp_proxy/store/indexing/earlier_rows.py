@@ -35,7 +35,7 @@ def mask_earlier(indexer: Indexer, watch: Watch | None = None) -> None:
 
     Args:
         indexer: the indexer, after it has indexed all of the log into the main tables.
-        watch: gets each row before it is searched, and may raise an error.
+        watch: a function that gets each row before the row is searched, and may raise an error.
 
     Raises:
         sqlite3.Error: nothing was written. The same is true for an error of `watch`.

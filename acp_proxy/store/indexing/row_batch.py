@@ -194,7 +194,7 @@ def write_recording(connection: sqlite3.Connection, schema: str, recording: Reco
     Args:
         connection: a database with our tables.
         schema: the database to write to.
-        recording: the row.
+        recording: the row of the recording.
     """
     row = asdict(recording)
     row["origin"] = recording.origin and json.dumps(origin_values(recording.origin))

@@ -210,7 +210,7 @@ class RowWriter:
         """Marks the frames at the end of a stream that were not delivered.
 
         Args:
-            stream: the stream.
+            stream: the stream that lost the bytes.
             lost: how many bytes at the end of the stream were read but could not be forwarded.
         """
         sizes = dict(self.state.masked_sizes)
@@ -261,7 +261,7 @@ class RowWriter:
         Unknown durations are removed from the rows of exchanges and turns.
 
         Args:
-            recording: the row.
+            recording: the row of the recording.
 
         Raises:
             sqlite3.Error: the rows could not be written.

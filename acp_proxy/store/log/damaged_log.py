@@ -43,7 +43,7 @@ def places(connection: sqlite3.Connection, table: str = "events") -> list[tuple[
 
     Args:
         connection: the recording.
-        table: the table of events.
+        table: the name of the table of events.
     """
     spans = []
     for (text,) in connection.execute(_NOTES.format(table)):

@@ -157,7 +157,7 @@ class LogReader:
         return b"".join(parts)
 
     def pieces(self, segments: tuple[Segment, ...], size: int) -> Iterator[bytes]:
-        """Yields the bytes of each segment.
+        """Yields the bytes of each segment, up to a total size.
 
         Args:
             segments: the segments in order.

@@ -37,7 +37,7 @@ _NO_LOCKS = (
 
 
 def open_log(path: Path) -> int:
-    """Opens a log, for writing if permitted, since some systems only lock writable files.
+    """Opens a log: for writing if permitted, since some systems lock only files open for writing.
 
     Raises:
         OSError: there is no log, the log is not a plain file or not readable, or the system has no

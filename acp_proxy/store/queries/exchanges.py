@@ -251,7 +251,7 @@ def open_turn_count(rows: Rows) -> int:
 
 
 def first_cancel(rows: Rows, session: str | None, after: int) -> int | None:
-    """Returns the number of a session's first ``session/cancel`` after a frame; None without one.
+    """Returns the number of a session's first ``session/cancel`` after a frame, or else None.
 
     Args:
         rows: the recording.
@@ -278,7 +278,7 @@ def cancels(rows: Rows, session: str | None, after: int, most: int) -> list[int]
 
 
 def release_after(rows: Rows, seq: int) -> int | None:
-    """Returns the number of the frame that confirms the release of a terminal; None without one.
+    """Returns the number of the frame that confirms the release of a terminal, or else None.
 
     Args:
         rows: the recording.

@@ -204,7 +204,7 @@ def undelivered_frames(rows: Rows, stream: str, span: tuple[int, int], most: int
 
     Args:
         rows: the recording.
-        stream: the stream.
+        stream: ``to-agent``, ``to-client`` or ``stderr``.
         span: the first and the last number to consider.
         most: the largest number of frames.
     """

@@ -154,7 +154,7 @@ class FrameTable:
             pause_ns: a longer time between two frames ends a run; a negative number makes each
                 frame a run by itself.
             first: the number of the first frame to read.
-            single_upto: up to this number each frame is a run by itself.
+            single_upto: each frame with a number up to this number is a run by itself.
         """
         execute, lines = self.connection.execute, self.lines
         last_before = f"SELECT seq, t_ns FROM {self.rows} WHERE seq < ? ORDER BY seq DESC LIMIT 1"

@@ -107,7 +107,7 @@ def frames_by_number(rows: Rows, seqs: Sequence[int], whole: int, batch: int) ->
         rows: the recording.
         seqs: the numbers of the frames.
         whole: a size in bytes; of a larger line, only the first 64 KiB are read.
-        batch: the same limit for the lines of batches.
+        batch: a size in bytes that takes the place of ``whole`` for batches.
     """
     sql = (
         "SELECT seq, t_ns, stream, kind, method, exchange, session, turn, tool_call,"
@@ -223,7 +223,7 @@ def updates_with(rows: Rows, text: bytes, spans: Iterable[Span], most: int) -> I
     Args:
         rows: the recording.
         text: the text.
-        spans: the ranges.
+        spans: the first and the last frame number of each range.
         most: the largest size of an update, in bytes.
     """
     sql = (  # the plus sign hides the index of methods, which would find all updates
@@ -283,7 +283,7 @@ def first_message(rows: Rows, stream: str, after: int = 0) -> StoredFrame | None
 
     Args:
         rows: the recording.
-        stream: the stream.
+        stream: ``to-agent``, ``to-client`` or ``stderr``.
         after: only messages with a higher number.
     """
     sql = (
@@ -298,7 +298,7 @@ def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[Stor
 
     Args:
         rows: the recording.
-        stream: the stream.
+        stream: ``to-agent``, ``to-client`` or ``stderr``.
         seq: the number.
         most: the largest number of frames.
     """

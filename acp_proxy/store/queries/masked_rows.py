@@ -94,8 +94,8 @@ def masked_recording(recording: Recording, redactor: Redactor) -> Recording:
     """Returns the row of a recording with masked secrets.
 
     Args:
-        recording: the row.
-        redactor: the redactor of the same recording.
+        recording: the row of the recording.
+        redactor: the redactor that has read the rows of this recording.
     """
     masked = redactor.command(recording.words)
     is_same = masked == recording.words
@@ -149,7 +149,7 @@ class MaskedRows:
         """Masks the rows that were added since the last call.
 
         Args:
-            watch: shows the progress.
+            watch: a function that shows the progress.
 
         Raises:
             sqlite3.Error: the file is damaged, or the masked rows cannot be stored.

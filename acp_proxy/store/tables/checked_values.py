@@ -146,7 +146,7 @@ def check_labels(connection: sqlite3.Connection, labels: str) -> None:
 
     Args:
         connection: an open recording.
-        labels: the table.
+        labels: the name of the table of labels.
     """
     with limited(connection, LABEL):
         connection.execute(f"SELECT count(*) FROM {labels} WHERE +text < ''").fetchone()
