@@ -1,8 +1,8 @@
 """The effect that each message of an agent has on a client.
 
-A method that is not listed may have any effect. If its name begins with ``fs/``, it counts as a
-change of files. If its name begins with ``terminal/``, it counts as a command. Some methods that
-are planned for the 1.0 draft have names of these two forms.
+A method that is not in the table may have any effect. If the name of such a method begins with
+``fs/``, the method counts as a change of files. If the name begins with ``terminal/``, the method
+counts as a command. Some methods that are planned for the 1.0 draft have names of these two forms.
 """
 
 from enum import StrEnum

@@ -70,7 +70,7 @@ class Params(Struct, gc=False):
     update: Update | None = None
     type: str | None = None
     data: Update | str | None = None
-    """Only in the draft: an object in ``session/update``, and a string in ``terminal/output``."""
+    """A member of the draft: an object in ``session/update``, a string in ``terminal/output``."""
     toolCall: ToolCall | None = None  # noqa: N815
     subject: Subject | None = None
     toolCallId: str | None = None  # noqa: N815
@@ -94,7 +94,7 @@ class Result(Struct, gc=False):
     stopReason: str | None = None  # noqa: N815
     modes: Modes | None = None
     currentMode: str | None = None  # noqa: N815
-    """Only in the draft, in the result of ``session/set_mode``."""
+    """The mode in the result of ``session/set_mode``, only in the draft."""
 
 
 class Error(Struct, gc=False):

@@ -55,8 +55,8 @@ MESSAGES = frozenset({USER_TEXT, AGENT_TEXT, *THOUGHT_CHUNKS, *WHOLE_MESSAGES})
 WITH_CONTENT = MESSAGES | {*CALL_UPDATES}
 """Updates with a ``content`` member."""
 WORK = WITH_CONTENT | {*PLANS, "plan_removed"}
-"""Updates that belong to the work of a turn. All others may be sent at any time: commands, modes,
-options, titles, usage, notices and custom updates."""
+"""Updates that belong to the work of a turn. All other updates may be sent at any time: commands,
+modes, options, titles, usage, notices and custom updates."""
 TURN_OUTPUT = WORK - {USER_TEXT, "user_message", "plan_removed"}
 """`WORK` without removed plans and without echoes of the user's message. These updates are only
 sent within a turn."""

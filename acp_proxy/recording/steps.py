@@ -288,7 +288,7 @@ class LaneFinder:
 
     @property
     def joined(self) -> dict[str, str]:
-        """The lane of each session without a lane of its own, by session id."""
+        """The lanes that sessions without a lane of their own use, by session id."""
         return {name: lane for name, lane in self._of_session.items() if name != lane}
 
     def _pair_with_unreadable(self, step: Step) -> None:

@@ -75,7 +75,7 @@ class RecordingReader(Rows):
                 the recording was masked when it was made.
             level: what to mask, even if the recording was masked when it was made.
             known: further secrets to mask, each with its marker, even if the recording was masked
-                when it was made: at that time they may not have been known as secrets.
+                when it was made, since these secrets may not have been known at that time.
             watch: a function that shows the progress of masking.
 
         Raises:

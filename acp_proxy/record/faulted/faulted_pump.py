@@ -115,7 +115,7 @@ class WriteQueue:
         self.wake()
 
     def _wait_until(self, holds: Callable[[], bool]) -> None:
-        """Blocks until a condition holds; in a hurried schedule, writes the bytes itself."""
+        """Blocks until a condition is true; after `hurry`, writes the bytes itself."""
         while True:
             with self._lock:
                 while self.error is None and not holds() and not self._is_left_to_us():

@@ -45,8 +45,8 @@ def check_side_files(path: Path, *, to_write: bool) -> None:
 
     Args:
         path: the database, without links: SQLite derives the names of side files from this path.
-        to_write: whether SQLite may change the files. It then removes any file with the name of a
-            write-ahead log or a journal, even a foreign file.
+        to_write: whether SQLite may change the files. If it may, SQLite removes any file with the
+            name of a write-ahead log or a journal, even a foreign file.
 
     Raises:
         UnsafeSideFile: SQLite would wait for ever, or touch a file of another program.

@@ -168,7 +168,7 @@ class RecordHandler:
     def _add_line(
         self, stream: Stream, line: Line, raw: bytes | None = None, delivered: str = "full"
     ) -> None:
-        """Adds a frame; reads its bytes from the log unless they are given."""
+        """Adds a frame; reads the bytes of the line from the log if ``raw`` is None."""
         self._add_read(
             stream, line, read_line(self._log, self.masking, stream, line, raw), delivered
         )
@@ -218,7 +218,7 @@ class RecordHandler:
             self._rows.add_fired(seq, rule, action, Same.LINE, delivered, late_ns)
 
     def _add_made(self, record: LogRecord, stream: Stream) -> None:
-        """Adds a line that a fault injected; a part of a line has no newline."""
+        """Adds a line that a fault injected; an injected part of a line has no newline."""
         state, made = self._state, self._take_parts(stream)
         line = self._masked_made(stream, made)
         fields = event_data(record)

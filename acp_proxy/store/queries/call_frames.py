@@ -41,7 +41,7 @@ def call_frames(
 def edges_of_call(
     rows: Rows, session: str | None, tool_call: str, span: Span, most: int
 ) -> list[bytes]:
-    """Returns the first and the last lines about a tool call, in order, at most 64 KiB of each.
+    """Returns the first and the last lines about a tool call, in order, each cut to 64 KiB.
 
     Args:
         rows: the recording.

@@ -50,7 +50,7 @@ _UNKNOWN = evolve(EVERY_ROW, exact=False)
 
 
 def translate(condition: Condition, labels: str, every: str, size: str = "length(f.raw)") -> Where:
-    """Translates a condition.
+    """Translates the condition of a filter to SQL.
 
     Args:
         condition: the condition of a filter.
