@@ -119,7 +119,7 @@ class ChunkSplitter:
 
         Returns:
             The text. None if the line differs in more than its text, or if only `split` can find
-            out whether it does.
+            this out.
         """
         if raw.startswith(self._before) and raw.endswith(self._after):
             start, end = self._start, len(raw) - self._end

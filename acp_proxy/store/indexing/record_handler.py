@@ -149,7 +149,7 @@ class RecordHandler:
         bodies: list[bytes | None],
         before: LineFramer,
     ) -> None:
-        """Adds the lines of a chunk once the masking of all of them is decided."""
+        """Adds the lines of a chunk once the masking of all these lines is decided."""
         assert self.masking is not None
         self.masking.begin(lines, self._state.framers[stream], record.end, record.payload)
         mark = self.masking.redactor.mark()

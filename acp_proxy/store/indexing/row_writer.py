@@ -217,7 +217,7 @@ class RowWriter:
         self._batch.undelivered.append((stream, lost, self.state.next_seq, sizes))
 
     def dropped_by_faults(self, seqs: list[int]) -> set[int]:
-        """Returns which of the given frames, all written, were not delivered because of a fault."""
+        """Returns which of the given written frames were not delivered because of a fault."""
         if not seqs:
             return set()
         sql = (
