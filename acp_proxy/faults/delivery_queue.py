@@ -71,7 +71,7 @@ class DeliveryQueue:
         ]
 
     def pass_on(self, direction: Direction, data: bytes, at: int, frame: int) -> ScheduledWrite:
-        """Returns the write of a frame without faults, as most frames are.
+        """Returns the write of a frame that no rule changes; most frames are of this kind.
 
         Args:
             direction: the direction of the frame.
@@ -83,7 +83,7 @@ class DeliveryQueue:
         return ScheduledWrite(direction, data, due, frame, is_joinable=True)
 
     def let_overtake(self, waiting: list[HeldDelivery], at: int) -> Iterator[ScheduledWrite]:
-        """Counts a frame that overtakes held deliveries; yields the deliveries that waited for it.
+        """Counts a frame that overtakes held deliveries; yields the writes of those it releases.
 
         Args:
             waiting: the deliveries that were held before the frame.
@@ -103,10 +103,10 @@ class DeliveryQueue:
     def cancel(
         self, direction: Direction, message: Message, labels: Transition, at: int
     ) -> Iterator[ScheduledWrite]:
-        """Yields the held replies whose request or turn a message cancels.
+        """Yields the writes of held replies whose request or turn a message cancels.
 
         Args:
-            direction: the direction of the message, which may be the other direction.
+            direction: the direction of the message; it may differ from the direction of this queue.
             message: the message.
             labels: the session and exchange of the message.
             at: when the message was received, in monotonic nanoseconds.

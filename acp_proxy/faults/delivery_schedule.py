@@ -75,7 +75,7 @@ class Outbox:
     def due_at(self) -> int | None:
         """When to take the next bytes, in monotonic nanoseconds.
 
-        None if no bytes wait, or if the bytes taken before are not gone yet.
+        The time is None if no bytes wait, or if the bytes taken before are not gone yet.
         """
         if self._writing or not self._waiting:
             return None
@@ -83,7 +83,7 @@ class Outbox:
 
     @property
     def oldest(self) -> int:
-        """The lowest number of the bytes that are not gone yet."""
+        """The lowest sequence number of bytes that are not gone yet."""
         return min((item[1] for item in (*self._writing, *self._waiting)), default=_LAST)
 
     def put(self, item: _Item) -> None:
@@ -99,8 +99,8 @@ class Outbox:
     def take(self, now: int) -> bytes | None:
         """Returns the bytes of the next write, which the driver reports with `gone` or `fail`.
 
-        None if no bytes are due, or if the bytes taken before are not gone yet. Frames without
-        faults are joined; everything else goes out in a separate write.
+        The result is None if no bytes are due, or if the bytes taken before are not gone yet.
+        Frames without faults are joined; everything else goes out in a separate write.
         """
         waiting, taken, size = self._waiting, self._writing, 0
         if taken:
@@ -200,5 +200,5 @@ class DeliverySchedule:
         return [effect for _, _, effect in ready]
 
     def effect_due_at(self) -> int | None:
-        """Returns when the first side effect of `add_later` is due; None if there is none."""
+        """Returns when the first side effect of `add_later` is due; None if nothing was added."""
         return min((due for number, due, _ in self._effects if not number), default=None)

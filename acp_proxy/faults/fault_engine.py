@@ -91,7 +91,7 @@ class _Flow:
                 self._apply(rule, delivery, is_first=delivery is copies[0])
 
     def firings(self, lets_pass: Callable[[Direction], bool]) -> list[Fired]:
-        """Returns what rules did to the frame and the lines they injected, in order of output."""
+        """Returns what rules did to the frame, and the lines they injected, in order of output."""
         result = list[Fired]()
         is_lost = True
         for delivery, late in zip(self.deliveries, self.late, strict=True):
@@ -149,7 +149,7 @@ class FaultEngine:
         return self._triggers.fired
 
     def receive(self, direction: Direction, raw: bytes, newline: bytes, at: int) -> list[Output]:
-        """Takes a frame; returns the outputs that replace it.
+        """Processes a frame; returns the outputs that replace it.
 
         Args:
             direction: the direction of the frame.

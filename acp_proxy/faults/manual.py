@@ -140,7 +140,7 @@ def _choices(kind: Any) -> tuple[str, ...]:
 
 @cache
 def _texts(kind: type) -> dict[str, str]:
-    """Returns the text under each field of a class and of its base classes."""
+    """Returns the string below each field of a class or its base classes, by the field's name."""
     texts: dict[str, str] = {}
     for base in reversed(kind.__mro__[:-1]):
         try:

@@ -40,7 +40,7 @@ _MODULES = ("timing", "frames", "requests", "streams", "processes")
 
 
 def _kinds_in(module: str) -> Iterator[type[Fault]]:
-    """Yields the kinds that a module defines, in order; a base class has no ``kind``."""
+    """Yields the kinds that a module defines, in order, without base classes."""
     loaded = import_module(f"acp_proxy.faults.kinds.{module}")
     for value in vars(loaded).values():
         is_own = isinstance(value, type) and value.__module__ == loaded.__name__
@@ -69,7 +69,7 @@ class FaultRule:
         chosen: the filter of the frames that match, from `Trigger.where`.
         name: the given name, else the kind; with a hash of the settings if the kind is not unique.
         key: the text that the rule's random draws depend on.
-        place: its position in the file, for error messages.
+        place: where the rule is in a file or on the command line, for error messages.
         is_named: whether the plan gives the name.
     """
 
@@ -98,7 +98,7 @@ class Plan:
 
 
 def load_plan(path: Path | str) -> Plan:
-    """Reads a plan from a TOML file, or a ready plan by its name with an ``@``.
+    """Reads a plan from a TOML file; ``@name`` is a plan that comes with this package.
 
     Raises:
         BadPlan: the plan cannot be read or has an error.
@@ -274,7 +274,7 @@ def _content(fault: Fault, trigger: Trigger) -> str:
 
 
 def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
-    """Gives rules unique names and keys; refuses a name that is given twice."""
+    """Returns rules with unique names and keys; raises `BadPlan` if a name is given twice."""
     rules = list(rules)
     owners: dict[str, FaultRule] = {}
     for rule in rules:
@@ -302,7 +302,7 @@ def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
 
 
 def plan_text(plan: Plan, seed: int | None = None) -> str:
-    """Returns a plan as TOML that gives the same plan again.
+    """Returns the TOML of a plan; a plan that is read from this TOML equals the given plan.
 
     Args:
         plan: the plan.

@@ -28,7 +28,7 @@ class _RuleCount:
 
 
 class Triggers:
-    """The counts of all rules on a connection that began at `origin`, in monotonic nanoseconds."""
+    """Counts matches of rules on a connection, which began at `origin` (monotonic nanoseconds)."""
 
     def __init__(self, rules: Iterable[FaultRule], seed: int, origin: int) -> None:
         self._seed = seed
@@ -44,7 +44,7 @@ class Triggers:
         }
 
     def fires(self, rule: FaultRule, row: dict[str, Any], at: int) -> Chance | None:
-        """Counts a match of a rule whose window is open; returns its draws if the rule fires.
+        """Counts a match within the rule's window; returns the rule's draws if it fires, else None.
 
         Args:
             rule: the rule.

@@ -1,4 +1,4 @@
-"""The events of an engine and its commands.
+"""The events that a driver feeds to an engine, and the commands that the engine returns.
 
 Each event has the time when it happened. A driver executes the commands in order.
 """
@@ -8,12 +8,12 @@ from attrs import frozen
 from acp_proxy.base import system
 
 STOP_SIGNALS = system.signals("SIGTERM", "SIGINT", "SIGHUP")
-"""Signals that a client uses to stop its agent; an engine gets an `EndOfInput` for them."""
+"""Signals that a client uses to stop its agent; an engine receives them as `EndOfInput`."""
 
 
 @frozen
 class Started:
-    """The peer can be read from now on; silence before this does not count."""
+    """The driver begins to read from the peer; earlier silence does not count as a stall."""
 
     at: int
     """Monotonic nanoseconds, as in every event."""
@@ -33,7 +33,7 @@ class PartReceived:
     """The peer sent bytes of an unfinished line; only a client's engine gets this event."""
 
     size: int
-    """Bytes since the last event."""
+    """How many bytes of the line came since the last event."""
     at: int
 
 
@@ -46,7 +46,7 @@ class EndOfInput:
 
 @frozen
 class Wakeup:
-    """A requested time has come, or time has passed."""
+    """The time of a `WakeAt` has come; a driver may also send this event earlier."""
 
     at: int
 
@@ -72,7 +72,7 @@ class Send:
 
 @frozen
 class WakeAt:
-    """Feed a `Wakeup` at this time unless another event comes first; replaces earlier requests."""
+    """Request a `Wakeup` at a time; a new request replaces the earlier one."""
 
     at: int | None
     """Monotonic nanoseconds; None for no wakeup."""

@@ -222,7 +222,7 @@ class ReplaceFault(Fault):
             yield frame.delivery.with_data(line + (frame.newline or b"\n"))
 
     def _made(self, frame: PassingFrame) -> bytes | None:
-        """Returns the line with the members set, perhaps from the cache; None if impossible."""
+        """Returns the line with its members set, perhaps from the cache; None if this fails."""
         data = frame.delivery.data
         if data not in frame.state:
             frame.state.clear()

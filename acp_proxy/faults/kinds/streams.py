@@ -1,4 +1,4 @@
-"""Kinds about whole streams: one stops, ends early, or gets something more."""
+"""Kinds about whole streams: a stream stops, ends early, or has unexpected bytes."""
 
 from collections.abc import Iterable
 

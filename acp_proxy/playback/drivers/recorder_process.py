@@ -1,4 +1,4 @@
-"""Starts a recorder as our child, and ends it, its agent, and processes that the agent leaves.
+"""Starts a recorder as a child process; ends the recorder, its agent and the agent's processes.
 
 The recorder is the one of ``acp-proxy record``, so the recording is like any other. If we are
 killed, the recorder reads the end of its input and ends the agent.
@@ -70,7 +70,7 @@ class RecorderProcess:
 
     @property
     def killed_by(self) -> int | None:
-        """Returns the signal that ended the recorder or its agent; None if we sent one."""
+        """Returns the signal that ended the recorder or its agent; None if we stopped them."""
         code = self.process.returncode
         return None if self.was_stopped or code is None or code >= 0 else -code
 
@@ -88,7 +88,8 @@ class RecorderProcess:
     async def kill_on_signal(self, signals: AsyncIterator[int]) -> None:
         """Ends the recorder, and so its agent, when a signal comes while the recorder ends.
 
-        It gets SIGTERM, so that the recording is complete, and SIGKILL if it got SIGTERM before.
+        The first signal to the recorder is SIGTERM, so that it completes the recording. If the
+        recorder was told to stop before, it gets SIGKILL.
         """
         async for signum in signals:
             self.signum = self.signum or signum
@@ -98,7 +99,8 @@ class RecorderProcess:
     async def end(self) -> None:
         """Waits for the recorder, then sends it SIGTERM, then SIGKILL.
 
-        SIGALRM comes first if the agent is hopeless, so that the recording says who gave up.
+        If the agent is hopeless, SIGALRM takes the place of SIGTERM, so that the recording shows
+        that the client gave up.
         """
         steps = [signal.SIGALRM if self.is_hopeless else signal.SIGTERM, signal.SIGKILL]
         if self.signum is not None or self.is_hopeless:
@@ -159,7 +161,8 @@ async def recorded(
     Args:
         command: the command of the agent.
         recording: the path of the new recording, which must not exist.
-        signals: signals that kill both while they are being ended; None if there are none.
+        signals: signals that make us kill the recorder and its agent at the end; None to receive no
+            signals.
         grace: the seconds that the agent has to end after its input was closed.
         redact: the redaction level of the recording.
         variables: variables of the recorder in addition to ours.

@@ -34,8 +34,9 @@ Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
 class ReplayFaults:
     """The streams of a replayed agent, with faults.
 
-    `read` and `write` reach the client, and `close` closes the client's input. The engine uses the
-    same clock. `lose` is called with each line of the client that a rule drops, and with the rule.
+    `read` and `write` reach the client, and `close` closes the client's input. `clock` must be the
+    clock of the engine. `lose` is called with each line of the client that a rule drops, and with
+    the rule.
 
     Attributes:
         fate: the signal or exit that ended the agent; None if nothing did.
@@ -78,7 +79,7 @@ class ReplayFaults:
             nursery.cancel_scope.cancel()
 
     async def send(self, data: bytes) -> None:
-        """Takes bytes that the agent sends; waits while too many are not written yet."""
+        """Accepts bytes that the agent sends; waits while too many bytes are unwritten."""
         await trio.lowlevel.checkpoint()
         await self._take(Direction.TO_CLIENT, data)
 
@@ -89,7 +90,7 @@ class ReplayFaults:
             self._finishing.deadline = trio.current_time() + _PATIENCE_S
 
     async def _receive_all(self) -> None:
-        """Takes bytes that the client sends, until it leaves."""
+        """Accepts bytes that the client sends, until the client leaves."""
         while chunk := await next_chunk(self._read_some):
             await self._take(Direction.TO_AGENT, chunk)
         self.let_go()

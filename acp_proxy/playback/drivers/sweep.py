@@ -34,7 +34,7 @@ _CRASH = re.compile(
 """Matches the stderr of programs that ended with an uncaught error. An error that is only logged
 may have a traceback too, but this traceback does not begin at the top level of the program."""
 _OURS = re.compile(rb"^(?:acp-proxy: .*)?\n", re.MULTILINE)
-"""Matches the lines of the replayed agent on stderr, which the agent may share with its client."""
+"""Matches the replayed agent's lines on stderr; the client may write to the same stderr."""
 _GRACE_S = 2.0
 """Seconds that the processes of a run have to write the report."""
 
@@ -53,7 +53,8 @@ class ClientRun:
         plan: the plan as named on the command line; empty for the run without faults.
         outcome: one of the six words from `FINISHED` to `NOT_REACHED`.
         exit_code: the client's exit code, negative for a signal; None if it hung.
-        fired: how often each rule fired; None if no agent was started, or it wrote no report.
+        fired: how often each rule fired; None if no agent was started, or if the agent wrote no
+            report.
         output: the end of the client's output.
         received: how many lines the client sent to its (last) agent; None without a report.
     """
@@ -128,7 +129,7 @@ def run_client(
 
 
 def agent_command(recording: Path, plan: str, report: Path, options: Sequence[str]) -> list[str]:
-    """Returns the command of a replayed agent with a plan, which waits for its client forever.
+    """Returns the command of a replayed agent with a plan; the agent waits for its client forever.
 
     Args:
         recording: the recording to replay.
@@ -229,7 +230,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         while time.monotonic() < deadline:
             process.poll()
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(-process.pid, os.WNOHANG)  # one that we adopted
+                os.waitpid(-process.pid, os.WNOHANG)  # a process that we adopted
             os.killpg(process.pid, 0)
             time.sleep(0.02)
         os.killpg(process.pid, signal.SIGKILL)
@@ -254,7 +255,7 @@ def outcome_of(code: int | None, complaints: bytes, *, is_silent: bool) -> str:
 
 
 def _reported(report: Path) -> dict[str, Any] | None:
-    """Returns the report of the last agent of a run; None if there is none."""
+    """Returns the report of the last agent of a run; None if there is no readable report."""
     with contextlib.suppress(OSError, ValueError):
         content = json.loads(report.read_text(encoding="utf-8"))
         return content if isinstance(content, dict) else None

@@ -73,8 +73,8 @@ class VerifyOutcome:
         recorder_signal: the signal that ended the recorder; None if we sent it or there was none.
             It may be the signal that ended the agent.
         left_behind: processes of the agent that its recorder could not see; they were ended.
-        pauses: the start and end of each wait of a message for another message that never came, in
-            nanoseconds of the monotonic clock.
+        pauses: the start and end of each time in which a message waited for an optional message
+            that never came, in nanoseconds of the monotonic clock.
     """
 
     signum: int | None
@@ -159,7 +159,7 @@ async def _verify(
 
 
 class WaitDisplay:
-    """A line that is shown while nothing happens, updated every second; none without `show`."""
+    """Shows what is awaited while nothing happens, every second; without `show`, shows nothing."""
 
     def __init__(self, show: Show | None) -> None:
         self._show = show
@@ -208,8 +208,8 @@ class Verifier:
     _grace: float = field(default=inf, kw_only=True)
     """Seconds of silence after which no more messages are expected at the end."""
     moved_at: int = field(init=False, factory=now_ns)
-    """When the agent last read or wrote something, or first got something to read again; in
-    nanoseconds of trio's clock."""
+    """When the agent last read or wrote something, or when it last got something to read after it
+    had read everything; in nanoseconds of trio's clock."""
     _wake_at: float = field(init=False, default=inf)
     _unwritten: int = field(init=False, default=0)
     """Bytes that wait to be written."""
@@ -254,7 +254,7 @@ class Verifier:
             self._display.update(now_ns(), self._engine.last_activity, lambda: self._engine.awaited)
 
     async def _receive_last(self, chunks: "trio.MemoryReceiveChannel[_Chunk | None]") -> None:
-        """Feeds the engine with messages after its end, until the agent leaves or is silent."""
+        """Feeds the agent's last messages to the engine, until the agent leaves or is silent."""
         if self._engine.has_left:
             return
         with trio.move_on_after(_LAST_MESSAGES_S):

@@ -1,1 +1,1 @@
-"""Shared by replay and verify: recorded steps, comparison, divergences, pacing."""
+"""Code that replay and verify share: bindings, comparison, divergences, masks and options."""

@@ -1,9 +1,9 @@
 """Maps recorded values to the live values that a peer chose in their place.
 
-Agents choose session ids, tool call ids and option ids. These are replayed unchanged, since the
-client only echoes them. Clients choose working directories and terminals. Their choices are learnt
-at the typed places where the protocol allows a choice, and inserted into later frames, also only at
-typed places.
+Agents choose session ids, tool call ids and option ids. These ids are replayed unchanged, since the
+client only echoes them. Clients choose working directories and terminals. A choice is learnt where
+the protocol allows it, and is inserted into later frames. Both happen only at typed places: places
+whose value has a known kind.
 """
 
 import json
@@ -28,7 +28,7 @@ class Bindings:
     """Maps recorded values to live values."""
 
     roots: dict[str, str] = field(factory=dict)
-    """Directories."""
+    """Recorded directories, each with its live directory."""
     terminals: dict[str, str] = field(factory=dict)
     sessions: dict[str, str] = field(factory=dict)
     """Ids of sessions. Live ids differ from recorded ids only if two interchangeable sessions were
@@ -38,12 +38,12 @@ class Bindings:
     messages: dict[str, str] = field(factory=dict)
     """Ids of the client's messages; each may be bound again at any time."""
     released: set[str] = field(factory=set)
-    """Recorded terminals that were released; a client may use their ids again."""
+    """Recorded ids of terminals that were released; each may be bound to a new live id."""
     secrets: SecretPairs | None = None
-    """Pairs of secrets; None if texts with secrets have to be equal."""
+    """The pairs of recorded and live secrets; None if texts with secrets must be equal."""
     _tables: dict[Place, dict[str, str]] = field(init=False)
     _changed: set[tuple[Place, str]] | None = field(init=False, default=None, eq=False)
-    """The recorded values with a different live value; computed when it is first needed."""
+    """The recorded values whose live value differs, each with its kind; None until first needed."""
 
     @_tables.default
     def _by_place(self) -> dict[Place, dict[str, str]]:
@@ -105,7 +105,7 @@ class Bindings:
 
     @property
     def changed(self) -> dict[str, str]:
-        """Returns live values that differ from the recorded ones, except for ids of messages."""
+        """Returns the bindings that change a value, recorded to live, without ids of messages."""
         tables = [table for place, table in self._tables.items() if place is not Place.MESSAGE]
         return {old: new for table in tables for old, new in table.items() if old != new}
 
@@ -121,7 +121,8 @@ class Bindings:
         """Returns the live value of a recorded value; the recorded value if it is not bound.
 
         Args:
-            place: the kind of the value; paths and URIs below a bound directory change with it.
+            place: the kind of the value; in a path or URI, the bound directory above it is
+                replaced.
             recorded: the recorded value.
         """
         if place in (Place.URI, Place.ROOT_URI) and recorded.startswith(_SCHEME):
@@ -155,18 +156,18 @@ class Bindings:
 
     @property
     def after_rewriting(self) -> "Bindings":
-        """Returns bindings for a rewritten text, so that no directory is replaced twice."""
+        """Returns bindings without the directories that `rewritten` has already replaced."""
         return evolve(self, roots={o: n for o, n in self.roots.items() if not _is_named(o)})
 
     def _moved(self, path: str) -> str:
-        """Replaces the longest bound directory that a path is under."""
+        """Returns a path in which the longest bound directory above it is replaced."""
         for old in sorted(self.roots, key=len, reverse=True):
             if (rest := _below(old, path)) is not None:
                 return _joined(self.roots[old], rest)
         return path
 
     def _moved_uri(self, uri: str) -> str:
-        """Replaces the directory in a URI, which may be escaped."""
+        """Replaces the bound directory in a ``file://`` URI, plain or with escaped characters."""
         path = uri.removeprefix(_SCHEME)
         for old in sorted(self.roots, key=len, reverse=True):
             for spelled in (old, _in_uri(old)):
@@ -181,7 +182,7 @@ def path_in(uri: str) -> str | None:
 
 
 def _is_named(root: str) -> bool:
-    """Whether a directory cannot be an ordinary word."""
+    """Whether a directory is absolute and is not a root, so that its name is no ordinary word."""
     return _ABSOLUTE.match(root) is not None and root.strip("/\\") != ""
 
 

@@ -2,7 +2,7 @@
 
 The order of keys and the spelling of numbers do not matter; the order of lists does. ``_meta`` and
 places that the user ignores are not compared. At typed places, the live value is compared with the
-value that the recorded one is bound to. If the client may choose the value, a new one is proposed
+value that the recorded one is bound to. If the client may choose the value, a new value is proposed
 as a binding, and does not count as a difference.
 """
 
@@ -36,10 +36,10 @@ class Difference:
     pointer: str
     """A JSON pointer (RFC 6901) from the message's root."""
     recorded: str
-    """The recorded value as JSON, or ``(nothing)``; with the directories and ids of this run."""
+    """The recorded value as JSON, with the directories and ids of this run; or ``(nothing)``."""
     live: str
     recorded_as: str | None = field(default=None, metadata={"optional": True})
-    """The literally recorded value, if it differs from `recorded`."""
+    """The value exactly as it was recorded; None if it equals `recorded`."""
 
 
 @define
@@ -52,7 +52,7 @@ class Comparison:
     conflicts: list[Difference] = field(factory=list)
     """Values that differ from an earlier choice of the client."""
     secrets: list[SecretPair] = field(factory=list)
-    """Secrets that were not compared; they become pairs if the messages are paired."""
+    """Pairs of secrets, which are not compared; they are kept if the messages are paired."""
     contradictions: list[Difference] = field(factory=list)
     """Secrets that are already paired with other secrets."""
     hidden: list[tuple[str, ...]] = field(factory=list)
@@ -79,7 +79,7 @@ class Comparison:
         return evolve(self, differences=[d for d in self.differences if d.pointer != pointer])
 
     def bind_to(self, bindings: Bindings) -> bool:
-        """Binds the proposed values; returns False if any conflicts with an earlier binding."""
+        """Binds the proposed values; returns False, and binds nothing, if any value conflicts."""
         if self.conflicts or self.contradictions:
             return False
         for place, recorded, live in self.proposals:
@@ -110,7 +110,7 @@ class Comparer:
 
     @property
     def after_rewriting(self) -> "Comparer":
-        """Returns a comparer for rewritten recorded messages, as by `Bindings.rewritten`."""
+        """Returns a comparer for recorded messages that `Bindings.rewritten` has rewritten."""
         return Comparer(self._bindings.after_rewriting, map(pointer, self.ignored), mask=self._mask)
 
     def values(self, recorded: Any, live: Any) -> Comparison:
@@ -149,7 +149,7 @@ class Comparer:
             for message in (recorded, live)
         )
         result = self._compared((), old, new, places)
-        # Other content in answers is only reported, so other secrets are only reported too.
+        # A different answer is only reported, so a contradiction between secrets is only reported.
         return evolve(
             result, differences=[*result.differences, *result.contradictions], contradictions=[]
         )
@@ -223,7 +223,7 @@ class Comparer:
     def _note_difference(
         self, result: Comparison, path: tuple[str, ...], old: Any, new: Any, was: str | None = None
     ) -> None:
-        """Adds a difference, masked as in reports; ``was`` is the recorded form of ``old``."""
+        """Adds a difference without its secrets; ``was`` is ``old`` exactly as it was recorded."""
         expected = old
         if self._mask is not None:
             old, new = self._mask(path, old), self._mask(path, new)
@@ -236,7 +236,10 @@ class Comparer:
         result.differences.append(Difference(pointer(path), recorded, live, recorded_as))
 
     def _pair_secrets(self, result: Comparison, path: tuple[str, ...], old: Any, new: Any) -> bool:
-        """Compares two texts except for recorded secrets; returns False if they differ."""
+        """Compares two values as texts in which recorded secrets may differ.
+
+        Returns False if the rest differs, or if the recorded value is not a text with a secret.
+        """
         known = self._bindings.secrets
         if known is None or not has_secret(old) or not isinstance(new, str):
             return False
@@ -252,7 +255,7 @@ class Comparer:
         return pairs is not None
 
     def _pair_free(self, result: Comparison, path: tuple[str, ...], old: Any, new: Any) -> None:
-        """Pairs the secrets of values that are not compared, where the values are alike."""
+        """Pairs the secrets of two values that are not compared, as far as the values are alike."""
         if self._bindings.secrets is not None:
             inner = Comparison(secrets=[*result.secrets])
             self._walk(inner, path, old, new, None)
@@ -267,7 +270,7 @@ class Comparer:
     def _settle(
         self, result: Comparison, path: tuple[str, ...], place: Place, old: Any, new: Any
     ) -> bool:
-        """Compares two values at a typed place; returns False if they have another type."""
+        """Compares two values at a typed place; returns False if it needs texts and got others."""
         are_texts = isinstance(old, str) and isinstance(new, str)
         if place is Place.MESSAGE and are_texts:
             result.proposals.append((place, old, new))
@@ -293,7 +296,7 @@ class Comparer:
     def _settle_choice(
         self, result: Comparison, path: tuple[str, ...], place: Place, old: str, new: str
     ) -> None:
-        """Compares a value that a client may choose once."""
+        """Compares a value that a client may choose once; the first choice becomes a proposal."""
         proposed = (proposal[2] for proposal in result.proposals if proposal[:2] == (place, old))
         known = self._bindings.known(place, old) or next(proposed, None)
         if known is None:
@@ -338,7 +341,7 @@ def _at(params: Any, pointer: str) -> Any:
 
 
 def _meant(uri: str) -> bytes:
-    """Returns a URI without escapes, as bytes, so that different invalid UTF-8 stays different."""
+    """Returns the bytes of a URI without escapes; as bytes, invalid UTF-8 can be compared."""
     return unquote_to_bytes(uri.encode("utf-8", "surrogatepass"))
 
 
@@ -351,7 +354,7 @@ def _item(values: list[Any], place: int) -> Any:
 
 
 def _without_free(value: Any, places: Any) -> Any:
-    """Returns a value with `HIDDEN` at places for free configuration, such as credentials."""
+    """Returns a value with `HIDDEN` in place of free configuration, which may have credentials."""
     if places is Place.FREE:
         return HIDDEN
     if not isinstance(places, dict):

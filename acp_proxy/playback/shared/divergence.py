@@ -1,7 +1,7 @@
 """Divergences: where a client or an agent diverged from the recording, and how.
 
-The first divergence of a lane is primary. Later ones of the lane are cascades: they are probably
-consequences of the first one. After a failed handshake every divergence is a cascade.
+The first divergence of a lane is primary. Later divergences of the lane are cascades: they are
+probably consequences of the first. After a failed handshake every divergence is a cascade.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,8 @@ from acp_proxy.playback.shared.message_mask import MessageMask
 from acp_proxy.playback.shared.secret_pairs import SecretPair
 
 ERROR_CODE = -31999
-"""The error code for a request that diverged; ACP and JSON-RPC reserve -32768 to -32000."""
+"""The error code of the answer to a request that diverged. It is outside of the range from -32768
+to -32000, which JSON-RPC reserves."""
 
 SHOWN = 12
 """The largest number of divergences that a text shows; the report file has all of them."""
@@ -62,7 +63,7 @@ INFORMATION = {
     DivergenceKind.WITHHELD,
     DivergenceKind.DROPPED,
 }
-"""Kinds that are only reported for information and do not count."""
+"""Kinds that are reported for information and do not count as failures."""
 
 
 _EXCUSED = {"missing-expected", "unplayed", "unrecorded-cancel"}
@@ -88,7 +89,7 @@ class NearMiss:
     method: str
     differences: tuple[Difference, ...]
     is_played: bool
-    """Whether the message was already used up."""
+    """Whether an earlier message of the peer has already matched this recorded message."""
 
 
 @frozen
@@ -114,12 +115,12 @@ class Divergence:
 
     @property
     def closest(self) -> tuple[Difference, ...]:
-        """The differences from the expected frame, else from the nearest one."""
+        """The differences from the expected frame; if there are none, from the nearest message."""
         return self.differences or (self.near_misses[0].differences if self.near_misses else ())
 
     @property
     def ignores(self) -> tuple[str, ...]:
-        """Command-line options that ignore the differences, ready to paste."""
+        """Options that make the command ignore the differences, ready to paste."""
         if self.kind is not DivergenceKind.PARAMS_DIFFER:
             return ()
         return tuple(f"--ignore {difference.pointer}" for difference in self.closest[:5])
@@ -145,9 +146,9 @@ class DivergenceLog:
         self._not_compared: set[str] = set()
         self.found: list[Divergence] = []
         self.left_out = 0
-        """How many further divergences are not kept."""
+        """How many divergences were noted but not kept."""
         self.has_diverged = False
-        """Whether any divergence counts."""
+        """Whether a divergence was noted that counts as a failure."""
         self.has_stalled = False
         self.latest: dict[DivergingLane, Divergence] = {}
         """The latest divergence that counts, for each lane that has such a divergence."""
@@ -163,7 +164,7 @@ class DivergenceLog:
         self._now = at
 
     def excuse(self, seq: int) -> None:
-        """Excuses the consequences of a dropped frame: missing later messages, cancellations."""
+        """Excuses divergences that a dropped frame may cause: missing messages, cancellations."""
         self._excused_from = min(seq, self._excused_from)
 
     def note(
@@ -192,9 +193,9 @@ class DivergenceLog:
             came: the peer's line.
             differences: the differences between the line and the recorded frame.
             near_misses: recorded messages that are similar to the line.
-            hidden: places of the line that are not shown.
+            hidden: the paths of texts in the line that are not shown, since they may be secrets.
             of_handshake: whether every later divergence is a consequence of this one.
-            is_harmless: whether the divergence is only for information, unlike others of its kind.
+            is_harmless: whether this divergence is only for information, although its kind counts.
         """
         came = None if came is None else self._masking.came(came, hidden)
         divergence = Divergence(
@@ -292,7 +293,7 @@ def masked_lines(divergences: Iterable[Divergence]) -> list[str]:
 
 
 def summaries(divergences: Iterable[Divergence], kind: DivergenceKind) -> list[str]:
-    """Returns lines with the divergences of one kind, and how many more there are.
+    """Returns lines for the divergences of one kind; after `SHOWN` lines, one line counts the rest.
 
     Args:
         divergences: divergences of any kind.

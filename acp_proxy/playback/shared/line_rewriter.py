@@ -31,7 +31,8 @@ class LineRewriter:
 
         Args:
             wire: the recorded frame.
-            ids: for each request that the frame answers or names, its live id by the recorded id.
+            ids: the live ids of the requests that the frame answers or names, by their recorded
+                ids.
         """
         ids = {old: new for old, new in ids.items() if old != new}
         if not ids and not self._bindings.change_anything:
@@ -90,5 +91,5 @@ def reply(token: str | None, value: dict[str, Any], name: str = "result") -> Sen
 
 
 def members_of(text: str) -> list[Span]:
-    """Returns the places of the members of a batch."""
+    """Returns where each member of a batch begins and ends in its text."""
     return spans(text, {"*": Place.FREE})

@@ -1,7 +1,7 @@
 """Masks messages of the recording and the live peer before they are compared or reported.
 
-One redactor reads both sides, so equal secrets have equal markers. Markers are numbered and not
-hashed. So reports and errors are the same in each run, and do not allow guesses to be tested.
+One redactor reads both sides, so equal secrets have equal markers. Markers have numbers in place of
+hashes. So reports are the same in each run, and a guessed secret cannot be tested against a hash.
 """
 
 import json
@@ -28,9 +28,9 @@ _CHOSEN = (
     Place.MESSAGE,
     Place.CONNECTION,
 )
-"""Kinds of values that are inserted into other messages, and so are not masked."""
+"""Kinds of values that a peer chose; they go into other messages, so they are not masked."""
 _MOST_UNREAD = 1 << 18
-"""The largest size in bytes of all lines that are kept unread until something has to be masked."""
+"""How many bytes of lines may wait for the redactor; when there are more, it reads them all."""
 _HARMLESS = re.compile(rb'"auth":\s*\{(?:"terminal":\s*(?:true|false))?\}|\\u00(?:1b|[89a-fA-F])')
 """Frequent text in which the word search would find a secret by mistake: a capability named
 ``auth``, and escapes of characters that occur in no secret word."""
@@ -43,7 +43,7 @@ _CUT = re.compile(r"… \(\d+ characters\)$")
 
 
 class _Hiding(Markers):
-    """Hides masked values without noting them."""
+    """Replaces each secret by `HIDDEN`, and keeps no list of secrets."""
 
     def __init__(self) -> None:
         super().__init__(b"")
@@ -56,8 +56,8 @@ class MessageMask:
     """Masks messages of both sides.
 
     Args:
-        level: the recording's redaction level: ``secrets``, ``private``, ``none``, or None if it
-            was not recorded.
+        level: the recording's redaction level: ``secrets``, ``private`` or ``none``; None if the
+            level was not recorded.
         known: secrets that are already known, each with its marker.
     """
 
@@ -82,7 +82,7 @@ class MessageMask:
         return apply(raw, self._redactor().alone(raw))
 
     def text(self, text: str) -> str:
-        """Returns one of our own texts without the secrets that it quotes."""
+        """Returns a text that this program made, without the secrets that the text quotes."""
         if self._is_harmless(text.encode("utf-8", "replace")):
             return text
         return self._redactor().text(text, loose=False)

@@ -19,8 +19,8 @@ class Pacing:
     """How long frames wait. Pacing never decides whether a frame goes out, or the order in a lane.
 
     A frame waits for a message of the peer or for the frame before it in its lane, and then for the
-    gap recorded between the two. A person's time to think is not repeated, since the gap is counted
-    from the live message.
+    recorded gap: the time between that message or frame and this one. A person's time to think is
+    not repeated, since the gap is counted from the live message.
     """
 
     factor: float = 0.0

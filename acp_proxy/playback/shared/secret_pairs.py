@@ -21,14 +21,14 @@ class SecretPair:
     """A recorded secret and the text that the live peer sends in its place."""
 
     pointer: str
-    """The place of both secrets, from the message's root."""
+    """The JSON pointer of both secrets, from the message's root."""
     marker: str
     """The marker of the recorded secret."""
     recorded: str
-    """The part that all markers of this secret share."""
+    """The part that all markers of the recorded secret share: its hash or number."""
     live: str
-    """The same part of the live secret's markers; the live text if it was not recognized as a
-    secret."""
+    """The same part of the live secret's markers; or ``=`` and the live text, if this text was not
+    recognized as a secret."""
     shown: str
     """The live secret as reports show it."""
     is_free: bool = False
@@ -123,12 +123,12 @@ def without_hash(text: str) -> str:
 
 
 def pairs_in(recorded: str, live: str, pointer: str) -> list[SecretPair] | None:
-    """Returns the pairs of two texts; None if anything but the secrets differs.
+    """Returns the pairs of secrets in two texts; None if the texts differ in anything else.
 
     Args:
         recorded: a text with markers.
         live: the masked text of the live peer.
-        pointer: the place of both.
+        pointer: the JSON pointer of both texts.
     """
     markers = [*MARKER.finditer(recorded)]
     ends = [*(marker.start() for marker in markers), len(recorded)]
