@@ -41,7 +41,7 @@ _TASK = (
 _LEAVING = (Status.closing, Status.closed, Status.failed, Status.stopping)
 _CONNECT_S = 10
 _AHEAD = 2
-"""Jobs for each thread: one that runs, and one that can start when the first ends."""
+"""How many jobs are submitted per thread: one that runs, and one that can start after it."""
 
 
 class DaskExecutor:

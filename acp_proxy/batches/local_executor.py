@@ -29,7 +29,7 @@ _PRELOADED = [_WORKER, "dask.__main__"] if "dask" in sys.modules else [_WORKER]
 """The modules that the forkserver imports at its start. On a worker of Dask they include the main
 module of Dask, since a new process imports the main module of its parent."""
 _AHEAD = 2
-"""Jobs for each process: one that runs, and one that can start when the first ends."""
+"""How many jobs are submitted per process: one that runs, and one that can start after it."""
 _LOOK_S = 0.2
 _HAS_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _LOCK = threading.Lock()

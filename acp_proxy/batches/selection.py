@@ -84,11 +84,11 @@ def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
 
 
 def _in(place: str, word: str) -> Iterator[str]:
-    """Yields the file itself, or the recordings in a directory."""
+    """Yields a path that is a file, or the recordings below a path that is a directory."""
     if not os.path.isdir(place):  # noqa: PTH112
         if not word.endswith("*") or _is_recording(place):
             yield place
-    elif not word.endswith("**"):  # a pattern with ** has also named the files in it
+    elif not word.endswith("**"):  # a pattern with ** also matches these files
         for directory, below, names in os.walk(place):
             below[:] = [name for name in below if not name.startswith(".")]
             paths = (os.path.join(directory, name) for name in names if not name.startswith("."))  # noqa: PTH118

@@ -52,7 +52,7 @@ class Trigger:
     after: int = field(default=0, validator=at_least(0))
     """How many first matches pass without firing."""
     every: int = field(default=1, validator=at_least(1))
-    """After that, every n-th match fires."""
+    """After the matches of `after`, every n-th match fires."""
     times: int | None = field(default=None, validator=at_least(1))
     """The largest number of times that the rule fires."""
     probability: float = field(default=1.0, validator=at_least(0, 1))

@@ -32,14 +32,14 @@ _SURE = {
     "session/new": "sessionId",
     "initialize": "protocolVersion",
 }
-"""A member that every result has, by method."""
+"""For some methods, a member that every result of the method has."""
 _MOST_OPEN = 10_000
 _LONGEST_ID = 100
 """The largest length of an id in characters; a longer id is replaced by its hash."""
 
 
 def direction_of_method(method: str) -> Stream | None:
-    """Returns the direction of a method; None if both peers send it, or if it is unknown."""
+    """Returns the direction of a method; None for an unknown method, or if both peers send it."""
     for names, stream in ((TO_CLIENT_METHODS, _TO_CLIENT), (TO_AGENT_METHODS, _TO_AGENT)):
         for name in names:
             if method == name or (name.endswith("/") and method.startswith(name)):

@@ -226,7 +226,7 @@ def read_message(text: bytes) -> ReadMessage | None:
 
 
 def member_texts(raw: bytes) -> dict[str, bytes] | None:
-    """Returns the members of an object from `read_message`, each as its original text.
+    """Returns the members of an object that `read_message` has read, each as its original text.
 
     Returns:
         By name, the original text of each member; None if a value is nested too deeply.

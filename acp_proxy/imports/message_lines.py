@@ -99,7 +99,7 @@ class _LineReader:
         self._first: int | None = None
         """The number of the current message's first line; None outside of messages."""
         self._indentation = 0
-        """The number of spaces and tabs at the beginning of this first line."""
+        """The number of spaces and tabs at the beginning of the current message's first line."""
         self._heading = _NO_HEADING
         self._brackets = Brackets()
         self._parts: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Finds the secrets in the strings of one line of JSON, by the places and the forms of strings."""
+"""Finds the secrets in one line of JSON, by the paths and the forms of its strings."""
 
 import re
 

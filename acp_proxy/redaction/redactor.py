@@ -112,7 +112,7 @@ class Redactor:
 
     @property
     def known(self) -> int:
-        """A number that grows when a secret is recognized, which earlier lines may contain."""
+        """A number that grows whenever a secret is recognized that earlier lines may contain."""
         return len(self._finder.values.markers) + self._streams.left
 
     def again(self) -> "Redactor":
@@ -157,7 +157,7 @@ class Redactor:
             raw: the bytes of the lines.
 
         Returns:
-            The number of words that were searched for; None if one of them matched.
+            The number of words that were searched for; None if a word matched.
         """
         return None if self._finder.may_hold(raw) else self._finder.needles.count
 

@@ -113,7 +113,7 @@ class BatchScreen:
 
 
 def lines(verdict: JobVerdict, screen: Screen) -> Iterator[str]:
-    """Returns the lines about a verdict: a single line if there is no terminal to fit.
+    """Returns the lines about a verdict: a single line if the output is not a terminal.
 
     Args:
         verdict: the verdict.

@@ -59,7 +59,7 @@ _CHUNK = 4096
 _OURS = "acp-proxy: "
 _STALLED = 3
 _LOOKED_AT = 20
-"""How many of the last lines of stderr are searched for one that is not blank."""
+"""How many of the last lines of stderr are searched for a line that is not blank."""
 _LAST_WORDS_S = 0.2
 """Seconds to wait for the last output on stderr."""
 
@@ -189,7 +189,7 @@ def _check(job: Job, verdict: JobVerdict) -> JobVerdict:
     ctx = check.make_context("check", [*job.options])
     chosen = {*chosen_rules(ctx.params["rule"], ctx.params["ignore_rule"])}
     find = partial(check_whole, dialect=ctx.params["dialect"])
-    # The context knows whether secrets are shown.
+    # The option for showing secrets is read from the context.
     with ctx.scope(cleanup=False), open_recording(job.path) as reader:
         report = reported(reader, find(reader, now_ns=time.monotonic_ns()), chosen)
     return checked_verdict(verdict, report, ctx.params["fail_on"])
@@ -219,7 +219,8 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
 
 
 def _ending(report: VerifyReport) -> str | None:
-    """Returns how the agent ended, with its last line on stderr; None if it ended as it should."""
+    """Returns how the agent ended, with its last line on stderr; None if the agent ended
+    normally."""
     code, kinds = (
         report.agent_exit_code,
         {divergence.kind for divergence in report.conversation.divergences},

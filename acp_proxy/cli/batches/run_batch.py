@@ -30,7 +30,7 @@ from acp_proxy.recording.file_names import LOG_SUFFIX, make_private
 def run_many(
     recordings: Sequence[str], whole: Job, how: BatchOptions, junit_file: Path | None
 ) -> int:
-    """Runs a batch, or the rest of an interrupted one, and returns the exit code.
+    """Runs a batch, or the rest of an interrupted batch, and returns the exit code.
 
     Args:
         recordings: words that name the recordings.

@@ -18,6 +18,6 @@ _COMMANDS = {"list": "list_:list_", "explain": "explain:explain", "sweep": "swee
 def faults() -> None:
     """Test how a client handles an agent that misbehaves.
 
-    A plan defines what goes wrong, and when. `record --faults PLAN` applies it to a live agent,
-    `replay --faults PLAN` to a recorded one.
+    A plan defines what goes wrong, and when. `record --faults PLAN` applies the plan to a live
+    agent, `replay --faults PLAN` to a recorded agent.
     """

@@ -29,7 +29,7 @@ from acp_proxy.faults.plan import Plan, joined, load_plan, parse_rule
 def explain(plans: tuple[str, ...], fault: tuple[str, ...], json: bool) -> None:
     """Explain in words what a plan of faults does.
 
-    PLAN is a TOML file, @NAME for a ready one, or `-` for the rules of --fault alone.
+    PLAN is a TOML file, @NAME for a ready plan, or `-` for the rules of --fault alone.
     """
     plan, *rest = plans
     if rest:

@@ -53,7 +53,7 @@ PLANS = {
 def list_(kinds: tuple[str, ...], json: bool) -> None:
     """List the kinds of faults with their settings, and the ready plans.
 
-    With KIND, only these kinds.
+    If KIND is given, only these kinds are listed.
     """
     for word in kinds:
         if word not in KINDS:

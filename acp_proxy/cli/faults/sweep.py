@@ -78,7 +78,7 @@ _LEGEND = {
     help="Seconds after which a client counts as hung.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N",
-              help="The seed for plans without one.")  # fmt: skip
+              help="The seed for plans that have no seed.")  # fmt: skip
 @file_option("--junit", "junit_file", text="Write the outcomes as JUnit XML.")
 @click.option("--json", is_flag=True, help="One JSON object per run.")
 @batch_options
@@ -102,8 +102,8 @@ def sweep(
     faults. The outcome of a run is finished (exit code 0), error shown (another code, with output),
     failed silently (another code, without output), hung, or crashed (by a signal or an uncaught
     error). The exit code is 1 if a run hung or crashed. It is 2 if nothing was tested: a client
-    never started its agent, sent the agent nothing, or failed even without faults. In this last
-    case no plan is tried.
+    never started its agent, sent the agent nothing, or failed even without faults. If this happens
+    in the first run, no plan is tried.
 
     REC may also be a directory, a quoted pattern, or several words. The output is then a line for
     each recording with a run that hung or crashed, and a summary.

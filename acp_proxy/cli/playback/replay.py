@@ -57,7 +57,7 @@ Examples:
 @playback_options(
     order="Keep the recorded order of messages within each session, or of all messages.",
     timing="How long frames wait: not at all, as long as recorded, or N times as long.",
-    strict="Stop a session that diverged, or skip what is missing and continue.",
+    strict="Stop a session that diverged, or skip missing messages and continue.",
     stall="Seconds without progress after which the replay ends; 0 for no limit.",
 )
 @click.option("--ignore", multiple=True, metavar="PTR", callback=pointers,
@@ -73,7 +73,7 @@ Examples:
 @click.option("--fault", multiple=True, metavar="RULE",
               help="A fault: its kind, then name=value. Can be given several times.")  # fmt: skip
 @click.option("--faults", metavar="PLAN", shell_complete=complete_plan,
-              help="A plan of faults: a TOML file, or @NAME for a ready one.")  # fmt: skip
+              help="A plan of faults: a TOML file, or @NAME for a ready plan.")  # fmt: skip
 @click.option("--seed", type=int, metavar="N", help="The seed of random faults.")
 def replay(
     recording: tuple[str, ...],

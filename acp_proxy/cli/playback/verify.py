@@ -108,7 +108,7 @@ class NothingRecorded(Refusal):
 @playback_options(
     order="Keep the recorded order of messages within each session, or of all messages.",
     timing="How long the client waits: not at all, as long as recorded, or N times as long.",
-    strict="Answer only recorded requests, or also similar ones.",
+    strict="Answer only recorded requests, or also similar requests.",
     stall="Seconds without a message after which an agent that is expected to send has stalled; 0 "
     "for no limit.",
 )
@@ -127,9 +127,11 @@ class NothingRecorded(Refusal):
               " several times.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Also check the new run, and fail if the agent broke "
               "a rule of the protocol.")  # fmt: skip
-@number_option("--runs", default=1, text="Play N times, to tell a model's wording from changes.")
+@number_option(
+    "--runs", default=1, text="Play N times, to tell changes of the agent from a model's wording."
+)
 @file_option("-o", "--output", text="Where to record the new run; for a batch, the directory for "
-             "all of them.")  # fmt: skip
+             "all new runs.")  # fmt: skip
 @batch_options
 @click.pass_context
 @with_verdict

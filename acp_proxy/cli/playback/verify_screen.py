@@ -39,7 +39,7 @@ _RESULTS = {
     "broken-rules": "the agent broke rules of the protocol",
 }
 _VERSIONS = ("/result/agentInfo/version", "/result/info/version")
-"""The places of the agent's version, which never counts."""
+"""The JSON pointers of the agent's version; another version never counts as a difference."""
 
 
 @frozen

@@ -83,9 +83,7 @@ class ClientRun:
         if self.received == 0:
             return "the client started its agent and sent it nothing"
         if self.outcome != FINISHED:
-            return (
-                f"without faults, too, the outcome is '{self.outcome}': runs with them say nothing"
-            )
+            return f"without faults, too, the outcome is '{self.outcome}': no plan was tried"
         return None
 
 

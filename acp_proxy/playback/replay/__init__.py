@@ -1,13 +1,13 @@
-"""Plays a recorded agent to a live client: events in, commands out.
+"""Plays a recorded agent to a live client: an engine gets events and yields commands.
 
-`replay` is the engine, and `replay_state` has the state that several of its parts share, and
-compares messages.
+`replay` has the engine. `replay_state` has the state that the other modules share, and compares
+messages.
 
 - `schedule` and `lanes` sort the recording, which is read as far as needed.
 - `client_messages` handles the client's lines, and `client_replies` the replies among them.
 - `message_matcher` finds the recorded message that a live message matches.
 - `divergence_handler` pairs the two messages, or logs and answers a divergence.
-- `replay_requests` knows what is open, and `frame_scheduler` chooses the next frame.
+- `replay_requests` tracks open requests, and `frame_scheduler` chooses the next frame.
 - `frame_sender` and `withholding` rewrite the frame, and withhold or send it.
 - `replay_report` reports what happened.
 - `recording_choice` plays several recordings at once, until one fits alone.

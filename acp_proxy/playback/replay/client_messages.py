@@ -49,7 +49,7 @@ class Cancellations:
     def take_turn(
         self, match: MessageMatch | None, lane: Lane, live: ClientMessage
     ) -> Iterator[Command]:
-        """Handles a ``session/cancel``; one that comes before its prompt counts as unrecorded.
+        """Handles a ``session/cancel``; a cancellation before its prompt counts as unrecorded.
 
         Args:
             match: the recorded cancellation, if any.
@@ -171,7 +171,7 @@ class ClientMessages:
 
         Args:
             raw: the line, without its newline.
-            rule: the rule that dropped it.
+            rule: the rule that dropped the line.
         """
         message = read(raw)
         for member in message.members or (message,):
@@ -268,7 +268,7 @@ class ClientMessages:
                 self._state.requests.add_unreadable(step)
                 self._state.schedule.match(step)
                 return
-        reason = live.message.parse_error or "no JSON-RPC message"
-        summary = f"the client sent no message: {reason}"
+        reason = live.message.parse_error or "not a JSON-RPC message"
+        summary = f"the client sent a line that is not a message: {reason}"
         self.handler.note(DivergenceKind.MALFORMED_INPUT, lane, summary, live)
         yield Send(PARSE_ERROR)

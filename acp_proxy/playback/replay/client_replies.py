@@ -78,7 +78,7 @@ class ClientReplies:
     def _take_content(
         self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
     ) -> Iterator[Command]:
-        """Compares the contents of a reply with the recorded outcome."""
+        """Compares the content of a reply with the recorded reply, which has the same outcome."""
         comparison = self._state.comparer.compare(recorded, live)
         if not comparison.bind_to(self._state.bindings):
             match = MessageMatch(recorded, comparison)
@@ -151,7 +151,7 @@ class ClientReplies:
 
 
 def outcome(method: str | None, asked: Any, reply: Any) -> Outcome:
-    """Classifies a reply.
+    """Returns the class of a reply: an error, a success, a choice, or how a program ended.
 
     Args:
         method: the method of the request.

@@ -39,7 +39,7 @@ def refusal(token: str | None, divergence: Divergence) -> Send:
 
 
 def cancelled_request(token: str, divergence: Divergence) -> Send:
-    """Returns the error that answers a request with an unrecorded cancellation.
+    """Returns the error that answers a request after a cancellation that was not recorded.
 
     Args:
         token: the request's live id, as JSON.
@@ -49,7 +49,7 @@ def cancelled_request(token: str, divergence: Divergence) -> Send:
 
 
 def cancelled_answer(token: str, *, is_v2: bool) -> Send:
-    """Returns the answer to a prompt with an unrecorded cancellation.
+    """Returns the answer to a prompt after a cancellation that was not recorded.
 
     Args:
         token: the request's live id, as JSON.
@@ -107,7 +107,7 @@ class DivergenceHandler:
             live: the live message; a message that came early or late is noted.
         """
         self._schedule.read_to(match.step.seq)
-        # The lane's own object for the step; reading ahead makes another object.
+        # The lane has its own object for the step; a look ahead may have made another one.
         step = self._schedule.expected_with(match.step.key) or match.step
         lane = self._schedule.lanes[step.lane]
         what = f"{step.method} #{step.seq}"
@@ -166,7 +166,8 @@ class DivergenceHandler:
 
         Args:
             live: the client's message.
-            conflict: a recorded message that differs only in values that the client chose earlier.
+            conflict: a recorded message that would match if the client had chosen other values
+                earlier; None if there is no such message.
             lane: the message's lane; None to find it by the message's session.
         """
         message = live.message
@@ -216,7 +217,9 @@ class DivergenceHandler:
             seq = conflict.step.seq
             summary = f"{conflict.step.method} #{seq}: the client chose another value before"
             if conflict.comparison.contradictions:
-                summary = f"{conflict.step.method} #{seq}: not the same secrets are equal"
+                summary = (
+                    f"{conflict.step.method} #{seq}: a secret stands for another secret than before"
+                )
             return DivergenceKind.BINDING_CONFLICT, seq, summary
         if (again := self._matcher.find_played(live)) is not None:
             summary = f"the client sent {method} #{again.seq} once more than recorded"

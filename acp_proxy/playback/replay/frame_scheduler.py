@@ -25,7 +25,7 @@ class ScheduledFrame:
     """The step; None for a notification, since only its number is kept."""
     source: Track | WaitingFrame
     due: int
-    """When it goes out, in live nanoseconds."""
+    """When the frame goes out, in live nanoseconds."""
 
 
 @define(eq=False)
@@ -37,7 +37,7 @@ class FrameScheduler:
     _requests: OpenRequests
     _options: PlaybackOptions
     _last_state: tuple[int, ...] = field(init=False, default=())
-    """The state that may block tracks, as of the last check."""
+    """The values that can block tracks, as they were at the last check."""
     _held_by: dict[int, set[Track]] = field(init=False, factory=dict)
     """The tracks that wait for requests, by the exchange of the last request."""
 
@@ -102,7 +102,7 @@ class FrameScheduler:
         self._schedule.handshake_is_over |= ready.seq == self._schedule.handshake
 
     def has_earlier_frames(self, step: Step) -> bool:
-        """Returns whether frames recorded before a message of the session have not gone out."""
+        """Returns whether a frame has not gone out that was recorded before a message."""
         track = self._schedule.track_of(step.lane)
         if track is None or self._options.order is not Order.SESSION:
             return False
@@ -110,7 +110,7 @@ class FrameScheduler:
         return bool(track.queue) and _number(track.queue[0]) < step.seq
 
     def unsent(self, lane: Lane) -> Iterator[int]:
-        """Yields the frames of a lane that have not gone out, except those that are left out."""
+        """Yields the numbers of a lane's frames that have not gone out and are not left out."""
         if lane.name is None and self._options.order is not Order.RECORDED:
             yield from self._unsent_of_connection()
             return
@@ -145,7 +145,7 @@ class FrameScheduler:
         return any(track.lane is None or not track.lane.abandoned for track in schedule.drained)
 
     def _unsent_of_connection(self) -> Iterator[int]:
-        """Yields the connection's frames that have not gone out, except those that are left out.
+        """Yields the numbers of the connection's frames that are unsent and not left out.
 
         A frame is left out if all the requests that it answers are optional and did not come.
         """

@@ -54,7 +54,7 @@ class AgentSender:
             self._note_requests(ready.step, shown.withheld)
 
     def repeat_answer(self, step: Step, token: str) -> Send:
-        """Sends the recorded answer to a request again.
+        """Returns a copy of a recorded answer as the answer to another request.
 
         Args:
             step: the recorded request, which was answered.
@@ -83,7 +83,7 @@ class AgentSender:
             self._state.schedule.apply_withholding()
 
     def _take_recorded_reply(self, step: Step, ask: Ask) -> None:
-        """Takes the recorded answer to a request that was withheld."""
+        """Treats the recorded answer to a withheld request as if the client had sent it."""
         if ask.reply_seq is None:
             return
         schedule = self._state.schedule
@@ -94,7 +94,7 @@ class AgentSender:
             schedule.match(reply)
 
     def _look_for_idle(self, wire: Wire) -> None:
-        """Ends the turn at an idle update, as in v2, where the answer to a prompt ends no turn."""
+        """Ends the turn at an idle update; in v2 the answer to a prompt does not end it."""
         if wire.method == UPDATE and b"idle" in wire.raw:
             message = read(wire.raw)
             if message.state == "idle":

@@ -1,4 +1,4 @@
-"""Lanes: the client's messages of one session or of the connection, and the order of frames in it.
+"""Lanes: the client's messages in one session or in the connection, and the order of frames.
 
 There is a lane for each ACP session, and one for the connection. A session's lane begins at the
 request that creates or loads the session. In this lane, a frame of the agent waits for all earlier
@@ -23,7 +23,7 @@ _REMEMBERED = 200
 
 @define(eq=False)
 class Lane:
-    """The client's messages of one lane."""
+    """The client's messages in one session, or in the connection."""
 
     name: str | None
     """The session's id, None for the connection."""
@@ -81,7 +81,7 @@ class Lane:
         self.is_overtaken |= awaited is not None and awaited.key < step.key
 
     def note_missing(self) -> Step | None:
-        """Counts the awaited message as missing from now on, and returns it."""
+        """Counts the first awaited message as missing, and returns it; None if there is none."""
         self.is_overtaken = False
         if (missing := self.first_missing) is not None:
             self.missed.add(missing.key)
@@ -120,7 +120,7 @@ class Track:
     waits_for: Step | None = None
     """The client's message that the track waits for."""
     _arrived: dict[Key, int] = field(factory=dict)
-    """The time of arrival of each message that has come but is still in the queue."""
+    """When each message came that is still in the queue, in live nanoseconds."""
 
     def arrive(self, step: Step, at: int) -> None:
         """Notes that a message of the client came; it may be anywhere in the queue.
@@ -132,7 +132,7 @@ class Track:
         self._arrived[step.key] = at
 
     def pass_arrived(self, step: Step) -> bool:
-        """Lets the track pass a message that has come; returns False for a message that has not."""
+        """Lets the track pass a client's message; returns False if the message has not come."""
         at = self._arrived.pop(step.key, None)
         if at is None:
             return False
@@ -156,7 +156,7 @@ class WaitingFrame:
 
     step: Step
     asked: set[Key]
-    """The requests that it answers."""
+    """The requests that the frame answers and that have not come."""
     messages: set[Key] = field(factory=set)
     """Other requests that the frame waits for: they were open at the same time as `asked`, and
     were recorded before the frame."""
@@ -186,7 +186,7 @@ class ConnectionFrames:
     _requests: dict[Key, Step] = field(factory=dict)
     """The client's requests that may be in flight with the next frame."""
     _come: dict[Key, int] = field(factory=dict)
-    """The time of arrival of each request that has come."""
+    """When each request came that has come, in live nanoseconds."""
 
     def add_request(self, step: Step) -> None:
         """Adds a request of the client, or a line that the agent may have answered."""
@@ -227,7 +227,7 @@ class ConnectionFrames:
 
         Args:
             step: the recorded message.
-            at: when, in live nanoseconds.
+            at: when the message came, in live nanoseconds.
         """
         key = step.key
         self._come[key] = at
@@ -242,7 +242,7 @@ class ConnectionFrames:
 
         Args:
             waiting: the frame.
-            at: when, in live nanoseconds.
+            at: when the frame is removed, in live nanoseconds.
         """
         self.waiting.remove(waiting)
         for other in self.waiting:
@@ -257,7 +257,7 @@ class ConnectionFrames:
             optional: the optional messages.
 
         Returns:
-            The optional messages that such frames waited for.
+            The optional messages that these frames waited for.
         """
         unasked = {w.step.seq for w in self.waiting if w.asked and w.asked <= optional}
         passed: set[Key] = set()

@@ -37,7 +37,7 @@ class MessageMatcher:
     _state: ReplayState
 
     def lane_of(self, session: str | None) -> Lane:
-        """Returns the lane of a live session; the connection's if the session was not recorded."""
+        """Returns the lane of a live session; the connection's lane for an unrecorded session."""
         return self._state.schedule.lane_of(self._state.bindings.recorded_session(session))
 
     def find(self, live: ClientMessage) -> MessageMatch | None:
@@ -55,7 +55,7 @@ class MessageMatcher:
         return self._best(self._candidates(live), live)
 
     def find_played(self, live: ClientMessage) -> Step | None:
-        """Finds the latest equal message that was already used up."""
+        """Finds the latest recorded message that was already matched and equals a live message."""
         for step in _same_kind(reversed(self._played(live)), live):
             if self._state.comparer.compare(step, live).is_match:
                 return step
@@ -80,7 +80,7 @@ class MessageMatcher:
     def _best(
         self, candidates: Iterable[Step], live: ClientMessage, without: str | None = None
     ) -> MessageMatch | None:
-        """Finds the best match, ignoring the differences at one pointer."""
+        """Finds the best match; differences at the JSON pointer ``without`` are ignored."""
         bindable = conflicting = None
         for step in candidates:
             comparison = self._state.comparer.compare(step, live)
@@ -151,7 +151,7 @@ def _is_of_any_lane(live: ClientMessage) -> bool:
 
 
 def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:
-    """Yields the steps with a live message's kind and method, and with a session if it has one."""
+    """Yields the steps with a message's kind and method that name a session if the message does."""
     kind, method = live.message.kind, live.message.method
     names_session = live.message.session is not None
     for step in steps:

@@ -75,7 +75,7 @@ class Candidate:
         return any(ready.due > state.schedule.now for ready in state.scheduler.ready_frames())
 
     def names_in(self, other: "Candidate") -> dict[str, str] | None:
-        """Returns, by session, the id in the other recording; None if the outputs differ."""
+        """Returns the other recording's id of each session; None if the outputs differ."""
         mine, theirs = self.pending[0], other.pending[0]
         if isinstance(mine, Finish) or isinstance(theirs, Finish):
             return {} if mine == theirs else None
@@ -109,7 +109,7 @@ class Candidate:
                 self.pending[place] = Send(line, command.seq)
 
     def _consistent(self, pairs: list[tuple[str, str]]) -> dict[str, str] | None:
-        """Returns new session names; None if two sessions would share a name."""
+        """Returns the new id of each session; None if two sessions would have the same id."""
         names: dict[str, str] = {}
         for own, new in pairs:
             taken = {*self.names.values(), *names.values()}
@@ -164,7 +164,7 @@ class RecordingChoice:
         return self.chosen.state
 
     def feed(self, event: Event) -> Iterator[Command]:
-        """Feeds an event and yields commands."""
+        """Processes an event and yields commands; take all commands before the next event."""
         if self.is_over:
             return
         if len(self._candidates) == 1:
@@ -182,7 +182,7 @@ class RecordingChoice:
 
         Args:
             raw: the line, without its newline.
-            rule: the rule that dropped it.
+            rule: the rule that dropped the line.
         """
         for candidate in self._candidates:
             candidate.replay.note_lost(raw, rule)
@@ -206,7 +206,7 @@ class RecordingChoice:
 
 
 def _may_both_be(first: Candidate, other: Candidate) -> bool:
-    """Whether two recordings have sent the same output so far."""
+    """Whether two recordings may both still fit, judged by the output that they would send."""
     if first.pending and other.pending:
         return other.names_in(first) is not None
     ahead, behind = (first, other) if first.pending else (other, first)
@@ -234,7 +234,7 @@ def session_pairs(
 
 
 def _sessions(line: bytes, kind: str, method: str | None) -> list[tuple[Span, str]]:
-    """Returns the places of a message's session ids, with the ids."""
+    """Returns where in a message its session ids are, each with the id."""
     text = _text(line)
     ids = []
     for span in spans(text, places_of(kind, method, Role.SESSION)):

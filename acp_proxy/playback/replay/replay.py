@@ -1,4 +1,4 @@
-"""The replay engine: a recorded agent, played to a client; events in, commands out.
+"""The replay engine plays a recorded agent to a client: it gets events and yields commands.
 
 After each line of the client, the engine sends every frame that the recording allows, lowest
 recorded number first, before it takes the next line. Time comes with the events and there is no
@@ -65,7 +65,7 @@ class Replay:
         return self._schedule.is_whole and is_sent and not is_awaited
 
     def feed(self, event: Event) -> Iterator[Command]:
-        """Feeds an event and yields commands; take all of them before feeding the next event."""
+        """Processes an event and yields commands; take all commands before the next event."""
         self._schedule.now = event.at
         if self.is_over:
             return
@@ -94,7 +94,7 @@ class Replay:
 
         Args:
             raw: the line, without its newline.
-            rule: the rule that dropped it.
+            rule: the rule that dropped the line.
         """
         self._messages.lose(raw, rule)
 
@@ -147,7 +147,7 @@ class Replay:
         divergence = self.state.divergences.note(
             DivergenceKind.MISSING_EXPECTED,
             lane,
-            f"the client never sent {missing.title} #{missing.seq}, but what came after it",
+            f"the client skipped {missing.title} #{missing.seq}, and sent a later message",
             seq=missing.seq,
             of_handshake=missing.method in HANDSHAKE,
         )
@@ -222,7 +222,7 @@ class Replay:
 
 
 class Progress:
-    """Measures how long nothing has come in, and how long nothing has gone out either."""
+    """Measures two silences: since the last input, and since the last input or output."""
 
     def __init__(self, stall_ns: int | None) -> None:
         self._stall_ns = stall_ns
@@ -230,7 +230,7 @@ class Progress:
         self._moved_at = 0
 
     def begin(self, at: int) -> None:
-        """Counts silence from now on, unless it is already counted."""
+        """Starts to measure silence; further calls change nothing."""
         if self._input_at is None:
             self.note_input(at)
 
@@ -267,7 +267,10 @@ class ReplayEnding:
 
     @property
     def is_near(self) -> bool:
-        """Whether the recorded agent ended by itself here; optional messages may be missing."""
+        """Whether the replay is where the recorded agent ended by itself.
+
+        Optional messages of the client may still be missing.
+        """
         if self._state.script.agent_left_at is None or not self._state.schedule.is_whole:
             return False
         awaited = (lane.first_missing for lane in self._state.schedule.expecting)
@@ -282,12 +285,12 @@ class ReplayEnding:
         """Returns whether the replayed agent ends by itself now.
 
         Args:
-            is_settled: whether the client has been silent for too long for reordering.
+            is_settled: whether the client's silence is too long to be explained by reordering.
         """
         return self.is_near and (is_settled or not self._is_more_expected())
 
     def note_missing(self) -> None:
-        """Logs the messages that the recorded client sent and the live one did not."""
+        """Logs the messages that the recorded client sent and the live client did not."""
         for lane in self._state.schedule.live_lanes:
             missing = [step for step in lane.missing() if step.key not in lane.lost]
             if not missing or missing[0].key in lane.missed:

@@ -1,4 +1,4 @@
-"""The options and the state of one replay, which compares live messages with recorded ones."""
+"""The options and the state of one replay, and the comparison of its messages."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -68,7 +68,7 @@ class ClientMessage:
 
 
 class MessageComparer:
-    """Reads recorded messages, and compares them with live ones and with each other."""
+    """Reads recorded messages, and compares them with live messages and with each other."""
 
     def __init__(
         self, script: Script, bindings: Bindings, ignored: tuple[str, ...], masking: MessageMask
@@ -135,7 +135,7 @@ def _compared(comparer: Comparer, step: Step, recorded: Any, live: Any) -> Compa
 
 
 def _has_session_to_bind(step: Step) -> bool:
-    """Whether a request that opens a session names it; only new and forked sessions get a name."""
+    """Whether a request opens the session that it names; a fork names the session to copy."""
     return step.names_session and not step.is_reply and step.method != FORK
 
 

@@ -23,7 +23,7 @@ class Exemptions:
     optional: dict[int, Key] = field(factory=dict)
     """Optional requests and their keys; if such a request does come, it gets its answer."""
     prevented: set[int] = field(factory=set)
-    """Requests that cannot come because frames were withheld; their answers do not count."""
+    """Requests that cannot come because frames were withheld; their answers are not expected."""
     skipped: set[int] = field(factory=set)
     """Missing requests that a lenient replay skips; their answers stay unplayed."""
     overdue: set[Key] = field(factory=set)
@@ -36,12 +36,12 @@ class Exemptions:
 
 
 class ReplaySchedule:
-    """A recording as lanes."""
+    """The lanes and tracks of a recording, as far as it was read."""
 
     def __init__(self, script: Script, order: Order, effects: WithheldEffects) -> None:
         self.order = order
         self.lanes: dict[str | None, Lane] = {None: Lane(None)}
-        """The lanes by session; None for the connection's."""
+        """The lanes by session id; the connection's lane by None."""
         self.tracks: dict[str | None, Track] = {}
         """The tracks that keep the order of frames: one for each lane, or one for all."""
         self.connection = ConnectionFrames()
@@ -88,7 +88,7 @@ class ReplaySchedule:
         return not self.is_whole
 
     def read_to(self, seq: int) -> None:
-        """Reads on up to the step with a number."""
+        """Reads the recording up to the step with a number."""
         while self.horizon < seq and self.read_on():
             pass
 
@@ -103,7 +103,7 @@ class ReplaySchedule:
         return (step for lane in self.lanes.values() for step in lane.expected)
 
     def expected_with(self, key: Key) -> Step | None:
-        """Returns the expected message of the client with a key."""
+        """Returns the expected message with a `Step.key`; None if no such message is expected."""
         return self._expected.get(key)
 
     def expected_like(self, kind: str, method: str | None) -> Iterator[Step]:
@@ -122,7 +122,7 @@ class ReplaySchedule:
         return (step for lane in self.lanes.values() for step in lane.played)
 
     def lane_of(self, session: str | None) -> Lane:
-        """Returns the lane of a recorded session; the connection's for an unknown session."""
+        """Returns the lane of a recorded session; the connection's lane for an unknown session."""
         return self.lanes.get(self._finder.lane_of(session)) or self.lanes[None]
 
     def track_of(self, lane: str | None) -> Track | None:

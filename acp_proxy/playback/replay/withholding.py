@@ -1,4 +1,4 @@
-"""Decides which of the recorded agent's frames the client does not get.
+"""Decides which frames of the recorded agent are not sent to the client.
 
 A replayed agent makes its client act. An *inert* agent may only ask it to read files or to ask a
 person. Any other agent may not ask it to change files or run commands outside the directories that
@@ -25,7 +25,7 @@ from acp_proxy.recording.steps import Script, Step, Wire
 _MADE = {"terminal/create": "terminalId", "mcp/connect": "connectionId"}
 """Requests that create a terminal or a connection, and the name of its id in the answer."""
 _USING = {"terminal/output": "terminalId", "mcp/message": "connectionId"}
-"""Requests of the client that contain such an id."""
+"""Requests of the client that contain the id of a terminal or connection."""
 
 
 class WithheldEffects:
@@ -237,7 +237,7 @@ class Withholding:
 
 
 def _tokens(message: Message) -> frozenset[str]:
-    """Returns the id of a request; nothing for other messages or without an id."""
+    """Returns a set with the id of a request; an empty set for any other message."""
     if message.kind is not Kind.REQUEST or not message.rpc_id:
         return frozenset()
     return frozenset({message.rpc_id})
@@ -246,8 +246,8 @@ def _tokens(message: Message) -> frozenset[str]:
 def _is_ambiguous(raw: bytes) -> bool:
     """Whether readers may disagree on a message's method or params.
 
-    Of two members with the same name, some readers take the first, others the last. Some ignore
-    case.
+    Of two members with the same name, some readers take the first, others the last. Some readers
+    ignore case.
     """
     if _is_unique(raw, _unescaped(raw).lower()):
         return False
@@ -273,7 +273,7 @@ def _unescaped(raw: bytes) -> bytes:
 
 
 def _named(raw: bytes, names: frozenset[str]) -> list[object] | None:
-    """Returns the values under some names in the params of a message; None if ambiguous.
+    """Returns the values under some names in a message's params; None if readers may disagree.
 
     Readers disagree on which of two members with the same name counts, and on case.
     """

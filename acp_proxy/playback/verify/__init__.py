@@ -1,10 +1,11 @@
-"""Plays a recorded client to a live agent: events in, commands out.
+"""Plays a recorded client to a live agent: an engine gets events and yields commands.
 
-`verification` is the engine, and `verify_requests` has the parts of its state.
+`verification` has the engine, and `verify_requests` has the parts of its state.
 
 - `recorded_client`, `lane`, `recorded_requests` and `stream_progress` read the recording.
 - `agent_messages` and `session_map` handle the agent's lines.
-- `request_matcher` and `known_files` find the recorded request of a live one, or answer by default.
+- `request_matcher` finds the recorded request for a live request. `known_files` has the contents
+for reads of files that were not recorded.
 - `permission_scope`, `permission_match` and `permission_guard` decide whether the recorded answer
   to a permission request may be given.
 - `client_sender` and `verify_requests` choose the next frame; `composer` writes it with live values

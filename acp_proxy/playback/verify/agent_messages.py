@@ -1,6 +1,6 @@
 """Handles the messages of the live agent, and answers its requests.
 
-Nothing here accesses the disk or runs a program.
+This module does not access the disk and does not run programs.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ class AgentMessages:
         self._state = state
         self._requests = _AgentRequests(state)
         self._strays = state.recording.strays.copy()
-        """Recorded answers without a request that have not come yet."""
+        """How many recorded answers without a request have not come yet, by the answer's id."""
         self._garbage = 0
         self._opened: set[ClientLane] = set()
         """Lanes with a session that the live agent has created or loaded."""
@@ -152,7 +152,7 @@ class AgentMessages:
             summary = f"the agent answered id {token} once more"
         else:
             kind = DivergenceKind.UNKNOWN_REPLY_ID
-            summary = f"the agent answered id {token}, which it was not asked"
+            summary = f"the agent answered id {token}, but no open request has this id"
         lane = lane or self._state.recording.lanes[None]
         line = self._state.output.lines
         self._state.divergences.note(kind, lane, summary, line=line, came=raw)
@@ -163,7 +163,7 @@ class AgentMessages:
             self._state.divergences.note(
                 DivergenceKind.MALFORMED_INPUT,
                 self._state.sessions.last,
-                "the agent wrote a line that is no JSON-RPC message",
+                "the agent wrote a line that is not a JSON-RPC message",
                 line=self._state.output.lines,
                 came=raw,
                 is_harmless=True,
@@ -219,7 +219,7 @@ class _AgentRequests:
         elif match is not None:
             self._state.output.recent_refusals += 1
             self._guard.note_refused(match, live, self._matcher.differences(match.request, live))
-            if match.permission.is_vague:  # it may be the recorded one, so do not wait for another
+            if match.permission.is_vague:  # this may be the recorded request
                 self._matcher.note_made(match.request)
             yield reply(token, denial(value))
         else:
@@ -273,13 +273,13 @@ class _AgentRequests:
 
 
 def _asked(live: AgentRequest, misses: tuple[NearMiss, ...]) -> str:
-    """Returns a phrase on the request, without secrets that recorded requests reveal."""
+    """Returns a phrase for a request: who asked for what, without known secrets."""
     value = with_hidden(live.masked, live.hidden_beside(misses))
     return f"the agent asked {live.method}{_subject(value)}"
 
 
 def _subject(value: Any) -> str:
-    """Returns the subject of a request in a word."""
+    """Returns a space and the path, command, terminal or title of a request; empty without one."""
     params = params_of(value)
     for key in ("path", "command", "terminalId"):
         if isinstance(params.get(key), str):

@@ -40,7 +40,7 @@ class SendConditions:
         self._later = deque(sorted(frame for lane in lanes for frame in lane.queue.frames))
         """The frames, except answers, that waited for an answer at the last check."""
         self._active: dict[ClientLane, None] = {}
-        """The lanes in which a frame waited for anything else at the last check."""
+        """The lanes in which a frame waited for anything but an answer at the last check."""
 
     def next(self) -> ClientFrame | None:
         """Returns the frame to send now: the earliest recorded frame that may be sent."""
@@ -59,7 +59,7 @@ class SendConditions:
         return min((moment for moment in moments if moment > self._state.now), default=None)
 
     def early_reason(self, frame: ClientFrame) -> str | None:
-        """Returns why a queued frame is sent before all messages recorded before it have come."""
+        """Returns why a queued frame is sent before all earlier messages came; None if all came."""
         if frame.seq not in frame.lane.queue.answers:
             return frame.early_because
         if self._has_required(frame) and frame.lane.requests.are_made_before(frame.seq):
@@ -196,7 +196,7 @@ class ClientSender:
             return "the request or turn that it cancels was over already"
         if self._has_no_terminal(frame):
             self._state.pending.settle(frame.steps[0].exchange or 0)
-            return "there is no such terminal"
+            return "the agent has not created its terminal"
         return None
 
     def _has_no_terminal(self, frame: ClientFrame) -> bool:

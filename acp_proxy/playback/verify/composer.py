@@ -1,7 +1,7 @@
-"""Writes the client's messages: recorded ones with live values, and answers that were not recorded.
+"""Writes the client's messages: recorded messages with live values, and unrecorded answers.
 
 A recorded message keeps its bytes except for values at typed places; its JSON is never serialized
-again. The other answers exist so that no agent waits forever.
+again. The unrecorded answers exist so that no agent waits forever.
 """
 
 import json
@@ -79,7 +79,7 @@ def refusal(token: str | None, divergence: Divergence) -> Send:
 
     Args:
         token: the id of the request.
-        divergence: the reason.
+        divergence: the divergence that the error reports.
     """
     data = {
         "divergence": divergence.kind,

@@ -16,7 +16,7 @@ READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 
 
 class KnownFiles:
-    """Contents by the live agent's path; the recording is read when contents are first needed."""
+    """The known contents of files by live path; the recording is read at the first need."""
 
     def __init__(self, recording: RecordedClient, bindings: Bindings) -> None:
         self._recording = recording

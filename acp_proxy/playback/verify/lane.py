@@ -15,7 +15,7 @@ from acp_proxy.recording.steps import Step
 
 @frozen
 class ReceivedBefore:
-    """The amount that the recorded client had received when it sent a frame."""
+    """How much the recorded client had received when it sent a frame."""
 
     mark: ProgressMark = field(factory=ProgressMark)
     """How much the agent had sent in the lane since the last request, answer or end of a turn."""
@@ -25,7 +25,7 @@ class ReceivedBefore:
     """How many turns of the lane had been ended by an update, in v2."""
     is_turn_open: bool = False
     silence_ns: int = 0
-    """The longest silence of the agent in the lane, since the same point as `mark`."""
+    """The longest silence of the agent in the lane while `mark` was counted."""
 
 
 @define(eq=False)
@@ -54,12 +54,12 @@ class ClientFrame:
 
     @property
     def is_answer(self) -> bool:
-        """Whether it only answers requests of the agent."""
+        """Whether the frame only answers requests of the agent."""
         return all(s.is_reply and s.exchange is not None for s in self.steps)
 
     @property
     def cancels(self) -> Step | None:
-        """Its only step, if this step is a cancellation."""
+        """The frame's only step if this step is a cancellation, else None."""
         step = self.steps[0]
         is_cancel = step.kind == "notification" and step.method in (CANCEL, CANCEL_REQUEST)
         return step if is_cancel and len(self.steps) == 1 else None
@@ -75,7 +75,7 @@ class ClientFrame:
         return evolve(self, steps=steps)
 
     def start_waiting(self, at: int) -> None:
-        """Notes that only optional messages hold it back; only the first call counts."""
+        """Notes that only optional messages hold the frame back; only the first call counts."""
         if self.waits_since is None:
             self.waits_since = at
 
@@ -208,13 +208,13 @@ class TurnState:
 
 @frozen
 class LaneEnd:
-    """The recorded agent's output in a lane since the last request, answer or end of a turn."""
+    """The last recorded output of a lane: since the last request, answer or end of a turn."""
 
     mark: ProgressMark = field(factory=ProgressMark)
     states: Mapping[str, int] = field(factory=dict)
-    """How many state updates the whole lane had, for each kind that came since this point."""
+    """For each kind of state update in this output: how many of them the whole lane had."""
     silence_ns: int = 0
-    """The longest silence since the same point."""
+    """The longest silence of the agent within this output, in nanoseconds."""
 
 
 @define(eq=False)
@@ -245,7 +245,7 @@ class ClientLane:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left but last messages, and answers to requests that did not come."""
+        """Whether the turns have ended, and only answers to missing requests were not sent."""
         return self.queue.first is None and not self.turns.awaits_end
 
     @property

@@ -157,7 +157,7 @@ class PermissionGuard:
         )
 
     def _hidden(self, recorded: RecordedRequest, raw: bytes) -> list[tuple[str, ...]]:
-        """Returns the places of a live request that must not be shown beside a recorded one."""
+        """Returns the paths in a live request that must not be shown beside a recorded request."""
         places = places_of("request", PERMISSION)
         both = (self._state.recording.messages.raw(recorded), raw)
         old, new = (self._state.masking.value(each, places) for each in both)

@@ -54,7 +54,7 @@ class ToolCalls:
         self._calls: OrderedDict[tuple[str | None, str], dict[str, Any]] = OrderedDict()
 
     def take(self, message: Message) -> None:
-        """Takes a message of the agent; ignores messages that do not announce tool calls."""
+        """Notes the tool call that a message of the agent announces; ignores other messages."""
         if message.method != UPDATE or message.tool_call is None:
             return
         key = message.session, message.tool_call

@@ -42,7 +42,8 @@ _WHERE = frozenset(
 _IDS = frozenset({"callid", "turnid", "toolcallid", "tooluseid", "requestid", "sessionid"})
 """Names, in lower case and without underscores, of ids of the conversation."""
 _EARLIEST = 1e9
-"""The lowest number that counts as a time, in seconds since 1970; lower ones may be lines."""
+"""The lowest number that counts as a time, in seconds since 1970; a lower number may be the number
+of a line."""
 _TIMES = re.compile(r"timestamp|.*_at(_ms)?|.*[a-z]At(Ms)?")
 _WORD = re.compile(r"[\w-]*")
 _COMMANDS = frozenset({"command", "cmd"})
@@ -137,7 +138,7 @@ def moved(value: Any, bindings: Bindings) -> Any:
 
 
 def as_recorded(result: Iterable[Difference], recorded: Any, written: Any) -> Iterator[Difference]:
-    """Yields differences together with the literally recorded value, where it was rewritten.
+    """Yields differences; a rewritten value is accompanied by the value as it was recorded.
 
     Args:
         result: the differences from a value that was rewritten for this run.

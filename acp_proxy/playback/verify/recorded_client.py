@@ -1,4 +1,4 @@
-"""The recording from the client's side: its frames, and how much it had received before each.
+"""The recording from the client's side: its frames, and how much came before each frame.
 
 The recording is read once. The client's messages and the agent's requests are kept in memory,
 without their payloads; everything else from the agent is only counted (`stream_progress`). So a
@@ -86,7 +86,7 @@ class RecordedClient:
 
     Attributes:
         answers: how the agent answered the client's requests, by exchange.
-        expected_answers: the number and the exchange of each of these answers, in order.
+        expected_answers: the frame number and the exchange of each answer in `answers`, in order.
         replies: how the client answered the agent's requests, by exchange.
         unasked: answers that were recorded before their request or without a request.
         unnamed: the agent's requests without a session, in all lanes.
@@ -192,7 +192,7 @@ class RecordedClient:
                 self.unnamed.append(request)
 
     def _with_early_answer(self, ask: Ask) -> Ask:
-        """Gives an unanswered request the answer that was recorded before the request, if any."""
+        """Returns a request, together with its answer if that was recorded before the request."""
         if ask.reply_seq is not None or not (early := self._early.get(ask.rpc_id)):
             return ask
         reply = early.popleft()
@@ -201,7 +201,7 @@ class RecordedClient:
         return evolve(ask, reply_seq=reply.step.seq)
 
     def _note_unasked(self, reply: RecordedReply) -> None:
-        """Notes an answer without a request so far: a repeated one if its id was used before."""
+        """Notes an answer without an open request: a repeated answer, or one before its request."""
         self.unasked.append(reply)
         token = reply.step.rpc_id or "null"
         if token not in self._asked:

@@ -55,7 +55,7 @@ class _Pool:
 
 
 class RecordedRequests:
-    """Requests of the agent, in recorded order. A request may be in several such collections."""
+    """Requests of the agent, in recorded order; several objects may contain the same request."""
 
     def __init__(self) -> None:
         self._pools: dict[str | None, _Pool] = {}
@@ -98,7 +98,7 @@ class RecordedRequests:
         return _not_made(self._pool(method).all)
 
     def with_key(self, method: str | None, key: Key, keys_of: KeysOf) -> Iterator[RecordedRequest]:
-        """Yields the requests of a method with the same key.
+        """Yields the requests of a method that have a key.
 
         Args:
             method: the method.

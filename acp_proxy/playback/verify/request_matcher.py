@@ -70,7 +70,7 @@ class AgentRequest:
     line: int
     """The number of the agent's line."""
     lane: ClientLane | None
-    """The only lane that it can be in; None for any, if it does not name a session."""
+    """The lane of the request; None if it names no session, so that any lane is possible."""
     hidden: dict[int, list[tuple[str, ...]]] = field(factory=dict, eq=False)
     """The places that must not be shown beside a recorded request, by the number of that
     request."""
@@ -184,7 +184,7 @@ class RequestMatcher:
         return filter(self._is_of_turn, self._requests(live.lane).of(live.method))
 
     def _with_key(self, live: AgentRequest, key: Key) -> Iterator[RecordedRequest]:
-        """Yields a limited number of candidates with the same key."""
+        """Yields candidates that have a key, at most `CANDIDATES` of them."""
         requests = self._requests(live.lane).with_key(live.method, key, self._recorded_keys)
         return islice(filter(self._is_of_turn, requests), CANDIDATES)
 
@@ -220,7 +220,7 @@ class RequestMatcher:
         return vague or other
 
     def _permission_candidates(self, live: AgentRequest, keys: Keys) -> Iterator[RecordedRequest]:
-        """Yields each permission request once, beginning with the most keys in common."""
+        """Yields each permission request once; requests with more keys in common come first."""
         levels = (_SAME_OFFERING, _SAME, _OFFERING)
         alike = chain.from_iterable(self._with_key(live, keys[level]) for level in levels)
         others = islice(self._candidates(live), CANDIDATES)

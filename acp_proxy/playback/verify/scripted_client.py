@@ -45,7 +45,7 @@ class ScriptedClient:
 
     @property
     def is_done(self) -> bool:
-        """Whether everything was sent and has come."""
+        """Whether all recorded frames of both peers have passed."""
         return self._is_read and not self._held
 
     @property
@@ -54,7 +54,7 @@ class ScriptedClient:
         return self.unexpected is not None
 
     def feed(self, event: Event) -> Iterator[Command]:
-        """Takes an event and yields commands; the events need not begin with `Started`."""
+        """Processes an event and yields commands; the first event need not be `Started`."""
         if self.is_done or self.is_hopeless:
             return
         if not self._lanes:
@@ -74,7 +74,8 @@ class ScriptedClient:
                 return
 
     def _matches(self, line: bytes) -> bool:
-        """Matches a line of the agent in the lane where it is next; returns whether it is there."""
+        """Removes an agent's line from the lane where it is next; returns False if there is
+        none."""
         if (waiting := self._awaited.pop(line, None)) is None:
             return False
         _, name = heappop(waiting)

@@ -16,10 +16,10 @@ _CREATING = ("session/new", FORK)
 
 
 class SessionMap:
-    """Knows the lane of each live session, and the lane of the latest message.
+    """Keeps the lane of each live session, and the lane of the latest message.
 
     An agent may send updates of a session before the answer that names the session. If several
-    sessions are being created, it is then unknown which of them a new name belongs to.
+    sessions are being created, the map cannot tell at first which session has a new name.
     """
 
     def __init__(self, lanes: _Lanes, bindings: Bindings, joined: _Joined = ()) -> None:
@@ -67,10 +67,10 @@ class SessionMap:
         self._announced[session] = self.last
 
     def _join(self, session: str) -> ClientLane | None:
-        """Returns the lane of a session not opened by a request; None if none was recorded.
+        """Returns the lane of a session that no request opens; None if none was recorded.
 
-        The session corresponds to the recorded one with its name, or else to the next one of the
-        lane.
+        The session corresponds to the recorded session with its name, or else to the lane's next
+        recorded session.
         """
         lane = self._announced.get(session, self.last)
         if not (recorded := self._joined.get(lane.name)):
@@ -82,7 +82,7 @@ class SessionMap:
         return lane
 
     def enter(self, session: str | None) -> ClientLane | None:
-        """Notes that the agent sends a message of a session; returns its lane like `lane_of`."""
+        """Notes that the agent sends a message of a session; returns the lane like `lane_of`."""
         lane = self.lane_of(session)
         if lane is None and session is not None and self.is_creating:
             self.last, self._unknown_session = self._unknown, session

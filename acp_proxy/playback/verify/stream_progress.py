@@ -128,7 +128,8 @@ class AgentOutput:
     """How many lines have come since the agent last answered or made a recorded request."""
     recent_bytes: int = 0
     recent_refusals: int = 0
-    """How many of the agent's requests were refused since the same event."""
+    """How many of the agent's requests were refused since it last answered or made a recorded
+    request."""
 
     def note_progress(self) -> None:
         """Notes that the agent answered or made a recorded request."""

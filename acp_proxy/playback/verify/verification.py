@@ -35,7 +35,7 @@ class Verification:
 
     Attributes:
         stall_ns: nanoseconds without progress that count as a stall; None for no limit.
-        is_over: whether everything was sent; further messages of the agent may be fed.
+        is_over: whether the verification is over; later messages of the agent may still be fed.
         has_left: whether the agent ended its output before the verification was over.
         is_hopeless: whether the agent stalled, flooded the client or took too long, so that
             waiting is useless.
@@ -77,7 +77,7 @@ class Verification:
         return self.state.pending.awaited
 
     def feed(self, event: Event) -> Iterator[Command]:
-        """Takes an event and yields commands; take all of them before feeding the next event."""
+        """Processes an event and yields commands; take all commands before the next event."""
         self._begin(event.at)
         sent: Iterator[Command] = iter(())
         if isinstance(event, PartReceived):
@@ -195,7 +195,7 @@ class Verification:
         self.is_over = self.is_hopeless = True
 
     def _end(self) -> None:
-        """Ends when the agent has left: after everything, as in the recording, or too early."""
+        """Ends the verification because the agent left; reports an agent that left too early."""
         self.is_over = True
         if self._is_done:
             return

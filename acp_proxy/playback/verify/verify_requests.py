@@ -1,7 +1,6 @@
 """The state of a verification, and the open requests of both sides.
 
-Each part of the state changes only its own data. Requests are open at the client, and at the live
-agent.
+Each part of the state changes only its own data.
 """
 
 from collections import deque
@@ -44,7 +43,7 @@ class VerifyOptions(PlaybackOptions):
 
 
 class VerifyState:
-    """The parts of the state: knowledge of both sides, and what each still has to do."""
+    """The state of a verification, in parts that the other classes share."""
 
     def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:
         self.recording = recording
@@ -105,9 +104,9 @@ _ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
 """An answer is sent after a silence of at least the first value, since the agent may wait for it.
 After a recorded silence, `_MANY_TIMES` this silence may be needed, up to the second value."""
 _MANY_TIMES = 10
-"""The factor for the wait while the agent sends other messages."""
+"""How many times longer the client waits while the agent sends other messages."""
 _WITHOUT_STALL_NS = 300 * NS_PER_S
-"""The value that these limits use for a stall timeout that the user has switched off."""
+"""The stall timeout that these limits assume if the user has switched off the stall timeout."""
 
 
 class Patience:
@@ -273,9 +272,10 @@ class LiveRequest:
 class AnswerQueue:
     """The requests of the live agent that wait for their recorded answers.
 
-    An answer waits in the queue of its lane, where the first may be sent as soon as its conditions
-    hold. The answer also waits in two queues over all lanes, ordered by the time when it is sent
-    even if its conditions do not hold. So no event has to check all recorded frames.
+    An answer waits in the queue of its lane, where the first answer may be sent as soon as its
+    conditions hold. The answer also waits in two queues over all lanes, ordered by the time when
+    answers are sent even if their conditions do not hold. So no event has to check all recorded
+    frames.
     """
 
     def __init__(self, recording: RecordedClient, patience: Patience) -> None:
