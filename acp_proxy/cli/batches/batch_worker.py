@@ -219,8 +219,7 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
 
 
 def _ending(report: VerifyReport) -> str | None:
-    """Returns how the agent ended, with its last line on stderr; None if the agent ended
-    normally."""
+    """Returns how the agent ended, with its last line on stderr; None for a normal end."""
     code, kinds = (
         report.agent_exit_code,
         {divergence.kind for divergence in report.conversation.divergences},

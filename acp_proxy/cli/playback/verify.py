@@ -127,9 +127,7 @@ class NothingRecorded(Refusal):
               " several times.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Also check the new run, and fail if the agent broke "
               "a rule of the protocol.")  # fmt: skip
-@number_option(
-    "--runs", default=1, text="Play N times, to tell changes of the agent from a model's wording."
-)
+@number_option("--runs", default=1, text="Play N times, to tell changes from a model's wording.")
 @file_option("-o", "--output", text="Where to record the new run; for a batch, the directory for "
              "all new runs.")  # fmt: skip
 @batch_options

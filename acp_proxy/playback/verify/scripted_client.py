@@ -74,8 +74,7 @@ class ScriptedClient:
                 return
 
     def _matches(self, line: bytes) -> bool:
-        """Removes an agent's line from the lane where it is next; returns False if there is
-        none."""
+        """Removes a line from the lane where it comes next; returns False without such a lane."""
         if (waiting := self._awaited.pop(line, None)) is None:
             return False
         _, name = heappop(waiting)
