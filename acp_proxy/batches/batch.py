@@ -53,7 +53,7 @@ class Job:
         Args:
             exit_code: the exit code of the command.
             kind: the kind of the verdict.
-            error: why the job failed; None if it did not fail.
+            error: why the job failed; None if the job did not fail.
         """
         error = error and " ".join(error.split())
         name = platform.node()
@@ -63,12 +63,12 @@ class Job:
 
 
 def run_batch(jobs: Iterable[Job], executor: Any) -> Iterator[JobVerdict]:
-    """Yields the verdict on each job as soon as the job ends, so in any order.
+    """Yields the verdict on each job as soon as the job ends, and so in any order.
 
     Args:
-        jobs: the jobs; the next one is read only when the executor has room for it.
+        jobs: the jobs; the next job is read only when the executor has room for it.
         executor: runs the jobs as an executor of `concurrent.futures` does, and turns futures into
-            verdicts; the caller shuts it down.
+            verdicts; the caller shuts the executor down.
     """
     rest = iter(jobs)
     pending: dict[Future[Any], tuple[Job, float]] = {}

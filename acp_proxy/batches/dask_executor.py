@@ -1,9 +1,9 @@
 """Runs the jobs of a batch on the workers of a Dask cluster.
 
-Dask gives a job to a worker, and to another worker if the first is lost. A task is an expression
-for `eval`, and its values are only bytes and strings. Otherwise a worker would unpickle a class of
-ours while it reads the messages of its scheduler. A worker without acp-proxy would fail at that
-point and read no more messages, and the batch would wait forever.
+Dask gives a job to a worker, and to another worker if the first worker is lost. A task is an
+expression for `eval`, and its values are only bytes and strings. Otherwise a worker would unpickle
+a class of acp-proxy while it reads the messages of its scheduler. A worker without acp-proxy would
+fail at that point and read no more messages, and the batch would wait forever.
 
 A worker's thread cannot be cancelled, but the process of its job can be ended. The thread therefore
 checks several times a second whether the verdict is still wanted: the caller may have been

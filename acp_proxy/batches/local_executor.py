@@ -1,8 +1,8 @@
 """Runs each job in its own process on this machine, forked by the forkserver.
 
 The forkserver has imported everything that a job needs. If a worker is killed, only its own job is
-lost. Each worker holds one end of a pipe to the process that waits for the verdict. However that
-process ends, the worker and its agent then end as by a signal.
+lost. Each worker holds one end of a pipe to the process that waits for the verdict. When that
+process ends, for any reason, the worker and its agent end as by a signal.
 """
 
 import multiprocessing
@@ -65,7 +65,7 @@ class LocalExecutor:
         return future.result()
 
     def shutdown(self, *, stop: bool) -> None:
-        """Shuts the executor down, and waits until it has ended.
+        """Shuts the executor down, and waits until its jobs have ended.
 
         Args:
             stop: whether to end running jobs and their agents as by a signal, and to drop waiting
@@ -137,7 +137,7 @@ def _start_server() -> None:
 def _work(pipe: "connection.Connection[Any, Any]", job: Job, environment: dict[str, str]) -> None:
     """Runs a job in this worker process."""
     if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C reaches only the batch
+        os.setsid()  # so that Ctrl-C reaches only the batch
     os.environ.clear()
     os.environ.update(environment)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()

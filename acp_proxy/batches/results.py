@@ -65,7 +65,7 @@ class VerdictKind(StrEnum):
 
 @frozen
 class FirstDivergence:
-    """The first place where a live agent did something other than the recorded agent."""
+    """The first difference between the live and the recorded agent's behaviour."""
 
     seq: int | None
     """The number of the recorded frame; None if the difference is not about a frame."""
@@ -104,7 +104,7 @@ class ResultsHeader:
     """The first line of a results file: it describes the batch to which all verdicts belong."""
 
     acp_proxy_results: int = field(default=FORMAT, kw_only=True)
-    """The format's number. As the first member of the file, it identifies a results file."""
+    """The format's number. This member is the first in the file, and identifies a results file."""
     version: str
     """The version of acp-proxy that began the file."""
     command: str
@@ -144,7 +144,7 @@ def verdict_of(line: bytes) -> JobVerdict:
 
 
 def findings_of(verdict: JobVerdict) -> list[Finding]:
-    """Returns the broken rules that a verdict lists; no rules for a sweep: its verdict lists runs.
+    """Returns the broken rules that a verdict lists; empty for a sweep, which lists runs.
 
     Raises:
         ValueError: the list contains something other than findings.
@@ -187,7 +187,7 @@ def worst_exit(exits: Iterable[int]) -> int:
 
 
 def is_results_file(path: Path) -> bool:
-    """Whether a file begins like a results file; False if it cannot be read."""
+    """Whether a file begins like a results file; False if the file cannot be read."""
     with suppress(OSError), open_plain(path) as file:
         return file.read(len(_BEGINNING)) == _BEGINNING
     return False

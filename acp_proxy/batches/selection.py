@@ -63,8 +63,8 @@ def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
     """Returns the paths of the recordings that a directory or a pattern names, sorted.
 
     Args:
-        word: the directory or the pattern. It may also be the path of a file, if it came after
-            ``file://``.
+        word: the directory or the pattern. After ``file://``, the word may also be the path of a
+            file.
         without: files and directories that are not searched.
 
     Raises:

@@ -44,7 +44,7 @@ def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
     """Writes the files of a job into a directory.
 
     Args:
-        data: the result of `packed`. It must be trusted: unpacking can run any code.
+        data: the result of `packed`. The sender must be trusted: unpacking can run any code.
         directory: an empty directory.
 
     Returns:
@@ -86,7 +86,7 @@ def delivered(data: bytes, job: Job) -> JobVerdict:
     """Writes the new run to the job's output path, or to a similar free path; returns the verdict.
 
     Args:
-        data: the result of `reply_of`. It must be trusted: unpacking can run any code.
+        data: the result of `reply_of`. The sender must be trusted: unpacking can run any code.
         job: the job, with its paths on this machine.
 
     Raises:

@@ -1,8 +1,8 @@
 """One direction of the engine: when bytes are due, and which deliveries are held back.
 
-Order is kept: a delayed delivery also delays later deliveries, unless they may overtake it. A held
-delivery waits for later frames, or for a cancellation of the request that it answers. At the end of
-the direction all held deliveries go out.
+Order is kept: a delayed delivery also delays later deliveries, unless later deliveries may overtake
+it. A held delivery waits for later frames, or for a cancellation of the request that it answers. At
+the end of the direction all held deliveries go out.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ class HeldDelivery:
 
     delivery: Delivery
     received: int
-    """When its frame was received, in monotonic nanoseconds."""
+    """When the frame of the delivery was received, in monotonic nanoseconds."""
     frame: int
     session: str | None
     rpc_id: str | None
@@ -55,7 +55,7 @@ class DeliveryQueue:
 
         Args:
             delivery: the delivery to send.
-            at: the earliest time to send it, in monotonic nanoseconds.
+            at: the earliest time to send the delivery, in monotonic nanoseconds.
             frame: the number of the frame that the delivery comes from.
         """
         if self.ended_by is not None:
@@ -83,7 +83,7 @@ class DeliveryQueue:
         return ScheduledWrite(direction, data, due, frame, is_joinable=True)
 
     def let_overtake(self, waiting: list[HeldDelivery], at: int) -> Iterator[ScheduledWrite]:
-        """Counts a frame that overtakes held deliveries; yields the writes of those it releases.
+        """Counts a frame that overtakes held deliveries; yields the writes of deliveries it frees.
 
         Args:
             waiting: the deliveries that were held before the frame.

@@ -1,17 +1,18 @@
 """The schedule of one connection: the order and time of its bytes and side effects.
 
 A schedule is pure: it gets times together with the outputs of the fault engine, and it has no clock
-and does no I/O. A driver takes due bytes from an outlet, writes them, and reports that they are
-gone. There are two drivers: threads for a live agent (`record.faulted.fault_runner`), trio tasks
-for a replayed agent (`playback.drivers.replay_faults`).
+and does no I/O. A driver takes due bytes from an outlet, writes them, and reports that the bytes
+are gone. There are two drivers: threads for a live agent (`record.faulted.fault_runner`), trio
+tasks for a replayed agent (`playback.drivers.replay_faults`).
 
 - On an outlet, bytes go out in the order of their due times. Bytes that are due at the same time go
   out in the order in which they were added.
 - A side effect waits until everything added before it, on any outlet, has gone out. So an agent
   that is killed at a frame has received the frames before it.
-- An outlet on which `WAITING_BYTES` wait has no room. A driver that then stops reading keeps at
-  most 1 MB or one frame per direction in memory, and back-pressure works.
-- When a direction ends, the engine releases all held deliveries. They go out before the end.
+- An outlet on which `WAITING_BYTES` wait has no room. The driver then stops reading, so that at
+most 1 MB or one frame per direction is in memory, and the sender has to wait.
+- When a direction ends, the engine releases all held deliveries. These deliveries go out before the
+end.
 
 All additions are numbered in one sequence for all outlets. The numbers decide the order of bytes
 that are due at the same time, and the order of side effects.
@@ -42,12 +43,12 @@ _LAST = 1 << 63
 _OUTLETS = {direction: Stream(direction.value) for direction in Direction}
 
 _Item = tuple[int, int, bytes, bool]
-"""Due time, number, bytes, and whether they may be joined with others."""
+"""The due time, the sequence number and the bytes of a write, and whether it may be joined."""
 
 
 @define
 class Outbox:
-    """The bytes of one outlet that wait or are being written."""
+    """The bytes that wait on one outlet or are being written to it."""
 
     size: int = 0
     """How many bytes wait or are being written."""
@@ -146,7 +147,7 @@ class DeliverySchedule:
     def __init__(self) -> None:
         self.outboxes = {outlet: Outbox() for outlet in Stream}
         self._effects: list[tuple[int, int, RuleEffect]] = []
-        """The waiting side effects, each after its number and its earliest time."""
+        """The waiting side effects, each as sequence number, earliest time and effect."""
         self._next_number = count(1).__next__
 
     @property
@@ -161,7 +162,7 @@ class DeliverySchedule:
             output: the output.
             now: when bytes for the agent's stderr are due, in monotonic nanoseconds.
         """
-        if isinstance(output, ScheduledWrite):  # as most outputs are
+        if isinstance(output, ScheduledWrite):  # most outputs are writes
             outlet = _OUTLETS[output.direction]
             item = output.due, self._next_number(), output.data, output.is_joinable
             self.outboxes[outlet].put(item)

@@ -21,22 +21,22 @@ NS_PER_MS = 1_000_000
 class DeliveryPiece(NamedTuple):
     """Bytes that go out in one write; `Delivery.schedule` sets the times.
 
-    A piece without bytes writes nothing, but later pieces wait until it is due.
+    A piece without bytes writes nothing, but later pieces wait until this piece is due.
     """
 
     data: bytes
     after_ns: int = 0
     """The delay in nanoseconds after the previous piece, or after the receipt of the frame."""
     takes_ns: int = 0
-    """How long the write lasts, in nanoseconds; it starts when everything before this piece has
-    gone out."""
+    """How long the write lasts, in nanoseconds; the write starts when everything before this piece
+    has gone out."""
 
 
 class Delivery(NamedTuple):
     """Bytes that go out in place of a frame or beside it; without pieces, nothing goes out.
 
     Attributes:
-        pieces: its parts, each in a separate write.
+        pieces: the parts of the delivery, each in a separate write.
         behind_frames: how many later frames of its direction must come before the delivery goes
             out.
         until_cancel: whether the delivery waits until its request or turn is cancelled.
@@ -62,7 +62,7 @@ class Delivery(NamedTuple):
         return pieces[0].data if len(pieces) == 1 else b"".join(piece.data for piece in pieces)
 
     def with_data(self, data: bytes) -> "Delivery":
-        """Returns the delivery with other bytes in one piece, due when its first piece was due."""
+        """Returns the delivery with new bytes in one piece, due when the first piece was due."""
         pieces = self.pieces
         after = pieces[0].after_ns if pieces else 0
         takes = sum([piece.takes_ns for piece in pieces])
@@ -170,12 +170,12 @@ class Fired(NamedTuple):
         rule: the name of the rule.
         action: the kind of the rule.
         received: the line as it was received, without its newline; None for an injected line.
-        delivered: the bytes that go out in its place after all rules, newline included; None if
-            nothing goes out.
+        delivered: the bytes that go out in place of the line after all rules, newline included;
+            None if nothing goes out.
         frame: the number of the frame that the rule fired at, counted from 1 as received.
         is_again: whether the rule had already stopped the direction.
         late_ns: the delay of the bytes since the frame was received; None if nothing goes out, or
-            if they are held and the time is not known yet.
+            if the bytes are held and the time is not known yet.
     """
 
     rule: str
@@ -215,7 +215,7 @@ _BITS = 53  # the precision of a float
 
 
 class Chance(NamedTuple):
-    """The random draws of one match of one rule; they depend only on the rule's own matches.
+    """The random draws for one match of one rule; they depend only on this rule's matches.
 
     ``u = H(seed, rule, scope, number of the match in the scope)``. A draw never changes another
     draw. So a rule that is added to a plan does not change the faults of other rules, and it does
@@ -260,7 +260,7 @@ Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 @define
 class PassingFrame:
-    """A frame that is being forwarded, or a copy of it, as given to a fault.
+    """A frame that is being forwarded, or a copy of the frame, as given to a fault.
 
     The same object is used for all rules and copies of a frame, since creating objects is slow.
     """
@@ -305,9 +305,9 @@ class Fault(ABC):
     def new_state(self) -> Any:
         """Returns the state that this kind keeps between frames, or None if it keeps no state.
 
-        Called once for each rule and direction of a connection. `apply` finds the state in
-        `PassingFrame.state` and changes it in place. The decisions of a fault may depend only on
-        the state, the frame and its chance, so that the same frames give the same faults.
+        The engine calls this once for each rule and direction of a connection. `apply` finds the
+        state in `PassingFrame.state` and changes it in place. The decisions of a fault may depend
+        only on the state, the frame and its chance, so that the same frames give the same faults.
         """
         return None
 

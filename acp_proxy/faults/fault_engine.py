@@ -1,4 +1,4 @@
-"""The fault engine: frames go in, and the outputs that replace them come out.
+"""The fault engine: it gets frames, and returns the outputs that replace the frames.
 
 The engine is pure: it gets the time when a frame was received and decides when the frame's bytes
 are due. A driver waits until then. Frames of both directions pass through one engine, since rules
@@ -191,7 +191,7 @@ class FaultEngine:
         self._label(direction, read(raw), at)
 
     def end(self, direction: Direction, at: int) -> Iterator[Output]:
-        """Ends a direction: held deliveries go out, then it is closed.
+        """Ends a direction: held deliveries go out, then the direction is closed.
 
         Args:
             direction: the direction that ends.
@@ -236,7 +236,7 @@ class FaultEngine:
         return flow if flow is not None and flow.fired else None
 
     def _send(self, flow: _Flow) -> list[ScheduledWrite]:
-        """Sends or holds a frame's deliveries; then sends held deliveries that waited for it."""
+        """Sends or holds a frame's deliveries; then sends deliveries that waited for the frame."""
         own, row, at, number = flow.frame.direction, flow.frame.row, flow.frame.at, flow.number
         queue, writes = self._queues[own], list[ScheduledWrite]()
         waiting = queue.waiting.copy()

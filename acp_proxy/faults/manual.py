@@ -1,6 +1,6 @@
 """Texts about kinds, rules and their firings: settings, sentences, and a summary.
 
-The description of a setting is read from the text under it in its class.
+The description of a setting is the string below its field in the source of the class.
 """
 
 import ast
@@ -28,7 +28,7 @@ class Setting:
     type: str
     """The type in words."""
     default: Any
-    """The default; None if there is none."""
+    """The default value; None if the setting has no default."""
     choices: tuple[str, ...]
     about: str
 
@@ -105,7 +105,7 @@ def _times(count: int) -> str:
 
 
 def _conditions(trigger: Trigger) -> str:
-    """Returns the conditions of a trigger as the end of a sentence, from ``;`` on."""
+    """Returns the conditions of a trigger as the end of a sentence, beginning with ``;``."""
     parts = []
     if trigger.after:
         parts.append(f"the first {trigger.after} pass")
@@ -145,7 +145,7 @@ def _texts(kind: type) -> dict[str, str]:
     for base in reversed(kind.__mro__[:-1]):
         try:
             (tree,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-        except (OSError, TypeError, SyntaxError, ValueError):  # the package has no source
+        except (OSError, TypeError, SyntaxError, ValueError):  # there is no source
             continue
         name = ""
         for node in getattr(tree, "body", []):

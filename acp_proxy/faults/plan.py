@@ -67,7 +67,8 @@ class FaultRule:
 
     Attributes:
         chosen: the filter of the frames that match, from `Trigger.where`.
-        name: the given name, else the kind; with a hash of the settings if the kind is not unique.
+        name: the given name, else the kind; a hash of the settings is appended if several rules
+            have the kind.
         key: the text that the rule's random draws depend on.
         place: where the rule is in a file or on the command line, for error messages.
         is_named: whether the plan gives the name.
@@ -306,7 +307,7 @@ def plan_text(plan: Plan, seed: int | None = None) -> str:
 
     Args:
         plan: the plan.
-        seed: the seed that was chosen for a plan without one.
+        seed: the seed that was chosen for a plan without a seed.
     """
     number = plan.seed if plan.seed is not None else seed
     head = [f"seed = {number}\n"] if number is not None else []
@@ -315,7 +316,7 @@ def plan_text(plan: Plan, seed: int | None = None) -> str:
 
 def _rule_lines(rule: FaultRule) -> Iterator[str]:
     yield f"[[fault]]\nkind = {_toml(rule.kind)}\n"
-    if rule.is_named:  # otherwise its name and draws follow from its settings
+    if rule.is_named:  # the name and the draws of other rules follow from their settings
         yield f"name = {_toml(rule.name)}\n"
     for name, value in (changed_settings(rule.trigger) | changed_settings(rule.fault)).items():
         if name == "window":

@@ -31,7 +31,7 @@ _MOST_PARTS = 50
 square of this number."""
 _PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w\\-])(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
-"""Matches long dotted keys. It also matches within strings, but plans do not need such strings."""
+"""Matches long dotted keys, also within strings; plans do not need such strings."""
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?")
 _NS = {"ms": 10**6, None: 10**9, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
@@ -83,7 +83,7 @@ def read_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise BadToml("nested too deeply") from None
-    except ValueError as e:  # also for a number with thousands of digits
+    except ValueError as e:  # a number with thousands of digits, for example
         reason = str(e).partition("; ")[0]
         raise BadToml(f"not TOML: {reason[:1].lower()}{reason[1:]}") from None
 
@@ -130,7 +130,7 @@ def settings_of(kind: type) -> "dict[str, attrs.Attribute[Any]]":
 
 
 def default_of(setting: "attrs.Attribute[Any]") -> Any:
-    """Returns the default of a setting; None if it has none."""
+    """Returns the default of a setting; None if the setting has no default."""
     default = setting.default
     if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
         return default.factory()  # type: ignore[union-attr]

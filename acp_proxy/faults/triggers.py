@@ -5,7 +5,7 @@ So faults in a scope depend only on the frames of the scope, and not on how seve
 interleave.
 
 A rule that can never fire in a direction, because of its filter, its kind or its ``probability``,
-costs nothing there: a direction without rules keeps its plain pump.
+costs nothing there: a direction without rules is forwarded without the engine.
 """
 
 from collections.abc import Iterable

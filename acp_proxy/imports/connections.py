@@ -35,7 +35,7 @@ _SURE = {
 """For some methods, a member that every result of the method has."""
 _MOST_OPEN = 10_000
 _LONGEST_ID = 100
-"""The largest length of an id in characters; a longer id is replaced by its hash."""
+"""The largest length of an id in characters; in a key, a longer id is replaced by its hash."""
 
 
 def direction_of_method(method: str) -> Stream | None:

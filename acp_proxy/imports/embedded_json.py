@@ -2,10 +2,9 @@
 
 An object may be on one line, or on many lines if it is pretty printed. A file may also be a single
 object that contains all messages. The text is read in pieces and is never held completely: an
-object is returned as soon as its last bracket is read.
-
-Reading a message may change only its layout. A message without members that the protocol requires
-is read too, so that mistakes of a peer stay visible.
+object is returned as soon as its last bracket is read. Reading a message changes at most the white
+space of its JSON. A message without members that the protocol requires is read too, so that
+mistakes of a peer stay visible.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Reads exports of other programs: JSON objects with a message each, on one line or on several.
+"""Reads exports of other programs: JSON objects with one message each, on one or more lines.
 
 acp-devtools writes one JSON object with all messages, or one message per line. Each message in an
 export contains the original line as a string. So lines that are not JSON are kept too.

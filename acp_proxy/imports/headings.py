@@ -10,7 +10,7 @@ LATEST_NS = 1 << 62
 """The lowest time that is considered wrong, in nanoseconds since 1970: in the year 2116."""
 EARLIEST_NS = 10**17
 """The lowest time that counts as a date, in nanoseconds since 1970: in the year 1973. If a log has
-a lower time, its times do not count from 1970."""
+a lower time, the times of the log do not count from 1970."""
 _S = 10**9
 _DAY = 86_400 * _S
 _NOON = 12
@@ -69,7 +69,8 @@ class Clock:
         self._day_ns = 0
         self._last_ns: int | None = None
         self._kind: tuple[bool, bool] | None = None
-        """Whether the first time has a date, and whether it has a zone. Later times must match."""
+        """Whether the first time has a date, and whether it has a zone. Later times must be of the
+        same kind."""
 
     def time(self, stamp: Stamp) -> int | None:
         """Converts the next time to nanoseconds that can be compared with the earlier results.
@@ -81,8 +82,8 @@ class Clock:
             stamp: the next time.
 
         Returns:
-            None if the time cannot be compared with the log's first time, because only one of them
-            has a date or a time zone.
+            The nanoseconds; None if the time cannot be compared with the log's first time, because
+            only one of them has a date or a time zone.
         """
         self._kind = self._kind or stamp[1:]
         if stamp[1:] != self._kind:
@@ -137,7 +138,7 @@ _WORDS = _marks(
 )
 _BRACKETED = re.compile(rb"\[[^\[\]]{0,60}\]")
 _LEVEL = re.compile(rb"[^\w\"'`]*(?:[A-Z]{4,8}[^\w\"'`]*)?")
-"""Matches a text that has no words except a log level. It is used after removing the time."""
+"""Matches a text that has no words except a log level. The time is removed from the text before."""
 _LONGEST = 300
 """The largest number of bytes before a message."""
 

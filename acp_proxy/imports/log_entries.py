@@ -91,11 +91,11 @@ class LogFormat:
     name: str
     """The value of ``--from``."""
     title: str
-    """A description of such a log, with an article."""
+    """A description of a log in this format, with an article: ``a plain log``."""
     lost: tuple[Lost, ...]
-    """The facts that such logs always lack."""
+    """The facts that logs in this format always lack."""
     recognizes: Callable[[bytes], bool]
-    """Returns whether an input is such a log; the argument is the first `HEAD` bytes."""
+    """Returns whether an input is in this format; the argument is the first `HEAD` bytes."""
     read: Callable[[Iterable[bytes], bytes], Iterator[Entry]]
     """Yields the entries of an input. The first argument is its pieces: each is a line with its
     newline, or a part of a line. The second argument is the beginning of the input."""
@@ -117,7 +117,7 @@ class NumberedLine(NamedTuple):
 def numbered(pieces: Iterable[bytes]) -> Iterator[NumberedLine]:
     """Joins pieces to lines and numbers the lines from 1; never keeps more than `LONGEST` bytes.
 
-    Removes a byte order mark at the beginning of the input; programs for Windows may write one.
+    Removes a byte order mark, which programs for Windows may write, from the input's beginning.
     """
     number, parts, size = 1, [], 0
     for piece in pieces:
@@ -146,7 +146,7 @@ NOT_WHOLE = "expected a message, got a part of one"
 MISPLACED = "expected a message outside of other JSON, or in an array"
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"
 _MOST_HELD = 10_000
-"""If more remarks follow an incomplete message, the message is not the end of the input."""
+"""How many remarks may follow an incomplete message that still counts as the end of the input."""
 
 
 def bad_too_long(number: int) -> UnreadLines:

@@ -68,7 +68,7 @@ def _beginning(head: bytes) -> Iterator[Entry]:
 
 
 def _is_flipped(head: bytes) -> bool:
-    """Whether the agent's side wrote the arrows; the methods of the first messages show it."""
+    """Whether the agent's side wrote the arrows; the methods of the first messages decide."""
     votes = 0
     for entry in _beginning(head):
         if isinstance(entry, LoggedLine) and entry.stream is not None:
@@ -273,12 +273,12 @@ def line_log(
 
     Args:
         name: the value of ``--from``.
-        title: a description of such a log, with an article.
+        title: a description of a log in this format, with an article.
         line: matches a line from its beginning. Its groups are `prefix`, which contains the time,
             `side` and `message`.
         streams: the stream of the messages, by `side`.
-        lost: the facts that such logs always lack.
-        resolution_ns: the unit of their times in nanoseconds.
+        lost: the facts that logs in this format always lack.
+        resolution_ns: the unit of the times in these logs, in nanoseconds.
     """
 
     def recognizes(head: bytes) -> bool:

@@ -67,7 +67,7 @@ def nothing_in(head: bytes, expected: str = "an ACP message") -> str:
 
 
 def broken(text: bytes, otherwise: str = BROKEN) -> str:
-    """Returns the error about broken JSON; names the problem if it is a known one.
+    """Returns the error about broken JSON; names the problem if it is known.
 
     Args:
         text: the broken JSON.

@@ -16,7 +16,7 @@ class Started:
     """The driver begins to read from the peer; earlier silence does not count as a stall."""
 
     at: int
-    """Monotonic nanoseconds, as in every event."""
+    """The time in monotonic nanoseconds, as in every event."""
 
 
 @frozen
@@ -39,7 +39,7 @@ class PartReceived:
 
 @frozen
 class EndOfInput:
-    """The peer closed its side; no more lines will come."""
+    """The peer closed its output; no more lines will come."""
 
     at: int
 
@@ -67,7 +67,7 @@ class Send:
 
     data: bytes
     seq: int | None = None
-    """The number of the recorded frame; None for a message of the engine's own."""
+    """The number of the recorded frame; None for a message that was not recorded."""
 
 
 @frozen
@@ -75,7 +75,7 @@ class WakeAt:
     """Request a `Wakeup` at a time; a new request replaces the earlier one."""
 
     at: int | None
-    """Monotonic nanoseconds; None for no wakeup."""
+    """The time in monotonic nanoseconds; None for no wakeup."""
 
 
 @frozen

@@ -113,7 +113,7 @@ class Decoded:
 
 
 def _quickly_decoded(raw: bytes) -> str | None:
-    """Returns the text of a string; None if the string has a Unicode escape or is invalid."""
+    """Returns the text of a string; None if the string is invalid or has a Unicode escape."""
     if b"\\u" in raw:
         return None
     try:

@@ -66,7 +66,8 @@ class SecretValues:
     _sorted: list[str] = field(factory=list)
     """The forms, sorted."""
     _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
-    """The prefixes of forms that are shorter than a needle, by their last three characters."""
+    """The prefixes of the forms, if shorter than a needle, by the prefix's last three
+    characters."""
     _fragments: GrowingNeedles = field(factory=lambda: GrowingNeedles(small=True))
     """All substrings of the forms that have `SHORTEST` bytes."""
     _fragment_markers: list[str] = field(factory=list)

@@ -94,7 +94,7 @@ class GrowingNeedles:
         self._words = [*first.words] if first is not None else []
         self._numbers = {word: number for number, word in enumerate(self._words)}
         self._parts = [(0, first)] if first is not None else []
-        """The number of the first word of each automaton, and the automaton."""
+        """The automata, each after the number of its first word."""
         self._all = first
         """The automaton of all words; None if words were added after it was made."""
         self._searches = 0

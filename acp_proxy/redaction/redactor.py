@@ -6,8 +6,8 @@ ranges of a line and their new bytes. All other bytes stay unchanged. Ids, metho
 are never edited.
 
 A secret may be split over several messages. If the end of a piece may be the beginning of a secret,
-the redactor also reads the next pieces. If these have not arrived yet, it raises `NotYet`, and the
-caller passes the line again later.
+the redactor also reads the next pieces. If the next pieces have not arrived yet, the redactor
+raises `NotYet`, and the caller passes the line again later.
 
 A redactor writes no file. The caller stores `RedactorState`, which contains everything that the
 next redactor of the same recording needs, including secrets.
@@ -54,7 +54,7 @@ _KEY_LINE = re.compile(rb"[\s|>]*(?:[A-Za-z0-9+/=]{1,100}|[A-Z][A-Za-z-]+: .{1,1
 
 @define
 class RedactorState:
-    """The memory of a redactor. It contains secrets, so it is stored only in the log."""
+    """The memory of a redactor, which is stored only in the log, since it contains secrets."""
 
     key: str
     """The key of the markers' hashes, in hexadecimal digits."""
@@ -78,7 +78,7 @@ class Redactor:
         private: whether prompts, messages and file contents are masked too.
         paths: the JSON pointers of further values to mask; ``*`` stands for any member.
         extra: further patterns. If a pattern has a group, the match of its first group is masked;
-            otherwise the whole match is.
+            otherwise the whole match is masked.
         markers: makes the markers; by default an object with the key in ``state``.
     """
 
@@ -106,7 +106,8 @@ class Redactor:
         self._streams = TextStreams(self._finder, state.streams, is_thorough=self._is_thorough)
         self._harmless = b""
         self._harmless_for = 0
-        """The `around` of the latest harmless piece, and the number of secrets known then."""
+        """The `around` of the latest harmless piece, and how many secrets were known at that
+        time."""
         self.count = 0
         """The number of values masked."""
 
@@ -151,7 +152,7 @@ class Redactor:
         return self.large(stream, lambda: (raw,))
 
     def search_lines(self, raw: bytes) -> int | None:
-        """Searches several lines at once; this is faster than searching them one by one.
+        """Searches several lines at once, which is faster than to search them one by one.
 
         Args:
             raw: the bytes of the lines.

@@ -29,7 +29,7 @@ class SecretFinder:
     Args:
         markers: makes the markers.
         extra: further patterns. If a pattern has a group, the match of its first group is a secret;
-            otherwise the whole match is.
+            otherwise the whole match is a secret.
         hashes: hashes of further secrets; see `HashedSecrets`.
 
     Attributes:

@@ -61,7 +61,7 @@ _HARMLESS_VARIABLES = {
 
 
 def kind_of_name(name: str, *, variable: bool = False) -> str | None:
-    """Returns the kind of secret that a name stands for; None if the name is not that of a secret.
+    """Returns the kind of secret that a name stands for; None if the name is harmless.
 
     Args:
         name: the name of a header, a variable, an option or a property, in any spelling.

@@ -1,8 +1,8 @@
 """Finds secrets in free text: provider keys, tokens, credentials, and values with secret names.
 
-Every form of a secret has a needle, a word that it always contains: the prefix of a key, the name
-of a value, the `://` of a URL. An automaton finds the needles, and a reader examines the text at
-each needle. Nearly all text has no needles and takes a single pass. For other text the time is
+Every form of a secret has a needle, a word that the form always contains: the prefix of a key, the
+name of a value, the `://` of a URL. An automaton finds the needles, and a reader examines the text
+at each needle. Nearly all text has no needles and takes a single pass. For other text the time is
 proportional to the number of needles, because a reader reads only the run of characters at the
 needle, and each run is read only a few times (`Search.may_read`).
 

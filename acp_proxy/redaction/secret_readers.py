@@ -2,8 +2,8 @@
 
 Each reader gets the index of a needle, reads the run of characters there, and returns the secret or
 None. The value of an assignment is after its name, as in `API_TOKEN=x`, `"password": "x"` and
-`--token x`. A password in a command is recognized by its place. The command is recognized by a word
-that it always contains.
+`--token x`. A password in a command is recognized by its place. Each command is recognized by a
+word that the command always contains.
 """
 
 import re
@@ -96,8 +96,8 @@ def read_assignment(search: Search, place: int) -> SecretMatch | None:
 def _value(search: Search, match: re.Match[str], kind: str, before: str) -> tuple[int, int, bool]:
     """Returns the start and the end of an assigned value, and whether the value is quoted.
 
-    If the same quotation mark is before the name and after the operator, it quotes the name and not
-    the value, as in "set `token=` in the settings".
+    If the same quotation mark is before the name and after the operator, the mark quotes the name
+    and not the value, as in "set `token=` in the settings".
     """
     known = expressions()
     start = match.end()
@@ -271,7 +271,7 @@ def _read_basic(search: Search, start: int) -> SecretMatch | None:
 
 
 def _credential(search: Search, start: int) -> tuple[int, int] | None:
-    """Returns the start and the end of the credential after a scheme; None if there is none."""
+    """Returns the start and the end of the credential after a scheme; else None."""
     scheme = expressions().scheme.match(search.text, start)
     if scheme is None:
         if not search.text[start + 5 : start + 12].strip("erER \t") and start + 12 > len(

@@ -28,7 +28,7 @@ _PLAIN = re.compile(rb"[ !#-\[\]-~]*")
 
 
 class Piece(NamedTuple):
-    """One piece of a text. It is a tuple, since there may be a million pieces."""
+    """One piece of a text; a tuple, since there may be a million pieces."""
 
     key: str
     """Identifies the text that the piece belongs to."""
@@ -60,7 +60,8 @@ class PieceReader:
     def read(self, raw: bytes) -> Piece | None:
         """Returns the piece in a line; None if the line has no piece.
 
-        Also None for a piece in an unusual notation. The caller then masks the line by itself.
+        The result is also None for a piece in an unusual notation. The caller then masks this line
+        without the lines around it.
         """
         if _CHUNK in raw:
             chunk = self._splitter.split(raw)

@@ -165,14 +165,14 @@ class Search:
         if start == 0 or self.seams_within(start - 1, start):
             return True
         before = self.text[start - 1]
-        in_word = before.isascii() and before.isalnum()  # Chinese has no spaces between words
+        in_word = before.isascii() and before.isalnum()  # Chinese words have no spaces
         if not in_word and before != "+" and not (joined and before in "-_."):
             return True
         return expressions().before.search(self.text[max(0, start - 12) : start]) is not None
 
 
 Reader = Callable[[Search, int], SecretMatch | None]
-"""Returns the secret at the index of a needle; None if there is none."""
+"""Returns the secret at the index of a needle; None if no secret is there."""
 
 
 def name_start(text: str, place: int) -> int:

@@ -43,7 +43,7 @@ Following = Callable[[], Iterator[bytes]]
 
 StreamEnd = tuple[str, list[tuple[int, int, str]]]
 """The last characters of a text in pieces, and the spans to mask in later pieces, as offsets from
-the end of the text so far. It is a tuple, since there may be a million of them."""
+the end of the text so far. This is a tuple, since a recording may have a million texts."""
 _NOTHING: StreamEnd = ("", [])
 
 
@@ -260,7 +260,7 @@ def _may_join(left: str, text: str) -> bool:
 
 
 def _is_seam(left: str, text: str) -> bool:
-    """Whether two texts meet without a space, so that the second continues a word or begins one."""
+    """Whether two texts meet without a space, so that a word may continue or begin there."""
     return text != "" and not text[0].isspace() and left != "" and not left[-1].isspace()
 
 

@@ -1,1 +1,1 @@
-"""The parts of the pytest plugin. They import little until a test asks for an agent."""
+"""The parts of the pytest plugin. These modules import little until a test requests an agent."""

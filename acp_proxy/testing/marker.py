@@ -26,7 +26,7 @@ class BadOption(Exception):
 
 
 def default_name(module: Path, names: Sequence[str]) -> str:
-    """Returns the name of the recording for a test whose marker does not name one.
+    """Returns the default name of a test's recording, for a marker without a name.
 
     Args:
         module: the test's file.
@@ -93,10 +93,10 @@ def replay_arguments(options: Mapping[str, Any]) -> list[str]:
 
 
 def strings(value: Any) -> list[str]:
-    """Returns one string or several as a list.
+    """Returns a list for an option that is one string or several strings.
 
     Raises:
-        BadOption: the value is neither.
+        BadOption: the value is neither a string nor a list of strings.
     """
     if isinstance(value, str):
         return [value]

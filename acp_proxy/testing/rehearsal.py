@@ -1,6 +1,6 @@
 """Replays new recordings to their own clients, and keeps recordings that replay without divergence.
 
-Both sides of such a replay come from the recording, and it runs in this process without pipes and
+Both sides of this replay come from the recording, and both run in this process without pipes and
 without a clock. A divergence can therefore only be caused by the recording itself.
 """
 

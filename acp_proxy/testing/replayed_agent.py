@@ -1,4 +1,4 @@
-"""The agent of a test: a command for the client, and reports of its replays after the test."""
+"""The agent of a test: a command for the client, and the reports of the replays."""
 
 import contextlib
 import json
@@ -52,7 +52,7 @@ class AgentRun:
 
     @property
     def error(self) -> str | None:
-        """Why the agent could not start; None if it could."""
+        """Why the agent could not start; None if the agent started."""
         with contextlib.suppress(OSError):
             return self._base.with_suffix(".error").read_text(encoding="utf-8")
         return None
@@ -240,7 +240,7 @@ class AcpAgent:
             ignore: rules that do not count, such as ``rpc.unanswered``, or groups, such as ``rpc``.
 
         Raises:
-            AssertionError: a rule is broken; the message says which, by whom and where.
+            AssertionError: a rule is broken; the message names the rule, the peer and the frame.
             RuntimeError: the real agent was never started.
             ValueError: there is no such severity.
             AcpProxyError: there is no such rule, or the recording cannot be read.
@@ -299,7 +299,7 @@ class AcpAgent:
         return _BLANK_LINE.join(paragraphs) or "the agent was not started"
 
     def _begun(self) -> list[AgentRun]:
-        """Returns all starts; waits a moment if the first one may just be starting."""
+        """Returns all starts; waits a moment if the first start may just be happening."""
         deadline = time.monotonic() + min(self._patience_s, _BEGIN_S)
         while not (runs := self.runs) and time.monotonic() < deadline:
             time.sleep(_BEGIN_S / 100)

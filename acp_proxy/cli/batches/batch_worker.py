@@ -1,9 +1,9 @@
 """Runs one job of a batch: runs the command and turns its result into a verdict.
 
-A worker is a process for a single job. Nobody reads its output, so the verdict contains everything
-that a user would read on a terminal. Workers are forked from a process that has imported this
-module. Regular expressions and tables of schemas are built on first use, so each worker would build
-them again. Therefore importing this module checks and compares the conversation
+A worker is a process for a single job. Nobody reads the output of a worker, so the verdict contains
+everything that a user would read on a terminal. Workers are forked from a process that has imported
+this module. Regular expressions and tables of schemas are built on first use, so each worker would
+build them again. Therefore importing this module checks and compares the conversation
 `batch_worker.jsonl`, which builds them once.
 """
 
@@ -148,7 +148,7 @@ def _verify(job: Job, verdict: JobVerdict, printed: Printed) -> JobVerdict:
     try:
         code = _exit_code(verify, words, reports.append)
     except SystemExit:
-        delete(output)  # without a verdict, the recording is run again later
+        delete(output)  # there is no verdict, so the same batch runs the recording again later
         raise
     except RunNotRecorded as e:
         left = None if recording_at(output) is None else str(output)
@@ -237,7 +237,7 @@ def _ending(report: VerifyReport) -> str | None:
 
 
 def _first_divergence(report: VerifyReport) -> FirstDivergence | None:
-    """Returns the first divergence of the conversation, else the recordings' first difference."""
+    """Returns the first divergence, or else the first difference between the recordings."""
     counted = [point for point in report.conversation.divergences if point.rank is not Rank.INFO]
     places: list[tuple[int | None, str]] = [
         *((point.seq, point.summary) for point in counted[:1]),

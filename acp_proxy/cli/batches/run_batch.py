@@ -87,7 +87,7 @@ def run_many(
 
 
 def _has_changed(selected_recording: SelectedRecording, verdict: JobVerdict) -> bool:
-    """Whether a recording has changed since a verdict on it."""
+    """Whether a recording has changed since its verdict."""
     try:
         return sha256_of(selected_recording.path) != verdict.sha256
     except OSError:
@@ -131,7 +131,7 @@ def _run(
 
 @contextmanager
 def _signals() -> Iterator[list[bool]]:
-    """Exits at the first signal; a second signal, or one during the shutdown, kills the process.
+    """Exits at the first signal; a signal after that kills the process.
 
     Workers end their agents even if nobody waits for them.
     """

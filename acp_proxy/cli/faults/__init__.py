@@ -1,4 +1,4 @@
-"""``acp-proxy faults``: commands about plans of faults. A command is imported when it is called."""
+"""``acp-proxy faults``: commands about plans of faults. Each command is imported on call."""
 
 import click
 

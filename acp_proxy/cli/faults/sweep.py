@@ -155,14 +155,14 @@ def _sweep_many(
 def runs_of(
     recording: Path, plans: Sequence[str], client: str, timeout: float, seed: int
 ) -> Iterator[ClientRun]:
-    """Runs a client without faults, then once with each plan, unless plans would test nothing.
+    """Runs a client without faults, then once with each plan, unless the first run fails.
 
     Args:
         recording: the recording to replay.
         plans: the values of `--plans`.
         client: the client's command.
         timeout: seconds after which the client counts as hung.
-        seed: the seed for plans that have none.
+        seed: the seed for plans that have no seed.
     """
     with RecordingReader(recording) as reader:
         known = reader.known_secrets

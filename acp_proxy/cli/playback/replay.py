@@ -172,7 +172,7 @@ class _Run:
         os.close(sink)
 
     def completed(self, report: reports.ReplayReport) -> reports.ReplayReport:
-        """Returns the report with the facts that only this run knows."""
+        """Returns the report, completed by facts about the faults of this run."""
         return report
 
     def leave(self) -> None:
@@ -202,7 +202,7 @@ class _FaultyRun(_Run):
         )
 
     def completed(self, report: reports.ReplayReport) -> reports.ReplayReport:
-        """Adds the faults that fired, and a command that repeats them."""
+        """Returns the report with the faults that fired and a command that repeats the run."""
         from attrs import evolve
 
         words = ["acp-proxy", *sys.argv[1:]]
@@ -214,7 +214,7 @@ class _FaultyRun(_Run):
         return evolve(report, faults=self._fired, seed=self._seed, reproduce=command)
 
     def leave(self) -> None:
-        """Ends the process in the way a fault ended the agent, if one did."""
+        """Ends the process in the same way if a fault ended the agent."""
         from acp_proxy.faults.fault import ExitEffect, SignalEffect
 
         if isinstance(self._agent_end, ExitEffect):

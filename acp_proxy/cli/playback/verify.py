@@ -290,7 +290,7 @@ def _has_ended_by(new: Path, signum: int) -> bool:
 
 
 def _unrecorded(new: RecordingReader) -> str | None:
-    """Returns why a recording lacks a part of its conversation; None if it is complete."""
+    """Returns why a part of the conversation is missing; None if the recording is complete."""
     what = "the new run was not recorded to its end"
     for gap in events(new, "gap"):
         if gap.data.get(Stream.TO_AGENT) or gap.data.get(Stream.TO_CLIENT):

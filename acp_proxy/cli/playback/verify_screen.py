@@ -74,7 +74,7 @@ class UnstableRun:
     entries: tuple[DiffEntry, ...]
     entries_left_out: int
     cases: list[Case] = field(factory=list, metadata={"hidden": True})
-    """The differences as test cases."""
+    """The differences as cases for JUnit XML."""
 
 
 @frozen
@@ -150,7 +150,7 @@ def conclude(old: RecordingReader, runs: Sequence[PlayedRun], settings: Comparis
     options = evolve(
         settings.compared,
         ignored=(*settings.compared.ignored, *_VERSIONS),
-        only=Direction.TO_CLIENT.value,  # the verifier's messages depend on the agent's
+        only=Direction.TO_CLIENT.value,  # the verifier's messages depend on the agent's messages
         ending=not (runs[0].was_stopped or was_stopped),
         same=tuple((live, recorded) for recorded, live in runs[0].roots.items()),
         pauses=_on_recorded_clock(runs[0].pauses, new),
@@ -285,7 +285,7 @@ def _forced_end(reader: RecordingReader) -> str | None:
 
 
 def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
-    """Returns the signals that a recorder received or sent, and what it did with each."""
+    """Returns the events about signals: which signal the recorder got or sent, and why."""
     return (event.data for event in events(reader, "signal"))
 
 

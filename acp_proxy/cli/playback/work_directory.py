@@ -15,18 +15,18 @@ _PREFIX = "acp-proxy-verify-"
 _LONGEST_NAME = 100
 """The largest number of bytes that are kept of a recorded directory's name."""
 _NOWHERE = "/nowhere/work"
-"""The path that is assumed for the directory of the recorded agent if it is not known."""
+"""The path that is assumed if the directory of the recorded agent is not known."""
 
 
 @contextmanager
 def directories(
     recorded: Sequence[str], chosen: Path | None, start: str = ""
 ) -> Iterator[dict[str, str]]:
-    """Makes a new directory for each recorded directory, and removes the new ones at the end.
+    """Makes a new directory for each recorded directory; removes the new directories at the end.
 
-    If a recorded directory is inside another, the new directories are nested in the same way.
-    Relative directories are resolved as for the recorded agent, so ``..`` leads to another new
-    directory. Values that are not paths are left out.
+    If a recorded directory is inside another recorded directory, the new directories are nested in
+    the same way. Relative directories are resolved as for the recorded agent, so ``..`` leads to
+    another new directory. Values that are not paths are left out.
 
     Args:
         recorded: directories, in the order in which the client named them.
@@ -74,7 +74,7 @@ def directories(
 
 
 def _make(place: Path, made: list[str]) -> None:
-    """Makes a directory and its parents, and adds the new ones to `made`."""
+    """Makes a directory and its parents, and adds new directories to `made`."""
     for directory in reversed((place, *place.parents)):
         if not directory.is_dir():
             directory.mkdir()

@@ -64,7 +64,7 @@ class ReorderFault(Fault):
     """How many later frames to wait for; a frame counts when it is received, even if it is held."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Holds the frame back; at the end of the stream it goes out anyway."""
+        """Holds the frame back; at the end of the stream all held frames go out."""
         yield frame.delivery._replace(
             behind_frames=frame.delivery.behind_frames + self.after_frames
         )

@@ -19,7 +19,7 @@ def now_ns() -> int:
 
 
 def handled(*signums: signal.Signals) -> list[signal.Signals]:
-    """Returns the signals that were not ignored at our start, as SIGHUP is under `nohup`.
+    """Returns the signals that were not ignored at our start; `nohup`, for example, ignores SIGHUP.
 
     A signal with a handler that is not Python's is left out, since the handler could not be
     restored.
@@ -68,4 +68,4 @@ def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
 
 
 def _ignore(_: int, __: object) -> None:
-    """Does nothing. With `SIG_IGN`, a signal blocked until the replay runs would be lost."""
+    """Does nothing. `SIG_IGN` would discard a signal that is blocked until the replay runs."""

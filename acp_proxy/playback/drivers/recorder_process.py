@@ -30,9 +30,9 @@ from acp_proxy.record.capture.process_table import all_processes
 from acp_proxy.record.capture.record_options import RECORD
 
 _MORE_S = 5.0
-"""Seconds that a recorder has to end, in addition to twice the agent's grace. In the first grace it
-waits for the agent, in the second for the effect of SIGTERM. Then the recorder itself gets
-SIGTERM."""
+"""Seconds that a recorder has to end, in addition to twice the agent's grace. In the first grace
+time the recorder waits for the agent, in the second for the effect of SIGTERM on the agent. Then
+the recorder itself gets SIGTERM."""
 _PAUSE_S = 0.01
 _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 36, 37
 _PROC = Path("/proc")
@@ -46,13 +46,13 @@ class RecorderProcess:
 
     Attributes:
         signum: the signal that stopped us, or None.
-        is_hopeless: whether we gave up on the agent, since it will not end by itself.
+        is_hopeless: whether we gave up on the agent, since the agent will not end by itself.
         was_stopped: whether the recorder got a signal to stop.
         last_read_ns: when the agent last sent something.
         source: the agent's output.
         sink: the agent's input.
-        left_behind: processes of the agent that outlived it; they were ended.
-        hurried: set when a signal comes while we wait for the recorder.
+        left_behind: the commands of processes that the agent left behind, and that we ended.
+        hurried: an event that is set when a signal comes while we wait for the recorder.
     """
 
     def __init__(self, process: trio.Process, grace: float) -> None:
@@ -130,7 +130,7 @@ class RecorderProcess:
                 if silence.cancelled_caught:
                     await self.source.aclose()
                     break
-                if self.was_stopped:  # a flood must not keep us busy
+                if self.was_stopped:  # endless output must not keep us busy
                     await trio.sleep(_PAUSE_S)
 
     def _send(self, signum: int) -> None:
@@ -140,7 +140,7 @@ class RecorderProcess:
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """Returns the recorder's environment: ours without the variables of another recording."""
+    """Returns the recorder's environment: our environment without settings for recordings."""
     unwanted = {"ACP_PROXY_OFF", SECRETS, *(option.variable for option in RECORD)}
     return {name: value for name, value in ours.items() if name not in unwanted}
 
@@ -165,7 +165,7 @@ async def recorded(
             signals.
         grace: the seconds that the agent has to end after its input was closed.
         redact: the redaction level of the recording.
-        variables: variables of the recorder in addition to ours.
+        variables: environment variables of the recorder in addition to ours.
         stderr: where the agent's stderr goes, such as a pipe; None for our own stderr.
     """
     words = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
@@ -197,8 +197,8 @@ async def recorded(
 class Orphans:
     """Adopts our orphaned descendants while the context is entered.
 
-    On Linux a process may be a subreaper, which adopts its orphaned descendants in place of `init`.
-    Elsewhere no process is adopted or ended.
+    On Linux a process may be a subreaper, which adopts its own orphaned descendants in place of
+    `init`. Elsewhere no process is adopted or ended.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Faults between a replayed agent and its client: their bytes pass through the fault engine.
+"""Faults between a replayed agent and its client: all bytes pass through the fault engine.
 
 The replayed agent reads and writes through `ReplayFaults` as if through its pipes. The lines of
 both peers go through the engine into the schedule (`faults.delivery_schedule`). A task for each
@@ -39,7 +39,7 @@ class ReplayFaults:
     the rule.
 
     Attributes:
-        fate: the signal or exit that ended the agent; None if nothing did.
+        fate: the signal or exit that ended the agent; None if no fault ended the agent.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ReplayFaults:
         self._into, self._out_of = trio.open_memory_channel[bytes](0)
 
     async def run(self, play: Play) -> None:
-        """Plays an agent until it has ended and all its output has gone out."""
+        """Plays an agent until the agent has ended and all its output has gone out."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._receive_all)
             for outlet in Stream:
@@ -84,7 +84,7 @@ class ReplayFaults:
         await self._take(Direction.TO_CLIENT, data)
 
     def let_go(self) -> None:
-        """Notes that the client has left or is leaving, so that we wait for it only briefly."""
+        """Notes that the client has left or is leaving, so that we wait only briefly."""
         if not self._has_left:
             self._has_left = True
             self._finishing.deadline = trio.current_time() + _PATIENCE_S
@@ -195,11 +195,11 @@ class ReplayFaults:
 def play_with_faults(
     plan: Plan, seed: int, replay: Replay | RecordingChoice, source: int, sink: int
 ) -> tuple[dict[str, int], SignalEffect | ExitEffect | None]:
-    """Plays a replay on two descriptors; returns how often each rule fired, and the agent's fate.
+    """Plays a replay on two descriptors; returns how often each rule fired, and the `fate`.
 
     Args:
         plan: the faults.
-        seed: the seed of all chance.
+        seed: the seed of all random values.
         replay: the engine that plays the agent.
         source: the descriptor that the client writes to.
         sink: the descriptor that the client reads from; it is closed at the end.
@@ -235,7 +235,7 @@ async def let_go_on_signal(
     """Calls `let_go` on a signal, even if only delayed bytes remain to be written.
 
     Args:
-        streams: the streams to let go.
+        streams: the streams of the replayed agent.
         task_status: reports the start once signals are received.
     """
     with received(*STOP_SIGNALS) as signals:

@@ -1,8 +1,8 @@
 """Runs a replay on streams: one task reads lines, and one feeds the engine and writes.
 
 Lines are read only while the engine is not too far behind, so a client that writes without end
-fills its own pipe and not our memory. All output for one event is written together. If the client
-does not read this output within the stall timeout, the engine gets `WriteStalled`.
+fills the pipe and not our memory. All output for one event is written together. If the client does
+not read this output within the stall timeout, the engine gets `WriteStalled`.
 """
 
 import contextlib
@@ -114,7 +114,7 @@ class Replayer:
         self._is_write_stalled = limited.cancelled_caught
 
     async def _read(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
-        """Reads lines; the last one may have no newline."""
+        """Reads lines; the last line may have no newline."""
         cutter = LineCutter()
         while chunk := await next_chunk(self._read_some):
             for cut in cutter.feed(chunk):
@@ -168,7 +168,7 @@ def play(
 class Descriptor:
     """A descriptor shared with other processes, used without changing its blocking mode.
 
-    Threads read and write the descriptor; they are abandoned when the task is cancelled. `first`
+    Threads read and write the descriptor; a thread is abandoned when its task is cancelled. `first`
     has bytes that were already read.
     """
 

@@ -1,8 +1,8 @@
 """Runs a client once per plan against a replayed recording, and classifies how each run ended.
 
-A client gets the command of its agent in its own command or in its environment. It runs in its own
-process group, and no process of a run is left when the next run begins: the group is ended, and on
-Linux also processes that have left it.
+A client gets the command of its agent in its own command or in its environment. The client runs in
+its own process group, and no process of a run is left when the next run begins: the group is ended,
+and on Linux also processes that have left the group.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ class ClientRun:
     Attributes:
         plan: the plan as named on the command line; empty for the run without faults.
         outcome: one of the six words from `FINISHED` to `NOT_REACHED`.
-        exit_code: the client's exit code, negative for a signal; None if it hung.
+        exit_code: the client's exit code, negative for a signal; None if the client hung.
         fired: how often each rule fired; None if no agent was started, or if the agent wrote no
             report.
         output: the end of the client's output.
@@ -75,7 +75,7 @@ class ClientRun:
 
     @property
     def untested(self) -> str | None:
-        """Returns why the run tests nothing; None if it tests something."""
+        """Returns the reason why the run tests nothing; None if the run tests something."""
         if not self.started:
             return f"the client never started its agent; use {PLACE} or ACP_AGENT_COMMAND"
         if self.plan:
@@ -165,7 +165,7 @@ def client_command(client: str, agent: Sequence[str]) -> list[str]:
 def _exit_code(
     client: str, agent: list[str], timeout_s: float, out: IO[bytes], err: IO[bytes]
 ) -> int | None:
-    """Runs a client and ends all its processes; returns None if it did not end by itself."""
+    """Runs a client and ends all its processes; returns None if the client did not end."""
     with Orphans() as orphans:
         process = subprocess.Popen(
             client_command(client, agent),
@@ -239,7 +239,7 @@ def outcome_of(code: int | None, complaints: bytes, *, is_silent: bool) -> str:
     """Classifies how a client ended.
 
     Args:
-        code: the client's exit code, negative for a signal; None if it did not end.
+        code: the client's exit code, negative for a signal; None if the client did not end.
         complaints: the end of the client's stderr.
         is_silent: whether the client wrote nothing at all.
     """

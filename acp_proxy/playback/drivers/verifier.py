@@ -2,9 +2,9 @@
 
 One task reads, one feeds the engine, one writes. The agent's messages are read even while messages
 to the agent wait to be written, so neither side can block the other. The waiting messages are in
-memory. They are few: the recorded ones, and answers to the requests that an agent may make before
-it floods the client. If an agent neither reads nor writes anything for the stall timeout, the
-engine gets `WriteStalled`.
+memory. They are few: the recorded messages, and answers to the requests that an agent may make
+before its requests count as a flood. If an agent neither reads nor writes anything for the stall
+timeout, the engine gets `WriteStalled`.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ from acp_proxy.record.capture.new_recording import MADE_BY, SECRETS
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNKS_AHEAD = 4
 _LAST_MESSAGES_S = 5.0
-"""How many seconds the messages of an agent are read after its input was closed."""
+"""How many seconds we read the agent's last messages at the end."""
 
 
 _PATIENCE_S = 3
@@ -70,8 +70,8 @@ class VerifyOutcome:
     Attributes:
         signum: the signal that stopped us, or None.
         was_stopped: whether the agent got a signal to stop, and has not ended by itself.
-        recorder_signal: the signal that ended the recorder; None if we sent it or there was none.
-            It may be the signal that ended the agent.
+        recorder_signal: the signal that ended the recorder; None if there was no signal or we sent
+            it. If a signal ended the agent, the recorder ends by the same signal.
         left_behind: processes of the agent that its recorder could not see; they were ended.
         pauses: the start and end of each time in which a message waited for an optional message
             that never came, in nanoseconds of the monotonic clock.
@@ -159,7 +159,7 @@ async def _verify(
 
 
 class WaitDisplay:
-    """Shows what is awaited while nothing happens, every second; without `show`, shows nothing."""
+    """Shows the awaited message while nothing happens; without `show`, it shows nothing."""
 
     def __init__(self, show: Show | None) -> None:
         self._show = show
@@ -197,8 +197,8 @@ class WaitDisplay:
 class Verifier:
     """Plays an engine on two streams.
 
-    The source is the output of the agent. The sink is its input, which is closed when everything
-    was sent.
+    The source is the output of the agent. The sink is the agent's input, which is closed when
+    everything was sent.
     """
 
     _engine: ClientEngine
@@ -274,7 +274,7 @@ class Verifier:
 
     @property
     def _stalls_at(self) -> float:
-        """Returns when writing counts as stalled, unless the agent reads or writes before then."""
+        """Returns when writing counts as stalled if the agent neither reads nor writes."""
         limit = self._engine.stall_ns
         return inf if limit is None or not self._unwritten else self.moved_at + limit
 
@@ -304,7 +304,7 @@ class Verifier:
             await self._sink.aclose()
 
     async def _read(self, into: "trio.MemorySendChannel[_Chunk | None]") -> None:
-        """Sends the content of each chunk into a channel; None is the end."""
+        """Sends the content of each chunk into a channel, and None at the end."""
         cutter, size = LineCutter(), 0
         while chunk := await self._receive():
             lines = [cut.raw for cut in cutter.feed(chunk)]

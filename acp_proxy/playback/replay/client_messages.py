@@ -1,12 +1,12 @@
-"""Handles the client's lines: pairs them with the recording, or notes how they diverge.
+"""Handles the client's lines: pairs each with a recorded message, or notes a divergence.
 
 In the 1.0 draft the client pushes the output of terminals, in random pieces. So recorded pieces may
-be missing, and nothing waits for them once the program has ended. Additional pieces are answered
-like recorded ones, until the terminal is released.
+be missing, and no frame waits for missing pieces once the program has ended. Additional pieces are
+answered like recorded pieces, until the terminal is released.
 
 It must not matter when exactly the user pressed stop. So all frames recorded before a recorded
-cancellation go out before the cancellation is handled. An unrecorded cancellation is a divergence.
-It still ends the turn or request, as the specification demands, so that no client hangs.
+cancellation go out before the cancellation is handled. An unrecorded cancellation is a divergence,
+but it still ends the turn or request, as the specification demands, so that no client hangs.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ class Cancellations:
     _matcher: MessageMatcher
     _handler: DivergenceHandler
     _cancelled: dict[str, int] = field(init=False, factory=dict)
-    """The recorded cancellations of requests that were matched, by the request's live id."""
+    """The numbers of the matched cancellations of requests, by the live id of the request."""
 
     def take_turn(
         self, match: MessageMatch | None, lane: Lane, live: ClientMessage
@@ -101,7 +101,7 @@ class Cancellations:
             yield from self._handler.abandon(lane)
 
     def _take_unrecorded(self, lane: Lane, live: ClientMessage) -> Iterator[Command]:
-        """Ends the turn as the specification demands."""
+        """Notes an unrecorded cancellation, and ends the turn as the specification demands."""
         if (again := self._matcher.find_played(live)) is not None:
             kind, seq = DivergenceKind.EXHAUSTED, again.seq
             summary = "the client cancelled once more than recorded"
@@ -167,7 +167,7 @@ class ClientMessages:
 
         The client did send the line, so neither its absence nor the consequences count as
         divergences. If the client sends the line again, the second line is matched with the
-        recorded one.
+        recorded line.
 
         Args:
             raw: the line, without its newline.
@@ -261,7 +261,7 @@ class ClientMessages:
         return received(live.token)
 
     def _take_unreadable(self, live: ClientMessage) -> Iterator[Command]:
-        """Handles a line that is not a message; answers it with an error unless it was recorded."""
+        """Handles a line that is not a message; an unrecorded line is answered with an error."""
         lane = self._state.schedule.lanes[None]
         for step in lane.expected:
             if step.kind == "invalid" and self._state.comparer.compare(step, live).is_equal:

@@ -57,7 +57,7 @@ class ClientReplies:
     def _have_one_outcome(
         self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
     ) -> bool:
-        """Returns whether the outcome is as recorded; notes a divergence if not."""
+        """Returns whether the outcome is as recorded; notes a divergence if it differs."""
         method, asked = request.ask.method, json_or_none(self._asked(request).raw or b"")
         expected = outcome(method, asked, self._state.comparer.value(recorded))
         came = outcome(method, asked, live.value)
@@ -99,7 +99,7 @@ class ClientReplies:
         self._state.schedule.match(recorded)
 
     def _follow_terminal(self, request: OpenAgentRequest, live: ClientMessage) -> None:
-        """Notes that a terminal's output is over: its program ended or it was released."""
+        """Notes the end of a terminal's output: the program ended or the terminal was released."""
         terminal = self._asked(request).terminal
         if member(live.value, "result", "timedOut") is not True:
             for step in self._state.schedule.expected:

@@ -103,7 +103,7 @@ class DivergenceHandler:
         """Pairs a live message with its match, and returns the match's lane and step.
 
         Args:
-            match: the recorded message.
+            match: the recorded message that the live message matches.
             live: the live message; a message that came early or late is noted.
         """
         self._schedule.read_to(match.step.seq)
@@ -135,7 +135,7 @@ class DivergenceHandler:
 
         Args:
             kind: the kind of the divergence.
-            lane: the lane in which it happened.
+            lane: the lane in which the divergence happened.
             summary: the divergence in one sentence.
             live: the client's message.
             seq: the number of the recorded frame that was expected.
@@ -145,7 +145,7 @@ class DivergenceHandler:
         has_near_misses = compared is None and kind not in _WITHOUT_NEAR_MISSES
         near_misses = self._matcher.near_misses(live) if has_near_misses else ()
         if compared is None and (step := self._step_like(seq, live)) is not None:
-            self._state.comparer.compare(step, live)  # notes places that must not be shown
+            self._state.comparer.compare(step, live)  # notes which places must not be shown
         return self._state.divergences.note(
             kind,
             lane,
@@ -237,7 +237,7 @@ class DivergenceHandler:
         )
 
     def _step_like(self, seq: int | None, live: ClientMessage) -> Step | None:
-        """Returns the recorded message with a number if it has the live message's kind, or None."""
+        """Returns the recorded message with a number if its kind equals the kind of ``live``."""
         known = (*self._schedule.expected, *self._schedule.played) if seq is not None else ()
         return next((s for s in known if s.seq == seq and s.kind == live.message.kind), None)
 

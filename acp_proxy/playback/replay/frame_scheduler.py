@@ -1,8 +1,8 @@
 """Decides which recorded frame goes out next, and when.
 
-A frame goes out when three conditions hold: it is next on its track, the requests that it answers
-have come, and the handshake is over. Of several frames, the one with the lowest recorded number
-goes first. Time only delays frames; it never changes their order.
+A frame goes out when three conditions hold: the frame is next on its track, the requests that it
+answers have come, and the handshake is over. Of several frames, the one with the lowest recorded
+number goes first. Time only delays frames; it never changes their order.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from acp_proxy.recording.steps import Script, Step
 
 @frozen
 class ScheduledFrame:
-    """A frame that waits for nothing, or only for its time."""
+    """A frame that waits for no message, and at most for its time."""
 
     seq: int
     step: Step | None
@@ -51,7 +51,7 @@ class FrameScheduler:
         )
 
     def ready_frames(self) -> Iterator[ScheduledFrame]:
-        """Yields the frames that wait for nothing, or only for their time."""
+        """Yields the frames that wait for no message, and at most for their time."""
         self._wake()
         for track in [*self._schedule.awake]:
             if (ready := self._next_on(track)) is not None:
@@ -92,7 +92,7 @@ class FrameScheduler:
 
         Args:
             ready: the frame.
-            recorded: when it went out in the recording.
+            recorded: when the frame went out in the recording.
         """
         if isinstance(ready.source, Track):
             self._schedule.awake[ready.source] = None
@@ -128,7 +128,7 @@ class FrameScheduler:
         return len(self._schedule.connection.waiting) - unsent
 
     def read_if_needed(self) -> bool:
-        """Reads more steps if frames among them may go out now; returns whether it has read."""
+        """Reads more steps if new frames may go out now; returns whether steps were read."""
         if self._schedule.is_whole or not self._needs_more():
             return False
         self._schedule.read_on()
@@ -219,7 +219,7 @@ class FrameScheduler:
         return True
 
     def _blocks_nothing(self, step: Step) -> bool:
-        """Whether no frame has to wait for a message of the client."""
+        """Whether a message of the client is one that no frame has to wait for."""
         if step.exchange in self._schedule.exempt.optional:
             return True
         return not step.is_awaited and (step.kind != "invalid" or step.exchange is None)

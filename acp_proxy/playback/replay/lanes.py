@@ -28,11 +28,11 @@ class Lane:
     name: str | None
     """The session's id, None for the connection."""
     expected: list[Step] = field(factory=list)
-    """The messages that have not come yet, in recorded order."""
+    """The recorded messages that have not come yet, in recorded order."""
     played: deque[Step] = field(factory=lambda: deque(maxlen=_REMEMBERED))
-    """The latest messages that came."""
+    """The latest recorded messages that came, at most `_REMEMBERED`."""
     messages: int = 0
-    """How many messages came."""
+    """How many recorded messages came."""
     first: Step | None = None
     """The first message that was recorded."""
     missed: set[Key] = field(factory=set)
@@ -40,9 +40,9 @@ class Lane:
     lost: set[Key] = field(factory=set)
     """Messages that the client sent but a fault dropped."""
     abandoned: bool = False
-    """Whether the lane has diverged and is not played any more."""
+    """Whether the lane has diverged, so that the rest of it is not played."""
     is_overtaken: bool = False
-    """Whether a message came while an earlier one is missing."""
+    """Whether a message came while an earlier message is missing."""
 
     @property
     def title(self) -> str:

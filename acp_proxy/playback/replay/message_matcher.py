@@ -1,11 +1,13 @@
 """Finds the recorded message that a live message matches, and near misses.
 
-Candidates are the unplayed messages of the lane. The first recorded message that is equal matches;
-else the first that becomes equal when a directory or terminal of the client is bound. There is no
-best guess. Messages beyond the part of the recording that was read are looked up by method.
+Candidates are the unplayed messages of the lane. The first equal recorded message matches;
+otherwise the first recorded message that becomes equal when a directory or terminal of the client
+is bound. A message that is only similar never matches. Messages beyond the part of the recording
+that was read are looked up by method.
 
 Sessions created by equal requests are interchangeable while equal messages came in both. If a
-message has no match in its own session but has one in such a sibling, the two sessions are swapped.
+message has no match in its own session but matches in an interchangeable session, the two sessions
+are swapped.
 """
 
 from collections.abc import Iterable, Iterator

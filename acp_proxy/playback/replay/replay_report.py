@@ -113,7 +113,7 @@ def text(replay_report: ReplayReport) -> list[str]:
 
 
 def _fault_lines(replay_report: ReplayReport) -> list[str]:
-    """Returns lines on the faults that fired or never fired, and how to reproduce them."""
+    """Returns lines on faults that fired or never fired, and a command that repeats the run."""
     if replay_report.faults is None:
         return []
     fired = [f"{name} {count}" for name, count in replay_report.faults.items() if count]
@@ -143,7 +143,7 @@ def _replay_lines(replay_report: ReplayReport) -> list[str]:
 
 
 def _withheld_lines(replay_report: ReplayReport) -> list[str]:
-    """Returns lines on withheld requests, and which options allow them."""
+    """Returns lines on withheld requests, and on the options that allow such requests."""
     outside = replay_report.withheld_outside
     if outside:
         return [

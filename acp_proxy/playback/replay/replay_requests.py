@@ -35,7 +35,7 @@ class OpenAgentRequest:
 
     ask: Ask
     step: Step
-    """The frame of the request."""
+    """The recorded frame that contains the request."""
 
 
 class OpenRequests:
@@ -89,7 +89,7 @@ class OpenRequests:
         return ids
 
     def close(self, request: OpenClientRequest) -> None:
-        """Closes a request that gets a different answer from the recorded one."""
+        """Closes a request that gets another answer than the recorded answer."""
         self._answer(request.token, Kind.RESPONSE)
 
     def open_in(self, lane: Lane) -> list[OpenClientRequest]:
@@ -116,7 +116,7 @@ class OpenRequests:
 
         Args:
             ask: the request.
-            step: the frame of the request.
+            step: the recorded frame that contains the request.
         """
         opened = self._open(_TO_CLIENT, ask.method, ask.rpc_id, step.lane)
         self._of_agent[opened] = OpenAgentRequest(ask, step)
@@ -132,7 +132,7 @@ class OpenRequests:
         return None if answered is None else self._of_agent.pop(answered.id)
 
     def turn_of(self, lane: Lane) -> Turn | None:
-        """Returns the newest open turn of a lane; in v2 it is open until the agent is idle."""
+        """Returns the newest open turn of a lane; in v2 a turn is open until the agent is idle."""
         return self._connection.turn_of(lane.name)
 
     def cancel_turns(self, lane: Lane) -> None:

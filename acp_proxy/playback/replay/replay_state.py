@@ -30,7 +30,7 @@ class ClientMessage:
 
     message: Message
     line: int
-    """The line's number, counted from 1."""
+    """The number of the client's line, counted from 1."""
     _masking: MessageMask
     value: Any = field(init=False)
     """The message without its secrets, decoded."""
@@ -88,7 +88,7 @@ class MessageComparer:
         return self._masking.value(self.raw(step), places_of(step.kind, step.method))
 
     def compare(self, step: Step, live: ClientMessage) -> Comparison:
-        """Compares a recorded message with a live one.
+        """Compares a recorded message with a live message.
 
         Args:
             step: the recorded message.

@@ -21,7 +21,7 @@ class Exemptions:
     """The client's messages that frames no longer wait for; requests by exchange."""
 
     optional: dict[int, Key] = field(factory=dict)
-    """Optional requests and their keys; if such a request does come, it gets its answer."""
+    """Optional requests and their keys; an optional request that comes late is still answered."""
     prevented: set[int] = field(factory=set)
     """Requests that cannot come because frames were withheld; their answers are not expected."""
     skipped: set[int] = field(factory=set)
@@ -43,18 +43,19 @@ class ReplaySchedule:
         self.lanes: dict[str | None, Lane] = {None: Lane(None)}
         """The lanes by session id; the connection's lane by None."""
         self.tracks: dict[str | None, Track] = {}
-        """The tracks that keep the order of frames: one for each lane, or one for all."""
+        """The tracks that keep the order of frames: one track for each lane, or one track for all
+        lanes."""
         self.connection = ConnectionFrames()
         """The connection's frames, if they are not on a track."""
         self.exempt = Exemptions()
         self.now = 0
         """The time of the latest event, in live nanoseconds."""
         self.horizon = 0
-        """The number of the last step read."""
+        """The frame number of the last step that was read."""
         self.is_whole = False
         """Whether the whole recording was read."""
         self.handshake: int | None = None
-        """The number of the reply to the first initialize; nothing else goes out before it."""
+        """The number of the reply to the first initialize; frames after this reply wait for it."""
         self.handshake_is_over = False
         self.frames = 0
         """How many frames of the agent were read."""
@@ -69,7 +70,7 @@ class ReplaySchedule:
         self.expecting: dict[Lane, None] = {}
         """The lanes that are not abandoned and still expect messages."""
         self.overtaken: dict[Lane, None] = {}
-        """The lanes in which a message came before an earlier one, which may still be missing."""
+        """The lanes in which a message came while an earlier message may be missing."""
         self._expected: dict[Key, Step] = {}
         self._expected_like: dict[tuple[str, str | None], dict[Key, Step]] = {}
         """The expected messages by kind and method, in recorded order."""
@@ -126,7 +127,7 @@ class ReplaySchedule:
         return self.lanes.get(self._finder.lane_of(session)) or self.lanes[None]
 
     def track_of(self, lane: str | None) -> Track | None:
-        """Returns the track of a lane's frames; None if the connection's lane has none."""
+        """Returns the track of a lane's frames; None if the connection's lane has no track."""
         return self.tracks.get(None if self.order is Order.RECORDED else lane)
 
     def match(self, step: Step) -> None:
@@ -225,7 +226,7 @@ class ReplaySchedule:
         self._expected_like.setdefault((step.kind, step.method), {})[step.key] = step
 
     def _note_come(self, lane: Lane, step: Step) -> None:
-        """Notes that a lane's message has come, or never will."""
+        """Notes that a lane's message has come, or will never come."""
         self._expected.pop(step.key, None)
         self._expected_like.get((step.kind, step.method), {}).pop(step.key, None)
         if not lane.expected:

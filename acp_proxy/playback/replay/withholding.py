@@ -1,8 +1,8 @@
 """Decides which frames of the recorded agent are not sent to the client.
 
-A replayed agent makes its client act. An *inert* agent may only ask it to read files or to ask a
-person. Any other agent may not ask it to change files or run commands outside the directories that
-the client has named. A withheld request is answered from the recording.
+A replayed agent makes its client act. An *inert* agent may only ask the client to read files or to
+ask a person. Any other agent may not ask the client to change files or run commands outside the
+directories that the client has named. A withheld request is answered from the recording.
 
 The bytes of the frame decide, not the recording's labels, since a recording is untrusted input. For
 the same reason an inert agent does not send an invalid line that a less strict client may accept as
@@ -23,7 +23,8 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.recording.steps import Script, Step, Wire
 
 _MADE = {"terminal/create": "terminalId", "mcp/connect": "connectionId"}
-"""Requests that create a terminal or a connection, and the name of its id in the answer."""
+"""Requests that create a terminal or a connection, each with the name of the new id in the
+answer."""
 _USING = {"terminal/output": "terminalId", "mcp/message": "connectionId"}
 """Requests of the client that contain the id of a terminal or connection."""
 
@@ -97,7 +98,7 @@ _ACTING = re.compile(rb'(?i)"method"\s*:\s*"\s*(?:fs|terminal)/(?!read_text_file
 _CREATE, _FORM = "terminal/create", "elicitation/create"
 _SUSPICIOUS = (b"fs/", b"terminal/", b"\\u00", b"\\/")
 """Text, in lower case, in every line that asks to change files or run commands: the start of the
-method, or an escape that may hide it."""
+method, or an escape that may hide this start."""
 
 
 @frozen
@@ -275,7 +276,7 @@ def _unescaped(raw: bytes) -> bytes:
 def _named(raw: bytes, names: frozenset[str]) -> list[object] | None:
     """Returns the values under some names in a message's params; None if readers may disagree.
 
-    Readers disagree on which of two members with the same name counts, and on case.
+    Readers disagree on which of two members with the same name they use, and on case.
     """
     all_params = [value for name, value in _members(raw) or () if name == "params"]
     params = all_params[0] if len(all_params) == 1 else None
@@ -289,7 +290,7 @@ def _named(raw: bytes, names: frozenset[str]) -> list[object] | None:
 
 
 def _members(raw: bytes) -> "_Pairs | None":
-    """Returns the members of a message; None if it cannot be read or is not an object."""
+    """Returns the members of a message; None for an unreadable message or another type."""
     try:
         value = json.loads(raw, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
@@ -298,4 +299,4 @@ def _members(raw: bytes) -> "_Pairs | None":
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The members of an object, including repeated ones."""
+    """The members of an object, including repeated members."""

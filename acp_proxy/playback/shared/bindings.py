@@ -19,7 +19,7 @@ _SCHEME = "file://"
 _PLAIN_IN_URI = "/:\\~!$&'()*+,;=@"
 _BEFORE = r"(?:(?<![\w.\-~})\]*?])(?<![\w.\-~})\]*?:]/)|(?<=\\[bfnrt]))"
 _AFTER = r"(?![\w\-~+@%=*?\[{$^]|\.+[\w\-~+@%=*?\[{$^/])"
-"""Patterns for the text before and after the name of a directory in a piece of JSON."""
+"""The patterns of the text before and after a directory's name in a piece of JSON."""
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
 
 
@@ -66,7 +66,7 @@ class Bindings:
         return None if is_free else self._tables[place].get(recorded)
 
     def bind(self, place: Place, recorded: str, live: str) -> None:
-        """Binds a value; a later call replaces an earlier one.
+        """Binds a value; a later call replaces the earlier live value.
 
         Args:
             place: the kind of the value.
@@ -111,7 +111,7 @@ class Bindings:
 
     @property
     def change_anything(self) -> bool:
-        """Whether any value differs from the recorded one."""
+        """Whether any live value differs from its recorded value."""
         if self._changed is None:
             every = self._tables.items()
             self._changed = {(p, o) for p, table in every for o, n in table.items() if o != n}
@@ -121,7 +121,7 @@ class Bindings:
         """Returns the live value of a recorded value; the recorded value if it is not bound.
 
         Args:
-            place: the kind of the value; in a path or URI, the bound directory above it is
+            place: the kind of the value; in a path or URI, a bound directory at its beginning is
                 replaced.
             recorded: the recorded value.
         """
@@ -160,7 +160,7 @@ class Bindings:
         return evolve(self, roots={o: n for o, n in self.roots.items() if not _is_named(o)})
 
     def _moved(self, path: str) -> str:
-        """Returns a path in which the longest bound directory above it is replaced."""
+        """Returns a path after replacing the longest bound directory that it begins with."""
         for old in sorted(self.roots, key=len, reverse=True):
             if (rest := _below(old, path)) is not None:
                 return _joined(self.roots[old], rest)
@@ -182,7 +182,7 @@ def path_in(uri: str) -> str | None:
 
 
 def _is_named(root: str) -> bool:
-    """Whether a directory is absolute and is not a root, so that its name is no ordinary word."""
+    """Whether a directory is absolute and not a root; its name cannot be an ordinary word."""
     return _ABSOLUTE.match(root) is not None and root.strip("/\\") != ""
 
 

@@ -1,9 +1,9 @@
-"""Compares a live message with a recorded one, as JSON values.
+"""Compares a live message with a recorded message, as JSON values.
 
 The order of keys and the spelling of numbers do not matter; the order of lists does. ``_meta`` and
 places that the user ignores are not compared. At typed places, the live value is compared with the
-value that the recorded one is bound to. If the client may choose the value, a new value is proposed
-as a binding, and does not count as a difference.
+value that the recorded value is bound to. If the client may choose the value, a new value is
+proposed as a binding, and does not count as a difference.
 """
 
 import json
@@ -61,7 +61,7 @@ class Comparison:
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing differs, and every chosen value equals the recorded one."""
+        """Whether nothing differs, and every chosen value equals the recorded value."""
         return self.is_match and all(old == new for _, old, new in self.proposals)
 
     @property
@@ -183,7 +183,7 @@ class Comparer:
         try:
             self._walk(comparison, path, old, new, places)
             roots = {was: now for place, was, now in comparison.proposals if place is Place.ROOT}
-            if comparison.differences and roots:  # other values may be paths below them
+            if comparison.differences and roots:  # other values may be paths in these
                 bindings = evolve(self._bindings, roots={**self._bindings.roots, **roots})
                 again = Comparison()
                 Comparer(bindings, map(pointer, self.ignored), mask=self._mask)._walk(
@@ -270,7 +270,7 @@ class Comparer:
     def _settle(
         self, result: Comparison, path: tuple[str, ...], place: Place, old: Any, new: Any
     ) -> bool:
-        """Compares two values at a typed place; returns False if it needs texts and got others."""
+        """Compares two values at a typed place; returns False if they must be texts and are not."""
         are_texts = isinstance(old, str) and isinstance(new, str)
         if place is Place.MESSAGE and are_texts:
             result.proposals.append((place, old, new))

@@ -99,7 +99,7 @@ class Divergence:
     kind: DivergenceKind
     rank: Rank
     lane: str
-    """The ACP session, or ``connection``."""
+    """The id of the recorded session; ``connection`` for the connection's lane."""
     summary: str
     """The divergence in one sentence."""
     seq: int | None = None
@@ -185,8 +185,8 @@ class DivergenceLog:
         """Ranks a divergence, keeps it and returns it.
 
         Args:
-            kind: the kind.
-            lane: the lane in which it happened.
+            kind: the kind of the divergence.
+            lane: the lane in which the divergence happened.
             summary: the divergence in one sentence.
             seq: the number of the recorded frame.
             line: the number of the peer's line, counted from 1.
@@ -257,7 +257,7 @@ class DivergenceLog:
         )
 
     def note_masked(self, pairs: Iterable[SecretPair], lane: DivergingLane, seq: int) -> None:
-        """Notes that secrets were not compared, only once for each secret.
+        """Notes, once for each secret, that it was not compared.
 
         Args:
             pairs: the pairs of secrets of a message that matched.
@@ -305,7 +305,7 @@ def summaries(divergences: Iterable[Divergence], kind: DivergenceKind) -> list[s
 
 
 def root_cause(divergences: Iterable[Divergence]) -> Divergence | None:
-    """Returns the first primary divergence, else the first that counts, else None."""
+    """Returns the first primary divergence, else the first divergence that counts, else None."""
     counting = [entry for entry in divergences if entry.rank is not Rank.INFO]
     primary = (entry for entry in counting if entry.rank is Rank.PRIMARY)
     return next(primary, counting[0] if counting else None)
@@ -319,7 +319,7 @@ class DivergenceReporter:
     """The peer that diverged: ``client`` or ``agent``."""
 
     def blocks(self, divergences: Sequence[Divergence], left_out: int) -> list[list[str]]:
-        """Formats the divergences that count: the primary ones first, then the cascades.
+        """Formats the divergences that count: first the primary divergences, then the cascades.
 
         Args:
             divergences: the divergences that were kept.

@@ -30,7 +30,7 @@ _CHOSEN = (
 )
 """Kinds of values that a peer chose; they go into other messages, so they are not masked."""
 _MOST_UNREAD = 1 << 18
-"""How many bytes of lines may wait for the redactor; when there are more, it reads them all."""
+"""How many bytes of lines may wait for the redactor; when more bytes wait, all lines are read."""
 _HARMLESS = re.compile(rb'"auth":\s*\{(?:"terminal":\s*(?:true|false))?\}|\\u00(?:1b|[89a-fA-F])')
 """Frequent text in which the word search would find a secret by mistake: a capability named
 ``auth``, and escapes of characters that occur in no secret word."""
@@ -92,7 +92,7 @@ class MessageMask:
 
         Args:
             raw: the line.
-            hidden: the places of texts that may be secrets although they do not look like it.
+            hidden: the places of texts that may be secrets, since the recording has markers there.
         """
         raw = self.masked(raw)
         # A redactor does not distinguish the items of a list, so all of them are hidden.
@@ -172,11 +172,12 @@ class MessageMask:
         return {self.text(old): self.text(new) for old, new in values.items()}
 
     def value(self, raw: bytes, places: Places) -> Any:
-        """Returns a message without its secrets, decoded; None if it is not JSON.
+        """Returns a message without its secrets, decoded; None if the message is not JSON.
 
         Args:
             raw: the message.
-            places: its typed places. Ids and directories there are not masked.
+            places: the typed places of the message; ids and directories at these places are not
+                masked.
         """
         masked = self.masked(raw)
         value = json_or_none(masked)
@@ -233,7 +234,7 @@ class MessageMask:
         return self._made
 
     def _is_harmless(self, data: bytes) -> bool:
-        """Whether no secret is known yet and the bytes cannot contain one."""
+        """Whether no secret is known yet and the bytes cannot contain a secret."""
         return self._made is None and not self._unread and not self._may_hold(data)
 
     def _may_hold(self, data: bytes) -> bool:

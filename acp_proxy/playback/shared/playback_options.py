@@ -37,8 +37,8 @@ class Pacing:
         """Returns when a frame may go out.
 
         Args:
-            since_live: when the message or frame that it waits for passed, in nanoseconds of the
-                live clock.
+            since_live: when the message or frame passed that this frame waits for, in nanoseconds
+                of the live clock.
             since_recorded: when that message or frame passed in the recording.
             recorded: when the frame itself passed in the recording.
         """

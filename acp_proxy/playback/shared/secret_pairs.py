@@ -1,9 +1,9 @@
 """Pairs each secret of a recording with one secret of a live peer.
 
-A recording has a marker in place of a secret. A live peer sends its own secret in this place, which
-is masked before messages are compared. So only the text around the secrets is compared. The secrets
-need not be equal, but each recorded secret must correspond to the same live secret in the whole
-run.
+A recording has a marker in place of a secret. A live peer sends its own secret in this place, and
+this secret is masked before messages are compared. So only the text around the secrets is compared.
+The secrets need not be equal, but each recorded secret must correspond to the same live secret in
+the whole run.
 """
 
 from collections.abc import Iterable
@@ -79,7 +79,7 @@ class SecretPairs:
         )
 
     def add(self, pair: SecretPair) -> None:
-        """Adds a pair that does not contradict another one."""
+        """Adds a pair; the pair must not contradict the pairs so far."""
         if not self._is_echo(pair):
             self._live.setdefault(pair.recorded, pair.live)
             self._recorded.setdefault(pair.live, pair.recorded)

@@ -59,7 +59,7 @@ class SendConditions:
         return min((moment for moment in moments if moment > self._state.now), default=None)
 
     def early_reason(self, frame: ClientFrame) -> str | None:
-        """Returns why a queued frame is sent before all earlier messages came; None if all came."""
+        """Returns why a frame is sent before all earlier messages came; None if all came."""
         if frame.seq not in frame.lane.queue.answers:
             return frame.early_because
         if self._has_required(frame) and frame.lane.requests.are_made_before(frame.seq):
@@ -252,9 +252,10 @@ class ClientSender:
                 yield reply(live.token, cancellation(json_or_none(live.raw)))
 
     def _without_unasked(self, frame: ClientFrame) -> ClientFrame:
-        """Removes answers that the agent has not asked for from a batch; they are sent later.
+        """Removes from a batch the answers to requests that the agent has not made yet.
 
-        The agent may now use the id of such an answer for another request.
+        These answers are sent later. The agent may now use the id of such an answer for another
+        request.
         """
         if len(frame.steps) == 1:
             return frame

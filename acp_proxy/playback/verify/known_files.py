@@ -26,7 +26,7 @@ class KnownFiles:
         self._recorded: dict[str, str] | None = None
 
     def learn(self, method: str, request: Any, answer: Any) -> None:
-        """Learns the contents of a file from an answered request, if it shows the whole file.
+        """Learns the contents of a file from an answered request that shows the whole file.
 
         The oldest contents are forgotten if there are too many.
 
@@ -44,7 +44,7 @@ class KnownFiles:
             self._held -= len(self._of_run.popitem(last=False)[1])
 
     def content(self, request: Any) -> str | None:
-        """Returns the content that a read request asks for; None if it is unknown."""
+        """Returns the content that a read request asks for; None if the content is unknown."""
         params = params_of(request)
         path = params.get("path")
         if not isinstance(path, str):

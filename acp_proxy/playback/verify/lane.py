@@ -38,7 +38,7 @@ class ClientFrame:
     steps: list[Step]
     """A single step, or the members of a batch."""
     previous_ns: int = 0
-    """When the previous frame of its lane passed in the recording."""
+    """When the previous frame of this lane passed in the recording."""
     before: ReceivedBefore = field(factory=ReceivedBefore)
     waits_since: int | None = field(default=None, init=False)
     """The time from which on only optional messages hold the frame back, in nanoseconds."""
@@ -83,8 +83,8 @@ class ClientFrame:
 class SendQueue:
     """The frames that the client still has to send in one lane.
 
-    Answers to the agent are kept separately: they may be sent as soon as the agent has asked and
-    other conditions hold; if the agent never asks, they are never sent.
+    Answers to the agent are kept separately: an answer may be sent as soon as the agent has made
+    the request and other conditions hold; without the request, the answer is never sent.
 
     Attributes:
         frames: the frames that are not only answers, in recorded order.
@@ -122,7 +122,7 @@ class SendQueue:
         return self.asked[0] if self.asked else None
 
     def release(self, frame: ClientFrame) -> None:
-        """Lets an answer be sent when it is due."""
+        """Marks an answer as waiting only for pacing, so that it is sent when it is due."""
         frame.is_released = True
         insort(self.released, frame)
 
@@ -138,7 +138,7 @@ class SendQueue:
         """Gives up all frames and returns them, answers last."""
         left = [*self.frames, *self.answers.values()]
         for frame in self.answers.values():
-            frame.is_released = True  # so that the queues over all lanes drop the frame
+            frame.is_released = True  # so that the queues of all lanes drop the frame
         self.discarded += len(left)
         for queue in (self.frames, self.answers, self.asked, self.released):
             queue.clear()
@@ -147,7 +147,7 @@ class SendQueue:
 
 @frozen(eq=False)
 class SentRequest:
-    """An open request of the client, with the time and the lane in which it was sent."""
+    """An open request of the client, with the lane, and with the time when it was sent."""
 
     step: Step
     lane: "ClientLane"
@@ -156,7 +156,7 @@ class SentRequest:
 
 @define
 class TurnState:
-    """The open turns of one lane, and how many turns were ended by updates."""
+    """The open turns of one lane, and the number of turns that updates have ended."""
 
     prompts: dict[int, SentRequest] = field(factory=dict)
     """The prompts of the open turns, by exchange."""
@@ -189,7 +189,7 @@ class TurnState:
         self.is_cancelled = self.is_cancelled and self.is_open
 
     def end(self) -> int | None:
-        """Ends the open turns at an update, in v2; returns the number of the recorded update."""
+        """Ends the open turns at an update, in v2; returns the recorded update's number."""
         latest = max(prompt.step.seq for prompt in self.prompts.values())
         place = bisect(self.recorded_ends, latest)
         self.prompts.clear()
@@ -219,7 +219,7 @@ class LaneEnd:
 
 @define(eq=False)
 class ClientLane:
-    """The state of one lane; its name is the recorded session's id, None for the connection."""
+    """The state of one lane; `name` is the recorded session's id, or None for the connection."""
 
     name: str | None
     queue: SendQueue = field(factory=SendQueue)

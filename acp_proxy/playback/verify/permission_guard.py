@@ -1,8 +1,8 @@
 """Decides whether a recorded answer to a permission request may be given to the live agent.
 
-The answer may be given if it grants nothing, or if the live agent asks for the same permission as
-the recorded agent. This is checked when the request comes and again when the answer is sent, since
-the agent may change its tool call in between.
+The answer may be given if the answer grants no permission, or if the live agent asks for the same
+permission as the recorded agent. The guard checks this when the request comes and again when the
+answer is sent, since the agent may change its tool call in between.
 """
 
 from typing import Any
@@ -33,7 +33,8 @@ class OptionChoice:
     """The live form of a recorded answer to a permission request."""
 
     option: str | None
-    """The live option's id; None if the answer selects none, or there is no such option."""
+    """The live option's id; None if the answer selects no option, or if the live request has no
+    such option."""
     is_possible: bool = True
 
 
@@ -65,12 +66,13 @@ class PermissionGuard:
     def note_refused(
         self, match: RequestMatch, live: AgentRequest, differences: tuple[Difference, ...]
     ) -> None:
-        """Reports that a request asks for another or an unknown permission.
+        """Reports a request that asks for another permission, or does not name its object.
 
         Args:
             match: the match of the live request.
             live: the live request.
-            differences: the differences of the two requests, for a request that names nothing.
+            differences: the differences of the two requests, for a request that does not name its
+                object.
         """
         seq = match.request.step.seq
         old, new = self._state.permissions.titles(match.request, live.value)
@@ -169,7 +171,7 @@ def _may_allow(request: Any, answer: Any) -> bool:
 
 
 def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:
-    """Finds the live option for a recorded answer: the same option, or else one of the same kind.
+    """Finds the live option for a recorded answer: the same option, else one of the same kind.
 
     The live option always has the recorded kind: permission for one call must not become permanent.
     An id that now has another kind, or that occurs twice, is not the same option. An option that

@@ -1,4 +1,4 @@
-"""Decides whether a live permission request asks for the same permission as a recorded one.
+"""Decides whether a live permission request asks for the same permission as a recorded request.
 
 A request may name a tool call only by its id, so its scope depends on earlier announcements of that
 tool call, on both sides. The live agent's announcements are noted as they come. Recorded
@@ -37,8 +37,8 @@ from acp_proxy.protocol.updates import FINAL, UPDATE
 from acp_proxy.redaction.markers import beside_markers
 
 _ANNOUNCED, _ASKED, _ANSWERED = range(3)
-"""The roles of a recorded frame for a permission request. A frame may have several of them, which
-then count in this order."""
+"""The roles of a recorded frame for a permission request. If a frame has several roles, they count
+in this order."""
 _UNREADABLE = "(an update that cannot be read)"
 
 
@@ -59,7 +59,7 @@ class ToolCalls:
             return
         key = message.session, message.tool_call
         value = json_or_none(message.raw or b"")
-        if value is None:  # its content is unknown, so the tool call equals no other from now on
+        if value is None:  # unknown content, so the tool call equals no other from now on
             self._calls.setdefault(key, {})[_UNREADABLE] = NAN
             return
         params = params_of(value)
@@ -78,7 +78,8 @@ class ToolCalls:
     def announced(self, request: Any) -> dict[str, Any]:
         """Returns the known members of the tool call that a permission request names.
 
-        The result is empty if the tool call was never announced. The caller must not change it.
+        The result is empty if the tool call was never announced. The caller must not change the
+        result.
         """
         session, call = member(request, "params", "sessionId"), call_named(request)
         if call is None:
@@ -101,8 +102,8 @@ class PermissionMatch:
 
     differences: tuple[Difference, ...] = field(default=())
     is_vague: bool = False
-    """Whether the requests are equal but name nothing that distinguishes them from other
-    requests."""
+    """Whether the requests are equal, but do not name the object of the action, so that other
+    requests may be equal too."""
 
     @property
     def is_same(self) -> bool:
@@ -130,7 +131,7 @@ class PermissionMatcher:
         self.calls = ToolCalls(null_clears=recording.is_v2)
         """The tool calls announced by the live agent."""
         self._recording = recording
-        self._bindings = evolve(bindings, secrets=None)  # other secrets do not match here
+        self._bindings = evolve(bindings, secrets=None)  # other secrets never match
         self._recorded: dict[int, _RecordedScope] | None = None
 
     def live(self, request: Any) -> Any:
@@ -167,7 +168,7 @@ class PermissionMatcher:
         return now != "" and now in (was, moved(was, self._bindings))
 
     def compare(self, recorded: RecordedRequest, live: Any) -> PermissionMatch:
-        """Compares a recorded request with a live one.
+        """Compares a recorded request with a live request.
 
         Args:
             recorded: the recorded request.
@@ -181,7 +182,7 @@ class PermissionMatcher:
 
         Args:
             recorded: the recorded request.
-            asked: the scope of the live request when it came.
+            asked: the scope of the live request at the time when the request came.
             live: the scope of the live request now, with later announcements.
         """
         if live is not None and live == asked:

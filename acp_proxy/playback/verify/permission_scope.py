@@ -3,10 +3,10 @@
 The scope is everything in the request, together with earlier announcements of its tool call, except
 for members known not to describe the action: titles and reasons, the options, ids, times, the line
 of a location. Unknown members count. Two scopes are the same if all of this is equal, as recorded
-or with the live directories in place of the recorded ones.
+or with the live directories in place of the recorded directories.
 
-A request may contain only the kind of an action, and perhaps a text that describes it. Such
-requests cannot be compared: equal ones may be about different actions.
+A request may contain only the kind of an action, and perhaps a text that describes it. These
+requests cannot be compared: equal requests may be about different actions.
 """
 
 import json
@@ -55,8 +55,8 @@ def scope(request: Any, announced: Mapping[str, Any]) -> Any:
 
     Args:
         request: the request, decoded.
-        announced: the announced members of its tool call, see `ToolCalls.announced`. Members of the
-            request itself take precedence.
+        announced: the announced members of the request's tool call, see `ToolCalls.announced`.
+            Members of the request itself take precedence.
 
     Returns:
         An object with ``params``; None if the request is nested too deeply to be read.
@@ -70,7 +70,7 @@ def scope(request: Any, announced: Mapping[str, Any]) -> Any:
 def differences(
     recorded: Any, live: Any, bindings: Bindings, mask: Mask | None = None
 ) -> tuple[Difference, ...]:
-    """Returns the differences of two scopes; none if they are the same.
+    """Returns the differences of two scopes; empty if the scopes are the same.
 
     Args:
         recorded: the recorded scope.
@@ -104,11 +104,11 @@ def names_something(value: Any) -> bool:
 
 
 def title_of(request: Any, announced: Mapping[str, Any]) -> str:
-    """Returns the title of a request, or else its action; empty if it has neither.
+    """Returns the title of a request, or else its action; empty if both are missing.
 
     Args:
         request: the request, decoded.
-        announced: the announced members of its tool call.
+        announced: the announced members of the request's tool call.
     """
     params = params_of(request)
     subject = params.get("subject")
@@ -147,7 +147,7 @@ def as_recorded(result: Iterable[Difference], recorded: Any, written: Any) -> It
     """
     for item in result:
         now, was = (_shown_at(value, item.pointer) for value in (written, recorded))
-        # A masked difference does not show the literal value.
+        # A masked difference does not contain the value as it was recorded.
         is_literal = now is not None and now == (item.recorded_as or item.recorded)
         yield evolve(item, recorded_as=was) if is_literal and was != item.recorded else item
 

@@ -4,8 +4,8 @@ The recording is read once. The client's messages and the agent's requests are k
 without their payloads; everything else from the agent is only counted (`stream_progress`). So a
 million updates need no more memory than a few numbers.
 
-Secrets may replace markers in messages to the agent and in permissions that it may be granted;
-reports and recordings are masked again.
+Secrets may replace markers in messages to the agent and in permission requests to compare; reports
+and recordings are masked again.
 """
 
 import json
@@ -52,7 +52,7 @@ class RecordedReply:
 
 @define
 class _LaneReader:
-    """A lane while it is read, with counts since the last request, answer or end of a turn."""
+    """A lane during reading, with counts since the last request, answer or end of a turn."""
 
     lane: ClientLane
     frames: list[ClientFrame] = field(factory=list)
@@ -82,7 +82,7 @@ class _LaneReader:
 
 
 class RecordedClient:
-    """A recording, for one verification.
+    """A recording as one verification needs it.
 
     Attributes:
         answers: how the agent answered the client's requests, by exchange.
@@ -124,7 +124,7 @@ class RecordedClient:
         self._asked: set[str] = set()
         """The ids of the agent's requests so far."""
         self._early: dict[str, deque[RecordedReply]] = {}
-        """Answers that came before any request with their id."""
+        """The client's answers that came before any request with the same id, by this id."""
         self._read()
         for reader in self._readers.values():
             reader.finish()
@@ -192,7 +192,7 @@ class RecordedClient:
                 self.unnamed.append(request)
 
     def _with_early_answer(self, ask: Ask) -> Ask:
-        """Returns a request, together with its answer if that was recorded before the request."""
+        """Returns a request; if its answer was recorded before it, the answer is added."""
         if ask.reply_seq is not None or not (early := self._early.get(ask.rpc_id)):
             return ask
         reply = early.popleft()
@@ -201,7 +201,7 @@ class RecordedClient:
         return evolve(ask, reply_seq=reply.step.seq)
 
     def _note_unasked(self, reply: RecordedReply) -> None:
-        """Notes an answer without an open request: a repeated answer, or one before its request."""
+        """Notes an answer without an open request: a repeated answer, or an early answer."""
         self.unasked.append(reply)
         token = reply.step.rpc_id or "null"
         if token not in self._asked:

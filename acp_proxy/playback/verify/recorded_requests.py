@@ -21,7 +21,7 @@ _HELD, _SMALL = 128, 32 << 10
 """The largest number of requests that are kept decoded, and the largest size of each in bytes."""
 
 Key = tuple[int, int]
-"""The number of a hashed part of a request, and the hash."""
+"""Which part of a request was hashed, as a number, and the hash of this part."""
 Keys = tuple[Key, ...]
 Live = Callable[[Place, str], str]
 """Returns the live form of a value at a typed place."""
@@ -34,9 +34,9 @@ class RecordedRequest:
     step: Step
     ask: Ask
     is_made: bool = field(default=False, init=False)
-    """Whether the live agent has made the request, or it will not be answered."""
+    """Whether the live agent has made the request, or the request will not be answered."""
     is_given_up: bool = field(default=False, init=False)
-    """Whether the client no longer waits for the request; it may still come."""
+    """Whether the client no longer waits for the request, which may still come."""
 
 
 KeysOf = Callable[[RecordedRequest], Keys]
@@ -138,14 +138,14 @@ class RecordedRequests:
 
 
 def _not_made(requests: deque[RecordedRequest]) -> Iterator[RecordedRequest]:
-    """Yields requests that have not been made; removes made ones from the front."""
+    """Yields requests that have not been made; removes requests that were made from the front."""
     while requests and requests[0].is_made:
         requests.popleft()
     return (request for request in requests if not request.is_made)
 
 
 class RecordedMessages:
-    """Messages of a recording, decoded; they must not be changed.
+    """Messages of a recording, decoded; the caller must not change these values.
 
     Some requests of the agent are cached, since each live request is compared with many of them.
     """
@@ -186,7 +186,7 @@ def as_it_is(_: Place, value: str) -> str:
 def key_of(
     value: Any, places: Any = None, live: Live = as_it_is, ignored: Sequence[tuple[str, ...]] = ()
 ) -> int:
-    """Returns the hash of a value; numbers and booleans share hashes.
+    """Returns the hash of a value; a number and a boolean may have equal hashes.
 
     Args:
         value: decoded JSON.

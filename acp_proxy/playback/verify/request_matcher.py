@@ -1,13 +1,13 @@
 """Finds the recorded request that a live request of the agent matches.
 
-Candidates are the requests of its lane that the agent has not made yet. The first recorded request
-that is equal matches; else the first with the same identity: a file's path, a terminal, a command.
-Other differences are reported when the two recordings are compared. Only a lenient client also
-accepts the next request of the method.
+Candidates are the recorded requests of the same lane that the agent has not made yet. The first
+equal request matches; otherwise the first request with the same identity: a file's path, a
+terminal, a command. Other differences are reported when the two recordings are compared. Only a
+lenient client also accepts the next request of the method.
 
 A permission request is matched only by its scope. If no recorded request has the same scope, the
-live request is matched with another one, so that reports can show the differences. The options that
-it offers only decide between requests with the same scope.
+live request is matched with another request, so that reports can show the differences. The offered
+options only decide between requests with the same scope.
 """
 
 import re
@@ -46,8 +46,8 @@ _NOISE = re.compile(
 )
 """Names of members that do not describe the action; their differences are reported last."""
 _EXACT, _SAME, _SAME_OFFERING, _OFFERING = range(4)
-"""The hashed parts of a request: all params; its identity; for a permission request also the
-identity with the kinds of the offered options, and only these kinds."""
+"""The hashed parts of a request: all params; the identity; and for a permission request also the
+identity with the kinds of the offered options, and these kinds alone."""
 _IDENTITY: dict[str, tuple[str, ...]] = {
     READ: ("path", "line", "limit"),
     WRITE: ("path",),
@@ -70,7 +70,8 @@ class AgentRequest:
     line: int
     """The number of the agent's line."""
     lane: ClientLane | None
-    """The lane of the request; None if it names no session, so that any lane is possible."""
+    """The lane of the request; None if the request names no session, so that any lane is
+    possible."""
     hidden: dict[int, list[tuple[str, ...]]] = field(factory=dict, eq=False)
     """The places that must not be shown beside a recorded request, by the number of that
     request."""
@@ -91,7 +92,7 @@ class RequestMatch:
 
     request: RecordedRequest
     permission: PermissionMatch = field(factory=PermissionMatch)
-    """For a permission request: whether it asks for the same permission."""
+    """For a permission request: how it differs from the recorded permission request."""
 
 
 class RequestMatcher:
@@ -102,7 +103,7 @@ class RequestMatcher:
         self._messages = state.recording.messages
 
     def find(self, live: AgentRequest) -> RequestMatch | None:
-        """Finds the recorded request; the caller calls `note_made` if it is answered."""
+        """Finds the recorded request; if the caller answers the request, it calls `note_made`."""
         first = next(self._candidates(live), None)
         if first is None:
             return None
@@ -140,7 +141,7 @@ class RequestMatcher:
         return self._miss(request, live, is_played=True)
 
     def compare(self, request: RecordedRequest, live: AgentRequest) -> Comparison:
-        """Compares a recorded request with a live one, without their secrets.
+        """Compares a recorded request with a live request, both without secrets.
 
         Args:
             request: the recorded request.
@@ -163,7 +164,7 @@ class RequestMatcher:
         )
 
     def differences(self, request: RecordedRequest, live: AgentRequest) -> tuple[Difference, ...]:
-        """Returns the differences; a recorded directory equals its live directory.
+        """Returns how two requests differ; a recorded directory equals its live directory.
 
         Args:
             request: the recorded request.
@@ -202,8 +203,8 @@ class RequestMatcher:
     def _find_permission(self, live: AgentRequest, keys: Keys) -> RequestMatch | None:
         """Finds the first request with the same scope, preferably with the same options.
 
-        Otherwise it finds a request that cannot be distinguished, since neither names anything;
-        else one that offers the same kinds of options; else any request.
+        If there is no such request, finds an equal request that does not name the object of the
+        action; otherwise a request that offers the same kinds of options; otherwise any request.
         """
         permissions = self._state.permissions
         other = vague = None

@@ -19,7 +19,7 @@ _HELD = 4096
 class ScriptedClient:
     """Plays the client of a recording."""
 
-    # There is no limit for silence, so the awaited steps and their times are not needed.
+    # Silence has no limit for this client, so these members of an engine are constants.
     stall_ns = None
     last_activity = 0
     awaited = "the agent"
@@ -39,7 +39,7 @@ class ScriptedClient:
         self._sending: dict[str | None, None] = {}
         """The lanes in which a frame of the client is next."""
         self._awaited: dict[bytes, list[tuple[int, str | None]]] = {}
-        """The lanes in which a line of the agent is next, by the line, in recorded order."""
+        """For each line of the agent that is next in a lane: these lanes, in recorded order."""
         self._is_read = False
         self._last_added: int | None = None
 
@@ -118,7 +118,7 @@ class ScriptedClient:
             self._sending[name] = None
 
     def _read_on(self) -> bool:
-        """Reads more steps; returns whether there are any."""
+        """Reads more steps; returns False at the end of the recording."""
         steps = [] if self._is_read else self._script.read()
         self._is_read = not steps
         for step in steps:

@@ -46,10 +46,10 @@ class SessionMap:
         return bool(self._creating)
 
     def lane_of(self, session: str | None) -> ClientLane | None:
-        """Returns the lane of a live session; None while it is unknown.
+        """Returns the lane of a live session; None while the lane is unknown.
 
-        A new name belongs to the session that is being created, if there is only one. A message
-        without a session belongs to the lane of the latest message.
+        A new name belongs to the session that is being created, if only one session is being
+        created. A message without a session belongs to the lane of the latest message.
         """
         if session is None:
             return self.last
@@ -129,7 +129,7 @@ class SessionMap:
                 self.bind(request.lane, session)
 
     def bind_before(self, frame: ClientFrame) -> None:
-        """Binds a frame's session to its recorded id, unless it has a live id or is new."""
+        """Binds a frame's session to its recorded id if it is not new and has no live id yet."""
         name = frame.lane.name
         creates = any(step.method in _CREATING for step in frame.steps)
         if name is not None and name not in self._bindings.sessions and not creates:

@@ -18,8 +18,8 @@ from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
 
 _STATES = tuple(update.encode() for update in STATE_UPDATES)
 _FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
-"""The number of lines without an answer that count as a flood: this number, or this multiple of
-all recorded frames if that is larger."""
+"""The number of lines without an answer that count as a flood: the first value, or the second value
+times the number of recorded frames, if that is more."""
 _FLOOD_BYTES = 256 << 20
 _FLOOD_REFUSALS = 1000
 """How many requests may be refused while nothing else comes."""
@@ -29,11 +29,12 @@ _Text = tuple[str, str | None]
 
 
 class Increment(NamedTuple):
-    """The progress by one message; one item if it is neither a chunk nor a state update."""
+    """The progress that one message adds: part of a text, a state update, or else one item."""
 
     text: _Text | None = None
     characters: int = 0
-    """The length of the chunk in UTF-16 units, since some agents split characters there."""
+    """The length of the chunk in UTF-16 units, since some agents split characters between two
+    units."""
     state: str | None = None
 
 
@@ -41,7 +42,7 @@ ITEM = Increment()
 
 
 class ProgressMark(NamedTuple):
-    """A point in the stream of a lane; an item is complete when the next one has begun."""
+    """A point in the stream of a lane; an item is complete when the next item has begun."""
 
     items: int = 0
     characters: int = 0
@@ -79,7 +80,7 @@ class StreamProgress:
 
         Args:
             increment: what the message adds.
-            at: when it came, in nanoseconds.
+            at: when the message came, in nanoseconds.
         """
         if increment.state is not None:
             self.states[increment.state] += 1
@@ -119,10 +120,10 @@ def _units(text: str) -> int:
 
 @define
 class AgentOutput:
-    """Counts the agent's output in all lanes, in total and since its last progress."""
+    """Counts the agent's output in all lanes: in total, and since its last progress."""
 
     lines: int = 0
-    """How many lines have come, without blank ones."""
+    """How many lines have come, without blank lines."""
     total: TotalProgress = field(factory=TotalProgress)
     recent_lines: int = 0
     """How many lines have come since the agent last answered or made a recorded request."""

@@ -161,13 +161,13 @@ class Verification:
         return self._incomplete is None
 
     def _ends_at(self) -> int:
-        """Returns the time of the verification's end if nothing comes before."""
+        """Returns when the verification ends if no more messages come."""
         settle_ns = self.state.patience.after_silence(self._silence_ns)
         longest = (self._ends_since or 0) + _LONGEST_NS + settle_ns
         return min(self.state.patience.last_activity + settle_ns, longest)
 
     def _time_out(self) -> None:
-        """Ends after the time limit; this is not a stall if only last messages are missing."""
+        """Ends the run at the time limit; this is not a stall if only last messages are missing."""
         if self._is_done:
             self.is_over = True
         else:
@@ -183,7 +183,7 @@ class Verification:
             pending.lane,
             "; ".join([what, *waits]),
             seq=items[0][1].step.seq if items else None,
-            # As after a failed handshake, this causes the unsent frames in every lane.
+            # The stall is the cause of unsent frames in every lane, as a failed handshake is.
             of_handshake=True,
         )
         self._give_up()

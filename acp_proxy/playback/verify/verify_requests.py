@@ -30,8 +30,8 @@ from acp_proxy.protocol.dialects import PERMISSION, PROMPT
 class VerifyOptions(PlaybackOptions):
     """How to play the client.
 
-    A lenient client answers a request like the nearest recorded request of its method. It answers a
-    permission request that has only a title like the recorded request with that title.
+    A lenient client answers a request like the nearest recorded request of its method. If a
+    permission request has only a title, it gets the answer to the recorded request with that title.
     """
 
     roots: Mapping[str, str] = field(factory=dict)
@@ -102,7 +102,8 @@ _SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
 and as a multiple of the recorded silence."""
 _ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
 """An answer is sent after a silence of at least the first value, since the agent may wait for it.
-After a recorded silence, `_MANY_TIMES` this silence may be needed, up to the second value."""
+If a silence was recorded before the answer, the answer waits for `_MANY_TIMES` this silence, up to
+the second value."""
 _MANY_TIMES = 10
 """How many times longer the client waits while the agent sends other messages."""
 _WITHOUT_STALL_NS = 300 * NS_PER_S
@@ -132,7 +133,7 @@ class Patience:
         self.last_activity = self.now
 
     def after_silence(self, silence_ns: int) -> int:
-        """Returns how long to wait for messages that were recorded after a silence."""
+        """Returns how long to wait for messages that came after a silence in the recording."""
         return min(max(_SETTLE_NS, _TIMES * silence_ns), self._longest)
 
     def of_answer(self, silence_ns: int) -> tuple[int, int]:
@@ -168,7 +169,7 @@ class Patience:
 
 
 def _waits_since(frame: ClientFrame) -> int:
-    """Returns since when a frame waits without progress in its lane."""
+    """Returns the time from which on a frame waits without progress in its lane."""
     return max(frame.waits_since or 0, frame.lane.progress.grew_at)
 
 
@@ -234,7 +235,7 @@ class PendingAnswers:
 
     @property
     def lane(self) -> ClientLane:
-        """The lane that waits for the oldest item."""
+        """The lane of the oldest item in `items`; the connection's lane if there are no items."""
         items = self.items
         return items[0][1].lane if items else self._recording.lanes[None]
 
@@ -294,7 +295,7 @@ class AnswerQueue:
         return bool(self._waiting)
 
     def get(self, exchange: int | None) -> LiveRequest | None:
-        """Returns the live request for a recorded exchange; None if the agent has not made it."""
+        """Returns the live request for a recorded exchange; None before the agent makes it."""
         return self._waiting.get(exchange or 0)
 
     def add(self, request: LiveRequest) -> None:
