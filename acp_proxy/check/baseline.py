@@ -1,8 +1,8 @@
-"""Baseline files: the known findings of an earlier check, so that only new ones are reported.
+"""Baseline files: the findings of an earlier check, which later checks do not report again.
 
 A finding is identified by its rule, the side that broke the rule, and a fingerprint of its text.
-The fingerprint ignores ids, paths and numbers, so it is the same in two runs of one scenario. The
-file also contains how often each finding occurred in all checked recordings together.
+The fingerprint ignores ids, paths and numbers, so it is the same in two runs of one scenario. For
+each finding, the file also contains the number of its occurrences in all checked recordings.
 """
 
 import hashlib
@@ -28,27 +28,28 @@ _PATH = re.compile(
     r'"(?:file:/|~?/|[A-Za-z]:[\\/]|\\\\)[^"]*"?'
     r'|(?<![\w*])(?!/(?:params|result|error)\b)(?:/|[A-Za-z]:\\)[^\s"]+'
 )
-"""Matches the path of a file. JSON pointers do not match: apart from numbers, they are the same in
-each run."""
+"""Matches the path of a file, but not a JSON pointer, since apart from numbers, a JSON pointer is
+the same in each run."""
 _ID = re.compile(r"(?<![\w.+:-])[\w.+:-]*\d[\w.+:-]*")  # from a word's start, for speed
 _OPAQUE = re.compile(r'"[A-Za-z_.-]{16,}…?"?')
 """Matches a long quoted value without blanks or digits; most such values are ids."""
 _MARKS = re.compile(r'["…]')
 
 Key = tuple[str, str | None, str]
-"""Rule, side and fingerprint of a finding."""
+"""The rule, the side and the fingerprint of a finding."""
 
 
 @frozen
 class KnownFinding:
-    """A group of findings with the same rule, side and fingerprint."""
+    """An entry of a baseline file: the findings with the same rule, side and fingerprint."""
 
     rule: str
     by: str | None
     fingerprint: str
     count: int
     text: str
-    """The text of one finding of the group, as it was compared, for people who read the file."""
+    """The text of one of these findings, without ids, paths and numbers, for people who read the
+    file."""
 
 
 @frozen
@@ -61,7 +62,7 @@ class Baseline:
     """The known findings; each lookup of a known finding uses up one of its occurrences.
 
     Args:
-        known: the findings of the file.
+        known: the findings that a baseline file lists.
     """
 
     def __init__(self, known: Iterable[KnownFinding] = ()) -> None:
@@ -71,12 +72,12 @@ class Baseline:
             self._left[finding.rule, finding.by, finding.fingerprint] += finding.count
 
     def has(self, finding: Finding) -> bool:
-        """Returns whether a finding is known, and uses up one occurrence if so."""
+        """Returns whether a finding is known; if it is, uses up one of its occurrences."""
         key = finding.rule, finding.by, fingerprint(finding)
         return self.use(key, 1, generic(finding.text)) == 1
 
     def use(self, key: Key, count: int, text: str = "") -> int:  # noqa: ARG002
-        """Uses up known occurrences of a finding; returns how many it has used up.
+        """Uses up known occurrences of a finding, and returns the number of occurrences used up.
 
         Args:
             key: rule, side and fingerprint of the finding.
@@ -89,10 +90,10 @@ class Baseline:
 
 
 class BaselineWriter(Baseline):
-    """Knows every finding, and collects the findings of a check for the next baseline file.
+    """Treats every finding as known, and collects the findings for a new baseline file.
 
     Args:
-        known: the findings of the old file.
+        known: the findings that the old baseline file lists.
     """
 
     def __init__(self, known: Iterable[KnownFinding] = ()) -> None:
@@ -102,11 +103,11 @@ class BaselineWriter(Baseline):
 
     @property
     def count(self) -> int:
-        """The number of findings that were used."""
+        """The number of findings that were collected."""
         return self._counts.total()
 
     def use(self, key: Key, count: int, text: str = "") -> int:
-        """Collects occurrences of a finding, which are all known from now on.
+        """Collects occurrences of a finding, and returns their number, since all count as known.
 
         Args:
             key: rule, side and fingerprint of the finding.
@@ -118,9 +119,9 @@ class BaselineWriter(Baseline):
         return count
 
     def written(self, chosen: Collection[str]) -> str:
-        """Returns the text of the new file.
+        """Returns the text of the new baseline file.
 
-        Findings of rules that were not checked are copied from the old file.
+        Findings of rules that were not checked are copied from the old baseline file.
 
         Args:
             chosen: the rules that were checked.
@@ -156,7 +157,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def fingerprint(finding: Finding) -> str:
-    """Returns a hash that is the same for the same finding in another run of the scenario."""
+    """Returns a hash of a finding, which is the same if another run has the same finding."""
     parts = [finding.rule, finding.by or "", finding.method or "", generic(finding.text)]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:_LENGTH]
 

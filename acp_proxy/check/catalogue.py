@@ -41,7 +41,7 @@ class _Catalogue:
     rules: tuple[Rule, ...]
     left_out: dict[str, str]
     pages: dict[str, str]
-    """The web address of each page of a specification, by the beginning of its title."""
+    """The web address of each page of a specification, by the beginning of the page's title."""
 
 
 @cache
@@ -51,7 +51,7 @@ def rules() -> dict[str, Rule]:
 
 
 def left_out() -> dict[str, str]:
-    """Returns the rules of the specification that are not checked, with the reason."""
+    """Returns the rules of the specification that are not checked: the reason for each id."""
     return _read().left_out
 
 
@@ -69,7 +69,7 @@ def unchecked_rules(origin: Origin | None, *, is_private: bool = False) -> list[
     unknown |= set() if origin is None else origin.unknown
     by_word: dict[str, list[str]] = {}
     for rule in rules().values():
-        # In imports of earlier versions, parts of messages may be missing, which any rule may need.
+        # An import by an earlier version may lack parts of messages, and any rule may need them.
         lost = set() if rule.lost_if is None else unknown & {*rule.lost_if, "parts"}
         if word := next((reason for reason in _REASONS if reason in lost), None):
             by_word.setdefault(word, []).append(rule.id)
@@ -144,7 +144,7 @@ def _named(words: Iterable[str]) -> Iterable[str]:
 
 
 def address_of(source: str) -> str | None:
-    """Returns the web address of the page for a place in the specification, or None.
+    """Returns the web address of the page with a place of a specification; None if it is unknown.
 
     Args:
         source: the place as named in the catalogue.

@@ -1,6 +1,6 @@
 """The report of a check of several recordings; ``docs/json.md`` documents its members.
 
-Its short form is a few lines of text, for stderr and for test reports.
+`short_text` returns the report on one recording as a few lines, for stderr and for test reports.
 """
 
 import time
@@ -111,16 +111,17 @@ def reported(
     chosen: Collection[str],
     baseline: Baseline | None = None,
 ) -> CheckedRecording:
-    """Returns the report on a check of all rules.
+    """Returns the report on the check of a recording.
 
-    Rules are chosen after the check, since a finding of one rule may remove a finding of another
-    rule.
+    The check runs all rules. Only then are the reported rules chosen, since a finding of one rule
+    may remove a finding of another rule.
 
     Args:
         reader: the recording.
-        result: the result of the check.
+        result: the result of the check of all rules.
         chosen: the rules that are reported.
-        baseline: the known findings; a `BaselineWriter` also collects all findings.
+        baseline: the known findings; None if there are none. A `BaselineWriter` also collects all
+            findings.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
@@ -162,7 +163,7 @@ def reported(
 
 
 def _labelled(reader: RecordingReader, findings: list[Finding]) -> list[Finding]:
-    """Adds method, session and turn to the findings that lack them, from the frames' labels."""
+    """Sets the method, session and turn of findings without a method, from their frames' labels."""
     bare = {finding.seq for finding in findings if finding.method is None}
     labels = {row["seq"]: row for row in labels_of_frames(reader, bare)} if bare else {}
     return [
@@ -180,7 +181,7 @@ def _reported(finding: Finding, line: int | None, baseline: Baseline) -> Finding
 
 
 def counts_of(path: Path, *, unredacted: bool = False) -> dict[str, int] | None:
-    """Counts the findings in a recording by severity; returns None if it cannot be read.
+    """Returns the number of findings of each severity; None if the recording cannot be read.
 
     Args:
         path: the path of the recording.
@@ -195,12 +196,12 @@ def counts_of(path: Path, *, unredacted: bool = False) -> dict[str, int] | None:
 
 
 _MOST_RULES = 18
-"""The number of rules in the short form."""
+"""The largest number of rules that `short_text` lists by default."""
 _MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "-"}
 
 
 def short_text(checked: CheckedRecording, most: int = _MOST_RULES) -> list[str]:
-    """Returns a line with the number of findings, and a line for each rule, worst first.
+    """Returns a line with the number of findings, and one line for each broken rule, worst first.
 
     Args:
         checked: the result of the recording.

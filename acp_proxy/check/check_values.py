@@ -1,4 +1,4 @@
-"""The values of a check, and words for what findings name.
+"""The values that a check returns, and functions that put values into words for findings.
 
 ``docs/json.md`` documents the members of the values for programs.
 """
@@ -43,7 +43,7 @@ class Rule:
     """The places in the specification; `HOUSE` alone for a rule that no specification states."""
     lost_if: tuple[str, ...] | None = None
     """The facts (words of `Fact`) that an imported recording must provide for the rule to be
-    checked. None for rules about the conversation as a whole: each check in `CHECKS` declares its
+    checked. None for a rule about the conversation as a whole: each check in `CHECKS` declares its
     own facts."""
 
     @property
@@ -58,7 +58,7 @@ class Breach(NamedTuple):
     text: str
     """One sentence that says what happened; it names values but no frames."""
     related: tuple[int, ...] = ()
-    """Numbers of frames that explain the breach: the request of an answer, the end of a turn."""
+    """Numbers of frames that explain the breach, such as the request or the end of the turn."""
     by: str | None = None
     """The side that broke the rule: client or agent; None for the sender of the message."""
     seq: int | None = None
@@ -105,7 +105,7 @@ class RuleCount:
 
 
 def worst_first(counts: Iterable[RuleCount]) -> list[RuleCount]:
-    """Returns counts by severity, and within a severity by number."""
+    """Returns the counts sorted by severity and then by number, highest first."""
     return sorted(counts, key=lambda c: (SEVERITIES.index(c.severity), -c.count, c.rule))
 
 
@@ -117,7 +117,7 @@ class UncheckedRules:
     """The cause, as a clause that follows "since"."""
     rules: tuple[str, ...]
     """The ids of the rules, in the order of the catalogue. A rule with several reasons is listed
-    only for the first one."""
+    only under the first reason."""
 
 
 @define
@@ -180,11 +180,12 @@ def is_relative(path: Any) -> bool:
 
 
 def shown(value: Any, most: int = _LONGEST) -> str:
-    """Returns a short string in quotes, a number, or the kind of another value.
+    """Returns a value for a sentence: a string in quotes, a number, or the kind of another value.
 
     Args:
         value: any value.
-        most: the largest number of characters; longer strings are cut in the middle.
+        most: the largest number of characters of a string. By default, a longer string loses its
+            end; for any other limit, it loses its middle.
     """
     if (kind := _KINDS.get(type(value))) is not None:
         return kind

@@ -1,4 +1,4 @@
-"""A decoded message with its place in the conversation, as the rules get it."""
+"""A decoded message with its place in the conversation, in the form in which rules receive it."""
 
 from codecs import BOM_UTF8
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ _FORMS = {
     3: ({"jsonrpc", "method", "params"}, {"jsonrpc", "id", "result"}),
     4: ({"jsonrpc", "id", "method", "params"},),
 }
-"""The usual sets of members of a message, by the number of members."""
+"""The usual sets of member names of a message, by the number of members."""
 
 
 @define(eq=False)
@@ -94,13 +94,13 @@ class CheckedMessage:
 
     @property
     def answered(self) -> Exchange | None:
-        """The exchange that the message answers."""
+        """The exchange that the message answers; None if the message answers no known request."""
         return self.transition.answered
 
     def compared_with(self, schema: DialectSchema | None) -> SchemaComparison:
         """Compares the params or the result of the message with their type.
 
-        An error, or an answer without a request, has neither and is compared with nothing.
+        An error, or an answer to an unknown request, has no type: the comparison finds no problems.
 
         Args:
             schema: the types of a dialect; None while the dialect is not known.

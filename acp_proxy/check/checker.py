@@ -45,7 +45,7 @@ _QUICK_NS = 20 * 10**9
 """The shortest silence, in nanoseconds, that counts as a hang if the open request is not a prompt.
 Answers to prompts may take longer, since they need a model."""
 _LOST = ("unrecorded", "damaged")
-"""Actions of the recorder's notes which say that frames are missing from the recording."""
+"""The actions in the recorder's notes which report that frames are missing."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 _TO_CLIENT = Direction.TO_CLIENT
 _REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION
@@ -60,9 +60,10 @@ class Checker(Listener):
         reader: the recording.
         dialect: the dialect whose rules apply; None for the dialect of the recording.
         chosen: the rules to check; None for all.
-        messages: the pass over the messages, if the checker shares it with other listeners.
-        most: the largest number of frames that are checked; None for all. After that, rules about
-            the end of the conversation are skipped, since later frames may explain it.
+        messages: the pass over the messages, if the checker shares it with other listeners; None
+            for a new pass.
+        most: the largest number of frames that are checked; None for all. If frames remain, rules
+            about the end of the conversation are skipped, since later frames may explain it.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class Checker(Listener):
 
     @property
     def single_upto(self) -> int:
-        """The number of the last frame that a pass must read by itself, not as part of a run."""
+        """The number of the last frame that must be read by itself, not in a run of frames."""
         beyond = None if self._most is None else number_after(self._reader, self._most)
         return LAST_NUMBER if beyond is None else beyond
 
@@ -130,7 +131,7 @@ class Checker(Listener):
         return self.finish()
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Checks a frame; each frame up to `single_upto` is a run by itself.
+        """Checks a frame; up to `single_upto`, each run contains a single frame.
 
         Args:
             run: the frame, or the run of frames that begins with it.
@@ -148,12 +149,12 @@ class Checker(Listener):
 
     @property
     def broken(self) -> list[Finding]:
-        """The broken rules so far, without rules about the end of the conversation."""
+        """The findings so far, without findings about frames that a fault has touched."""
         touched = touched_frames(self._reader)
         return [item for item in self._result.findings if touched.isdisjoint(item.seqs)]
 
     def finish(self) -> ConformanceResult:
-        """Returns the result, after all frames are read."""
+        """Applies the rules about the end of the conversation, and returns the result."""
         if self._result.is_whole:
             self._end(self.messages.end_ns)
         self._result.findings.sort(key=lambda item: item.seq)
@@ -161,7 +162,7 @@ class Checker(Listener):
         return self._result
 
     def note(self, event: RecordedEvent) -> None:
-        """Notes an event. At this time the intervals still have the waits from before the event."""
+        """Notes an event; the waits in `messages.intervals` are still those before the event."""
         if not self._result.is_whole:
             return
         if is_client_ending(event):
@@ -277,7 +278,7 @@ class Checker(Listener):
             return
         by = breach.by or (message.sender if message is not None else rule.by)
         if rule.by not in (by, "either"):
-            return  # the method belongs to the other side, which another rule reports
+            return  # another rule reports that the wrong side has sent this method
         severity: Severity = breach.severity or rule.severity
         if breach.explains:
             self._take_back(breach, {seq, *breach.related})

@@ -1,8 +1,8 @@
 """Combines broken rules and problems of the conversation as a whole into one list of findings.
 
-Both may have the same cause: an agent that exits leaves a request unanswered, and a refused request
-had the wrong type. Then only the more informative finding is reported. `LiveWatch` looks for errors
-in a recording in progress, and for silences of the agent that are too long.
+Two findings may have the same cause: an agent that exits, for example, leaves a request unanswered.
+Then only the more informative finding is reported. `LiveWatch` looks for errors in a recording in
+progress, and for silences of the agent that are too long.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,9 +24,9 @@ from acp_proxy.store.reader import RecordingReader
 MOST = 3_000
 """The number of frames that a summary checks for broken rules; `check` checks all frames."""
 _UNANSWERED = ("rpc.unanswered", "perm.unanswered", "ext.unanswered", "cancel.unanswered")
-"""Rules about unanswered requests; a finding about the conversation says more."""
+"""Rules about unanswered requests; a finding about the whole conversation replaces theirs."""
 _REFUSED = "answer.error"
-"""The finding for a refused request; a broken rule of the same request says more."""
+"""The finding for a refused request; a finding of a broken rule at the same frame replaces it."""
 
 
 def check_whole(
@@ -70,7 +70,7 @@ def merged(
 
     Args:
         result: the result of `check_whole`.
-        chosen: the rules.
+        chosen: the ids of the rules.
     """
     every = [finding for finding in result.findings if finding.rule in chosen]
     counts = [RuleCount(c.rule, c.by, c.severity, c.count) for c in result.counts
@@ -103,12 +103,12 @@ def summarize_whole(
 
     Args:
         reader: the recording.
-        now_ns: as for `summarize`.
-        watch: as for `summarize`.
+        now_ns: the time on the monotonic clock, for a recording in progress.
+        watch: receives all frames and passes them on.
         most: the largest number of frames that are checked for rules; None for all.
         listed: the largest number of findings of each rule that are listed.
-        messages: the pass over the messages, if there are other listeners.
-        others: other listeners of the pass.
+        messages: the pass over the messages, if the caller has begun one; None for a new pass.
+        others: other listeners of this pass.
     """
     chosen = chosen_rules((), ())
     messages = messages or MessagePass(reader)
@@ -139,14 +139,14 @@ CALL_S = 600.0
 
 
 class LiveWatch:
-    """Reads what is new in a recording, and finds a silence or an error.
+    """Reads the new frames of a recording in progress, and finds a long silence or an error.
 
     Args:
         reader: the recording.
-        stall_s: seconds of silence that are too long; while a tool call is running, at least
-            `CALL_S` are. None to find no silences.
-        problem: whether to find errors: broken rules, which are checked for each message once, and
-            problems of the whole conversation, which are queries of stored rows.
+        stall_s: the seconds of silence that are too long, but at least `CALL_S` while a tool call
+            is running. None to find no silences.
+        problem: whether to find errors, too: broken rules, which are checked once for each
+            message, and problems of the whole conversation, which are found by queries of rows.
     """
 
     def __init__(
@@ -159,15 +159,15 @@ class LiveWatch:
         self._begin()
 
     def look(self, now_ns: int) -> tuple[str, str] | None:
-        """Reads the new frames; the caller has refreshed the reader.
+        """Reads the new frames and looks for a silence or an error; refresh the reader before.
 
         Args:
             now_ns: the time on the monotonic clock.
 
         Returns:
-            ``stall`` or ``problem``, and a sentence; None if there is neither.
+            ``stall`` or ``problem``, with a sentence about it; None if there is neither.
         """
-        if self._reader.recording.dialect != self._dialect:  # it shows only after some messages
+        if self._reader.recording.dialect != self._dialect:  # the first messages do not show it
             self._begin()
         self._messages.play_to(self._checkers, -1 if self._problem else PAUSE_NS)
         context = finished(self._reader, self._messages, now_ns, is_over=False)
@@ -178,9 +178,9 @@ class LiveWatch:
         return None
 
     def stall(self, context: DiagnosisContext) -> str:
-        """Returns a sentence about a silence that is too long now; empty without a new one."""
+        """Returns a sentence about a silence that is too long; empty if there is no new silence."""
         is_full = any(note.data.get("action") == "full" for note in context.of_kind("note"))
-        # The end of a silence may be missing.
+        # If frames are missing, the end of a silence may be missing, too.
         if self._limits is None or is_full or context.of_kind("gap"):
             return ""
         for wait in hangs(context, self._limits).values():

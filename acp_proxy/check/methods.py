@@ -61,7 +61,7 @@ METHODS: dict[str, dict[Method, str]] = {
 <> _mcp/request!
 """),
 }
-"""Whether each method is a request or a notification. A message to an MCP server may be either."""
+"""The kind of each method: request or notification. Methods in `EITHER_KIND` may be either."""
 
 EITHER_KIND = frozenset({"mcp/message", "_proxy/successor", "proxy/successor"})
 """Methods that may be requests or notifications, depending on the message that they carry."""

@@ -25,7 +25,7 @@ from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.updates import UPDATE
 
 ANY = "*"
-"""In a list of methods or kinds: matches all."""
+"""As a method or as a kind of update, this name matches all."""
 
 MessageRule = Callable[[CheckedMessage, Conversation], Iterable[Breach] | None]
 Condition = Callable[[CheckedMessage, Conversation], bool]
@@ -42,10 +42,11 @@ class Registered(NamedTuple):
     """Whether the function looks at single messages only, so that gaps in the recording do not
     matter."""
     is_for_odd: bool = False
-    """Whether the function gets only methods that the dialect does not define for the direction and
-    the kind of message, and updates of kinds that it does not define."""
+    """Whether the function receives only what the dialect does not define: unknown methods for the
+    direction and the kind of message, and unknown kinds of update."""
     when: Condition | None = None
-    """A condition for calling the function; evaluated only once for functions that share it."""
+    """The condition for a call of the function, which is evaluated once for all functions that
+    share it; None if the function is always called."""
 
 
 BY_TRIGGER: dict[tuple[str, str], list[Registered]] = {}
@@ -84,9 +85,9 @@ def rule(
         answers: results and errors that answer requests with these methods.
         results: results that answer requests with these methods.
         updates: session updates of these kinds.
-        odd: only methods that the dialect does not define for that direction and kind of message,
-            and kinds of updates that it does not define.
-        when: only if this condition holds.
+        odd: whether the function receives only methods that the dialect does not define for the
+            direction and the kind of message, and kinds of update that it does not define.
+        when: the condition for a call of the function; None if the function is always called.
         alone: whether the function looks at single messages only.
     """
     triggers = [(every, ANY)] if every else []
@@ -201,7 +202,7 @@ class RulePlans:
 
     Args:
         rules: the ids of the rules that are checked.
-        dialect: the dialect whose rules hold.
+        dialect: the dialect whose rules apply; None if the dialect is unknown.
     """
 
     def __init__(self, rules: Container[str], dialect: str | None) -> None:

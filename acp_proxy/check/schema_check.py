@@ -4,9 +4,9 @@
 the official files: the current stable and unstable files, and the files in earlier packages, since
 older programs were written for these. A value is right if each of its members is right in some
 version that has the member. The types do not allow other members. If a value fits no branch of a
-union, the error is about the branch that the sender meant. So `jsonschema_rs`, imported with the
-first comparison, reports everything: wrong values, members that no version has, and values of
-open types that no version names.
+union, the error is about the branch that the sender meant. The validator `jsonschema_rs` is
+imported with the first comparison. It reports wrong values, members that no version has, and values
+that no version names, of types that allow further values.
 """
 
 import json
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 DIRECTORY = Path(__file__).parent / "schemas"
 _DEEPEST = 200
-"""The number of levels of a value that are kept; no type is that deep."""
+"""The largest number of nested levels of a value that are compared; no type is that deep."""
 _HALVES = {0xD800 + at: 0xF0000 + at for at in range(0x800)}
 """The private-use character that replaces each half of a surrogate pair for the validator, which
 cannot read halves."""
@@ -44,7 +44,8 @@ class DialectSchema:
     """The types of the messages of a dialect.
 
     Args:
-        text: a JSON Schema of an object with a member for each params and each result.
+        text: a JSON Schema of an object, with a member for the params and for the result of each
+            method.
     """
 
     def __init__(self, text: str) -> None:
@@ -110,7 +111,7 @@ class DialectSchema:
             for error in islice(errors(whole), LONG_LIST):
                 explainer.take(error)
             schema_comparison = explainer.result()
-            if schema_comparison != SchemaComparison():  # else the problem is beyond the kept items
+            if schema_comparison != SchemaComparison():  # else the problem is in a cut item
                 break
         return schema_comparison
 

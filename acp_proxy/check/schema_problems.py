@@ -24,7 +24,7 @@ ABSENT: Final = object()
 MOST = 100
 """The largest number of problems, extra members and names that are reported for one message."""
 _LONGEST = 40
-"""The number of quoted characters of a text from a message."""
+"""The largest number of characters that are quoted from a text in a message."""
 _LARGEST = 10**20
 """Larger numbers are not quoted, since they may have a million digits."""
 _MOST_VALUES = 12
@@ -51,7 +51,7 @@ class Mismatch(StrEnum):
 
 @frozen
 class SchemaProblem:
-    """A place of a message that does not match the schema."""
+    """A place in a message that does not match the schema."""
 
     pointer: str
     """A JSON pointer from the root of the message; for a missing value, the place where it
@@ -73,7 +73,8 @@ class SchemaComparison:
     extra: list[str] = field(factory=list)
     """The places of members that no version of the schema defines."""
     unnamed: list[tuple[str, str]] = field(factory=list)
-    """Values of open types that no version defines; each pair is a place and the value."""
+    """Values that no version names, of types that allow further values; each pair is a place and
+    the value."""
 
     @property
     def fits(self) -> bool:
@@ -87,7 +88,7 @@ class Explainer:
     Args:
         schema: the schema.
         whole: an object whose only member is the value.
-        names: the original character for each character that replaces it.
+        names: maps each replacement character to the original character, both as code points.
     """
 
     def __init__(self, schema: Form, whole: dict[str, Any], names: Mapping[int, int]) -> None:
@@ -199,7 +200,7 @@ def place_of(path: Sequence[str | int]) -> str:
 
 
 def expected(form: Form) -> str:
-    """Returns the allowed values in words, or else their JSON types.
+    """Returns what a schema allows, in words: the allowed values, or else the JSON types.
 
     Args:
         form: the schema of the place.
@@ -218,7 +219,7 @@ def expected(form: Form) -> str:
 
 
 def without_null(form: Form) -> Form:
-    """Returns the schema of a place without null."""
+    """Returns the schema of a place without null among its allowed values and types."""
     result = {**form}
     for name in ("enum", "type"):
         if isinstance(listed := form.get(name), list):

@@ -1,4 +1,4 @@
-"""The state of a conversation for the rules, in addition to the state of its connection.
+"""The state of a conversation that rules need in addition to the state of its connection.
 
 All tables are bounded. `conversation_changes` applies each message after the rules have checked it;
 `RuleMemory` keeps what single rules remember from one message to another.
@@ -50,7 +50,7 @@ class TurnText:
 
 @define(eq=False)
 class RuleMemory:
-    """Tables of single rules."""
+    """The tables and flags that single rules keep from one message to another."""
 
     split_lines: dict[Direction, tuple[int, list[tuple[int, bytes]]]] = field(factory=dict)
     """For each direction, the number of earlier messages, and lines that may be parts of the next
@@ -60,7 +60,8 @@ class RuleMemory:
     was_initialize_open: bool = False
     """Whether a finding says that the client did not wait for the answer to ``initialize``."""
     boolean_options: Remembered[str, int] = field(factory=Remembered)
-    """Sessions with a finding about boolean options that the client does not accept."""
+    """The frame of the boolean option that was reported since the client does not accept it, by
+    session."""
     early_updates: Remembered[str, int] = field(factory=Remembered)
     """The frame of the first update that came before the answer to session/new, by session."""
     replays: Remembered[int, int] = field(factory=Remembered)
@@ -82,17 +83,19 @@ class RuleMemory:
     mcp_connections: Remembered[str, bool] = field(factory=Remembered)
     """Whether each connection to an MCP server is open."""
     custom_requests: set[str] = field(factory=set)
-    """The reported kinds of custom requests, each with its sender."""
+    """The reported groups of custom requests: for each, the sender, a blank and the namespace."""
     elicitations: Remembered[str, int | None] = field(factory=Remembered)
     """The ids of elicitations, each with the frame that completed it; None while it is open."""
     credentials: Remembered[str, int] = field(factory=Remembered)
-    """Masked values in the credentials of MCP servers, by marker hash (1.0 draft)."""
+    """The frame of each masked value in the credentials of MCP servers, by marker hash (1.0
+    draft)."""
     texts: Remembered[str, TurnText] = field(factory=Remembered)
     """The text of the latest turn of each session."""
     early_output: Remembered[str, int] = field(factory=Remembered)
     """The frame of the first output of each session that had no prompt yet."""
     grants: Remembered[str, int] = field(factory=Remembered)
-    """The frame of each answer that granted a permission for more than one use."""
+    """The frame of each answer that granted a permission for more than one use, by a key for the
+    permission."""
     set_modes: Remembered[str, int] = field(factory=Remembered)
     """The frame of the answer that set a session's mode, until an update reports it (1.0 draft)."""
     mode_updates: Remembered[str, int] = field(factory=Remembered)
@@ -101,7 +104,7 @@ class RuleMemory:
 
 @define(eq=False)
 class Peer:
-    """The announcement of one side in ``initialize``."""
+    """The announcement that one side makes in ``initialize``."""
 
     root: tuple[str, ...]
     """The possible names of the member that contains the capabilities of this side."""
@@ -112,8 +115,8 @@ class Peer:
     def capability(self, *path: str) -> Any:
         """Returns the announced value at a path below the capabilities, or None.
 
-        If the path leads to a value that should be an object but is not, this value is returned:
-        it is wrong, but does not deny the capability.
+        If a value on the path should be an object but is not, this value is returned: it is wrong,
+        but it does not deny the capability.
         """
         for root in self.root:
             if self.announced is not None and root in self.announced:
@@ -133,7 +136,7 @@ class Peer:
 
     @property
     def is_known(self) -> bool:
-        """Whether this side has sent its announcement; before that, nothing counts as missing."""
+        """Whether this side has sent its announcement; before that, no capability is known."""
         return self.announced is not None
 
 
@@ -143,7 +146,7 @@ def _by_direction() -> dict[Direction, Remembered[str, int]]:
 
 @define(eq=False)
 class MistakenPairs:
-    """The state of unpaired answers and requests."""
+    """The known facts about answers without a request and requests without an answer."""
 
     early: dict[Direction, Remembered[str, int]] = field(factory=_by_direction)
     """The ids of answers without a request, by the direction in which a request would have gone."""
@@ -152,7 +155,8 @@ class MistakenPairs:
     without_id: Counter[Direction] = field(factory=Counter)
     """The number of requests without an id, which may be answered all the same."""
     excused: Counter[str] = field(factory=Counter)
-    """The number of names of each kind that may have been in unreadable messages."""
+    """How many names of each kind (session, terminal, tool call) unreadable messages may have
+    contained."""
     lost_update_seq: int = 0
     """The frame of the latest unreadable message to the client, which may have been an update."""
     adopted: Remembered[int, CheckedMessage] = field(factory=Remembered)
@@ -167,11 +171,11 @@ class MistakenPairs:
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether the latest prompt names another, unknown session and may have meant this one."""
+        """Whether the latest prompt, whose session is not known, may belong to this session."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:
-        """Notes that a message may have introduced a name of this kind but could not be read."""
+        """Notes that an unreadable message may have introduced a name of a kind."""
         self.excused[what] += 1
 
     def lose_update(self, seq: int) -> None:
@@ -205,7 +209,7 @@ class Conversation:
     listed: Remembered[str, int] = field(factory=lambda: Remembered(10_000))
     """Sessions that an answer to session/list or nes/start named, with the frame of the answer."""
     cursors: Remembered[str, int] = field(factory=lambda: Remembered(10_000))
-    """Cursors that an answer to session/list gave."""
+    """Cursors that answers to session/list returned, each with the frame of the answer."""
     last_ends: Remembered[str, EndedTurn] = field(factory=Remembered)
     """The latest ended turn of each session, including sessions whose opening was not recorded."""
     turns: dict[int, TurnRecord] = field(factory=dict)
@@ -226,7 +230,7 @@ class Conversation:
     is_partial: bool = False
     """Whether messages may be missing, before the first one or between others."""
     has_gap: bool = False
-    """Whether something passed unrecorded; after that, no missing message can be judged."""
+    """Whether some frames were not recorded; from then on, no message counts as missing."""
     left: str | None = None
     """The side that left first: client or agent."""
     is_over: bool = False
@@ -249,7 +253,7 @@ class Conversation:
     # Queries of rules
 
     def dialect_of(self, message: CheckedMessage) -> str | None:
-        """Returns the dialect of a message; for ``initialize``, of the version that it requests."""
+        """Returns the dialect of a message; ``initialize`` has the dialect that it requests."""
         if message.method in INITIALIZE and not message.is_result and self.dialect != DRAFT:
             return V2 if message.params.get("protocolVersion") == 2 else V1
         return self.dialect
@@ -260,7 +264,7 @@ class Conversation:
         return None if dialect is None else DialectSchema.of_dialect(dialect)
 
     def compared(self, message: CheckedMessage) -> SchemaComparison:
-        """Compares a message with its type, once; finds no problems if the dialect is unknown."""
+        """Returns how a message differs from its type; not at all if the dialect is unknown."""
         if message.comparison is None:
             message.comparison = message.compared_with(self.schema_of(message))
         return message.comparison
@@ -316,11 +320,11 @@ class Conversation:
         return [request for request in requests if request is not None]
 
     def is_opening(self, session: str | None, *methods: str) -> bool:
-        """Whether a request that opens a session is open.
+        """Whether an unanswered request with one of some methods opens a session.
 
         Args:
             session: the id of the session.
-            *methods: the methods of such requests.
+            *methods: the methods.
         """
         requests = self.opening.values()
         return any(r.session == session and r.method in methods for r in requests)
@@ -335,7 +339,7 @@ class Conversation:
     # Changes
 
     def begin_partially(self) -> None:
-        """Notes that messages may be missing, and that these may have introduced unknown names."""
+        """Notes that messages may be missing, so that unknown names may have been in them."""
         self.is_partial = True
         self.sessions.has_forgotten = self.terminals.has_forgotten = True
         for table in (self.listed, self.cursors, *self.answered.values()):
@@ -361,7 +365,7 @@ class Conversation:
         """Notes the end of the recorded messages.
 
         Args:
-            hung: see `peer_left`.
+            hung: frames of open requests whose receiver has been silent for too long.
             is_over: whether the recording has ended.
         """
         self.is_over = is_over

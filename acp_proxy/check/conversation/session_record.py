@@ -23,8 +23,8 @@ class Remembered(Generic[_Key, _Value]):
         most: the largest number of entries.
 
     Attributes:
-        has_forgotten: whether entries may have been lost, so that a missing key may have been
-            known.
+        has_forgotten: whether entries may have been lost, so that a key that is not in the table
+            may have been in it before.
     """
 
     def __init__(self, most: int = 1_000) -> None:
@@ -73,13 +73,13 @@ class Remembered(Generic[_Key, _Value]):
 
 @define(eq=False)
 class CallRecord(CallStatus):
-    """A tool call."""
+    """The record of a tool call."""
 
     id: str = ""
     seq: int = 0
     """The frame that named the call first."""
     has_run: bool = False
-    """Whether it has ever been in progress."""
+    """Whether the call has ever been in progress."""
     announced_seq: int | None = None
     """The frame of the latest ``tool_call`` with this id, possibly of an earlier call; None if
     there was none."""
@@ -93,8 +93,8 @@ class CallRecord(CallStatus):
     asked_seq: int | None = None
     """The frame of the open permission request for the call."""
     named: dict[str, int] = field(factory=dict)
-    """The latest frame in which the title was not empty, and the latest in which the input was not
-    empty, by the name of the member."""
+    """For each member of `NAMING`, the title and the input, the latest frame in which it was not
+    empty."""
 
     def take(self, message: CheckedMessage, said: Any) -> None:
         """Sets the status, and notes whether the message has a title and an input.
@@ -125,7 +125,7 @@ class TurnRecord:
     """The frame that cancels the turn: session/cancel, $/cancel_request or session/close."""
     cancel_ns: int = 0
     must_confirm: bool = False
-    """Whether session/cancel cancelled the turn, so that the stop reason must confirm it."""
+    """Whether session/cancel cancelled the turn, so that the stop reason must be "cancelled"."""
     was_cancelling: bool = False
     """Whether an older turn of the session was cancelled but still open when this turn began."""
     dropped: tuple[int, int] | None = None
@@ -163,7 +163,7 @@ class TurnRecord:
 
 @define(eq=False)
 class EndedTurn:
-    """An ended turn."""
+    """The record of a turn that has ended."""
 
     turn: TurnRecord
     seq: int
@@ -174,7 +174,7 @@ class EndedTurn:
     """Whether the answer to the prompt was an error."""
     error_code: int | None = None
     is_answer: bool = False
-    """Whether the answer to the prompt ended the turn; in v2 an update does."""
+    """Whether the answer to the prompt ended the turn; in v2, an update ends it."""
 
 
 @define(eq=False)
@@ -192,7 +192,7 @@ class PlanRecord:
 
 @define(eq=False)
 class SessionRecord:
-    """A session."""
+    """The record of a session."""
 
     id: str
     opened: str
@@ -200,8 +200,8 @@ class SessionRecord:
     seq: int
     """The frame that opened the session."""
     is_readable: bool = True
-    """Whether the answer that opened the session could be decoded; only then does a missing member
-    count."""
+    """Whether the answer that opened the session could be decoded; otherwise no member counts as
+    missing."""
     roots: list[str] = field(factory=list)
     """The working directory and the additional directories of the session."""
     servers: list[Any] = field(factory=list)
@@ -216,7 +216,7 @@ class SessionRecord:
     """The frame that listed the options last."""
     options_ns: int = 0
     may_be_cancelled: bool = False
-    """For child sessions: whether the agent allows the client to cancel its work."""
+    """For child sessions: whether the agent allows the client to cancel the session's work."""
     commands: list[str] | None = None
     """The names of the session's slash commands; None if none were announced."""
     plans: Remembered[str, PlanRecord] = field(factory=lambda: Remembered[str, PlanRecord](100))
@@ -226,7 +226,7 @@ class SessionRecord:
     """Whether a prompt was sent since the session was opened."""
     closed_seq: int | None = None
     state: str | None = None
-    """v2: running, idle or requires_action, as the latest state_update said."""
+    """v2: running, idle or requires_action, as the latest state_update reported."""
     message_ids: dict[str, str] = field(factory=dict)
     """The latest message id of each kind of chunk."""
     past_message_ids: Remembered[str, None] = field(factory=Remembered)
@@ -327,12 +327,12 @@ def plan_of(update: dict[str, Any]) -> tuple[str, list[Any]]:
 
 
 _LONGEST = 1 << 20
-"""Output of up to this many characters is kept, for comparison with later output."""
+"""The largest number of characters of output that are kept, for comparison with later output."""
 
 
 @define(eq=False)
 class TerminalRecord:
-    """A terminal that the client has created, or that was only named (v2)."""
+    """A terminal that the client has created, or an unknown terminal that the agent has named."""
 
     id: str
     session: str | None
@@ -341,7 +341,7 @@ class TerminalRecord:
     turn: int | None = None
     """The turn in which the terminal was created."""
     limit: int | None = None
-    """The agent's limit for the output in bytes, if any."""
+    """The agent's limit for the output, in bytes; None if the agent set no limit."""
     output: str | None = None
     """The latest output; None if no output was read, or if the output is too long to be kept."""
     output_seq: int | None = None

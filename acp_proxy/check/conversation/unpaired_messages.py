@@ -20,7 +20,7 @@ from acp_proxy.protocol.jsonrpc import Direction
 
 _TO_CLIENT = Direction.TO_CLIENT
 _UNREADABLE = (-32700, -32600)
-"""Codes of errors about lines that could not be read; such lines opened no request."""
+"""The codes of errors that answer unreadable lines; an unreadable line opens no request."""
 
 
 def follow_odd(conversation: Conversation, message: CheckedMessage) -> None:
@@ -53,7 +53,7 @@ def follow_odd(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def learn(conversation: Conversation, message: CheckedMessage) -> None:
-    """Marks unknown names in a message as known, so that each is reported once.
+    """Marks unknown names in a message as known, so that each name is reported only once.
 
     Args:
         conversation: the conversation before the message.
@@ -160,7 +160,7 @@ def correct(conversation: Conversation, exchange: int) -> None:
 
 
 def excuse_names(conversation: Conversation, method: str | None) -> None:
-    """Excuses the names that an answer should have introduced.
+    """Excuses one unknown name, since an answer that should have introduced it is unusable.
 
     Args:
         conversation: the conversation.
@@ -175,7 +175,7 @@ def excuse_names(conversation: Conversation, method: str | None) -> None:
 def _learn_terminal(conversation: Conversation, name: str, message: CheckedMessage) -> None:
     conversation.pairs.use_excuse(TERMINAL)
     _forget_opening(conversation, message, "terminal/create")
-    for other in reversed(conversation.terminals.values()):  # the message may mean this one
+    for other in reversed(conversation.terminals.values()):  # the message may mean this terminal
         if not other.is_released:
             other.release_asked_seq = message.seq
             break
@@ -187,7 +187,7 @@ def _learn_terminal(conversation: Conversation, name: str, message: CheckedMessa
 def _forget_opening(conversation: Conversation, message: CheckedMessage, method: str) -> None:
     """Marks the oldest open request with a method as answered.
 
-    A message already uses an unknown name, which the answer to this request probably introduced.
+    The answer to this request has probably introduced the unknown name that a message uses.
     """
     for open_request in conversation.connection.open_requests(message.direction):
         if open_request.method == method and conversation.settle(open_request.id) is not None:
@@ -205,7 +205,7 @@ def _terminals_in(message: CheckedMessage) -> list[str]:
 def best_fit(
     message: CheckedMessage, open_: list[CheckedMessage], schema: DialectSchema | None
 ) -> CheckedMessage | None:
-    """Returns the newest open request that an unpaired answer fits.
+    """Returns the newest open request that an unpaired answer fits; None if it fits no request.
 
     Args:
         message: the answer.

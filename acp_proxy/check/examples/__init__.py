@@ -1,6 +1,6 @@
 """Conversations that keep each rule or break it: people read them, and tests check them.
 
-A file for each group has sections such as these:
+The file of each group of rules consists of sections such as this:
 
     # fs.path-absolute: broken
     after a v1 handshake, session s, a prompt
@@ -37,7 +37,7 @@ class Example:
     rule: str
     is_broken: bool
     after: str
-    """The messages before it, in words; empty if there are none."""
+    """The messages before the first line, in words; empty if there are none."""
     lines: tuple[str, ...]
 
 

@@ -118,7 +118,7 @@ def permissions_are_cancelled(message: CheckedMessage, conversation: Conversatio
 def outcome_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds permission requests answered as cancelled in a turn that nobody cancels.
 
-    A client may answer them first and cancel the turn afterwards.
+    A client may answer these requests first and cancel the turn afterwards.
     """
     turn = ended.turn
     if turn.dropped is None or turn.cancel_seq is not None or conversation.dialect != V1:
@@ -154,7 +154,7 @@ def there_is_a_turn(message: CheckedMessage, conversation: Conversation) -> Brea
     if session.closed_seq is not None or session.state in ("running", "requires_action"):
         return
     if session.opened == NEW_CHILD:
-        return  # the turn belongs to its parent
+        return  # the turn belongs to the parent session
     end = conversation.last_ends.get(session.id)
     if end is None or message.t_ns - end.t_ns > MOMENT_NS:
         yield Breach("there is no turn to cancel", frames_of(end))

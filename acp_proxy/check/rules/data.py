@@ -216,7 +216,7 @@ def _mentions(message: CheckedMessage, word: bytes) -> bool:
 
 
 def _metadata(message: CheckedMessage) -> list[tuple[tuple[str, ...], Any]]:
-    """Returns the values of ``_meta`` at all places where a type of the protocol defines it."""
+    """Returns each value of ``_meta`` at a place that the protocol defines, with its path."""
     if message.metadata is None:
         message.metadata = [*_search_metadata(message)]
     return message.metadata
@@ -284,7 +284,7 @@ def _announces(announced: Any, space: str) -> bool:
 def _at(
     value: Any, pattern: tuple[str, ...], path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Returns the paths and values that match a pattern; a star matches any list item."""
+    """Yields the paths and values that match a pattern; a star in it matches any list item."""
     if not pattern:
         yield path, value
     elif pattern[0] == "*":

@@ -94,7 +94,7 @@ def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @turn_rule("s4.denied-status")
 def refused_is_denied(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds refused tool calls that do not become denied; another rule covers calls that ran."""
+    """Finds refused tool calls without the status denied; another rule covers calls that ran."""
     if ended.is_error or ended.turn.cancel_seq is not None:
         return
     for call in ended.turn.calls.values():
@@ -113,7 +113,7 @@ def status_follows_the_diagram(message: CheckedMessage, conversation: Conversati
     if call is None or status is None or message.transition.begins_call:
         return
     if status == "denied" and call.refused_seq is not None:
-        return  # in an example of the draft (16.2), a pending call does so
+        return  # an example of the draft (16.2) has this change
     if status in _NOT_IN_DIAGRAM.get(call.status, ()):
         related = frames_of(call.status_seq)
         text = f"the tool call {shown(call.id)} goes from {call.status} to {status}"
@@ -208,7 +208,7 @@ def modes_are_reported(ended: EndedTurn, conversation: Conversation) -> Breaches
 
 @rule("s4.error-code", answers=(ANY,))
 def code_fits(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports answers about an unknown session whose code means something else."""
+    """Reports errors about an unknown session with a code that means something else."""
     request, code = message.request, message.parsed.error_code
     if not message.is_error or request is None or code is None or message.sender != AGENT:
         return
@@ -251,7 +251,7 @@ def remote_http_is_encrypted(message: CheckedMessage, conversation: Conversation
 
 
 def _masked(value: Any) -> list[str]:
-    """Returns the hashes of the masked values in a value; equal values have equal hashes."""
+    """Returns the hashes of the masked values in a JSON value; equal values have equal hashes."""
     return [] if value is None else [marker[2] for marker in MARKER.finditer(json.dumps(value))]
 
 

@@ -95,7 +95,7 @@ def is_object(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("frame.batch", "odd line", alone=True)
 def batches(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds all batches in v1. In v2, finds empty batches and methods that must not be in one."""
+    """Finds all batches in v1; in v2, empty batches, and methods that should not be batched."""
     if message.parsed.kind is not Kind.BATCH:
         return
     members = message.parsed.members
@@ -194,7 +194,7 @@ def _is_object(raw: bytes) -> bool:
 def _is_spelled_once(raw: bytes, value: Any) -> bool:
     """Whether a compact line has the length of its value, encoded again.
 
-    Then no name occurs twice in an object: decoding would have dropped one of the two members.
+    If so, no name occurs twice in an object: decoding would have dropped one of the two members.
     """
     try:
         return len(_encode(value)) == len(raw)

@@ -40,7 +40,7 @@ _OF_V2 = frozenset({"auth/login", "auth/logout"})
 
 @rule("init.first", "message", when=is_first)
 def initialize_is_first(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds another message of the client before ``initialize``."""
+    """Finds a client whose first message is not ``initialize``."""
     if message.sender == CLIENT and message.parsed.method not in INITIALIZE:
         text = f"the first message is {message.method or 'an answer'}, not initialize"
         yield Breach(text, frames_of(conversation.agent), explains=("rpc.response-unknown",))
@@ -48,7 +48,7 @@ def initialize_is_first(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("init.complete", requests=(ANY,), notifications=(ANY,), when=is_early)
 def nothing_before_its_answer(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds the first session or login that does not wait for the answer to ``initialize``."""
+    """Finds the first session or login request that is sent while ``initialize`` is open."""
     method = message.method or ""
     is_setup = method.startswith("session/") or method in LOGIN
     is_asked = bool(conversation.initialize) and not conversation.agent.is_known
@@ -305,7 +305,7 @@ _CHANGING = (PROMPT, "session/set_mode", "session/set_config_option")
 
 
 def _rule_of(need: Need) -> MessageRule:
-    """Returns the function that checks the capability required by one row of the table."""
+    """Returns the function for a row of `TABLE`: it checks whether a capability is announced."""
 
     def capability_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
         """Finds messages whose capability was not announced."""
@@ -329,7 +329,7 @@ def _rule_of(need: Need) -> MessageRule:
 
 @rule("session.child-capability", requests=_CHANGING, notifications=(CANCEL,))
 def children_are_left_alone(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds messages of the client that a child session does not allow by its capabilities."""
+    """Finds messages of the client that the capabilities of a child session do not allow."""
     child = conversation.session(message.session)
     if child is None or child.opened != NEW_CHILD or message.sender != CLIENT:
         return
@@ -350,7 +350,7 @@ def _register() -> None:
 
 
 def _found(holder: Any, where: list[str], value: str) -> tuple[str, ...] | None:
-    """Returns the path to the first member with a value, or with any value if `value` is empty.
+    """Returns the path to the first member with the given value; an empty value matches any.
 
     Returns None if there is no such member.
     """

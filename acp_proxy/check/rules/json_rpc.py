@@ -25,10 +25,10 @@ _BASELINE = {
     ),
     DRAFT: ("initialize", "session/new", PROMPT, PERMISSION),
 }  # fmt: skip
-"""Methods that every peer has."""
+"""The methods of each dialect that every peer must handle."""
 _LISTED = {"session/set_mode": "modes", "session/set_config_option": "options",
            "session/set_model": "has_models"}  # fmt: skip
-"""The attribute of `SessionRecord` that shows whether the session has choices for a method."""
+"""For each method, the attribute of `SessionRecord` with the session's choices for the method."""
 
 
 @rule("rpc.version", "odd object", alone=True)
@@ -59,7 +59,7 @@ def is_a_message(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @rule("rpc.result-and-error", "odd object", alone=True)
 def not_both(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers with both a result and an error; only a warning if one of the two is null."""
+    """Finds answers with a result and an error; a null result or error makes it a warning."""
     value = message.value
     if isinstance(value, dict) and "method" not in value and {"result", "error"} <= value.keys():
         is_null = value["result"] is None or value["error"] is None
@@ -81,7 +81,7 @@ def has_one(message: CheckedMessage, conversation: Conversation) -> Breaches:
 def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds ids that are neither a string nor an integer.
 
-    A null id is only a warning in a request, and is right in some errors.
+    A null id is only a warning in a request, and is allowed in some errors.
     """
     value = message.value
     if not isinstance(value, dict) or "id" not in value:
@@ -96,7 +96,7 @@ def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation)
 
 @rule("rpc.id-reused", requests=(ANY,))
 def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds requests with the id of an open request, or, as info, of an answered request."""
+    """Finds requests with the id of an open request; the id of an answered one is only info."""
     opened, token = message.transition.opened, message.parsed.rpc_id or "null"
     if opened is None or token == "null":
         return
@@ -112,7 +112,7 @@ def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breach
 
 @rule("rpc.response-unknown", answers=(ANY,))
 def answers_a_request(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers that belong to no request and that the next rules do not cover."""
+    """Finds answers to no known request, except those that other rules of this module cover."""
     kind = _stray(message, conversation)
     if kind == "unknown" and not conversation.pairs.explains(message):
         yield Breach(f"no request has the id {_id(message)} of this answer")
@@ -205,7 +205,7 @@ def method_is_the_senders(message: CheckedMessage, conversation: Conversation) -
     if kind_of(conversation.dialect, direction, method) is not None:
         return
     if conversation.dialect == DRAFT and method == "terminal/output":
-        return  # the draft contradicts itself here, which another rule explains
+        return  # the draft contradicts itself here; another rule covers the method
     if kind_of(conversation.dialect, direction.other, method) is not None:
         yield Breach(f"{method} is for the {message.sender} to handle, not to send")
 
@@ -249,7 +249,7 @@ def notifications_have_none(message: CheckedMessage, conversation: Conversation)
 
 @rule("rpc.advertised-missing", answers=(ANY,))
 def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds "method not found" for methods that the peer offers, or that every peer has."""
+    """Finds the error "method not found" for a method that the sender offers or must handle."""
     method = message.method or ""
     if not message.is_error or message.parsed.error_code != -32601 or conversation.dialect is None:
         return
@@ -269,7 +269,7 @@ def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -
 
 @rule("rpc.cancel-request-target", notifications=(CANCEL_REQUEST,))
 def cancels_its_own(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds cancellations of requests that were never sent, or, as info, are already answered."""
+    """Finds cancels of unknown requests; the cancel of an answered request is only info."""
     target = message.parsed.target
     if target is None or message.transition.cancelled is not None:
         return
@@ -301,7 +301,7 @@ def all_are_answered(conversation: Conversation) -> Breaches:
 
 
 def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Breach]]:
-    """Yields unanswered requests of any method, with the breach.
+    """Yields each unanswered request of any method, with its breach.
 
     A side that leaves by itself must have answered all requests. If the client leaves or stops the
     agent, open requests are allowed, unless their receiver was silent for too long or has answered
@@ -325,7 +325,7 @@ def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Bre
 
 
 def _stray(message: CheckedMessage, conversation: Conversation) -> str | None:
-    """Returns why an answer belongs to no request (unknown, twice, retyped, null), else None."""
+    """Returns why an answer has no request: unknown, twice, retyped or null; None if it has."""
     if message.parsed.kind not in (Kind.RESPONSE, Kind.ERROR) or message.answered is not None:
         return None
     token = message.parsed.rpc_id

@@ -1,4 +1,4 @@
-"""Rules about the MCP servers that a client passes, and about MCP through the client."""
+"""Rules about the MCP servers that a client passes, and about MCP messages through the client."""
 
 from collections import Counter
 from typing import Any

@@ -128,7 +128,7 @@ def current_value_is_listed(message: CheckedMessage, conversation: Conversation)
 
 @rule("config.partial", results=(_SET_OPTION,), updates=(_OPTION_UPDATE,))
 def all_options_are_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lists that lack the option that was set, or, as info, other known options."""
+    """Finds lists without the option that was set; other missing options are only info."""
     session = conversation.session(message.session)
     options, place = _listed_options(message)
     listed = options_by_id(options)
@@ -149,7 +149,7 @@ def all_options_are_listed(message: CheckedMessage, conversation: Conversation) 
 
 @rule("config.not-applied", results=(_SET_OPTION,))
 def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers in which the option that was set has another allowed value."""
+    """Finds answers in which an option has another allowed value than the one that was set."""
     params = {} if message.request is None else message.request.params
     name, wanted = params.get("configId"), params.get("value")
     option = (options_by_id(message.result.get("configOptions")) or {}).get(str(name))
@@ -183,7 +183,7 @@ def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> B
 def _modes(message: CheckedMessage, conversation: Conversation) -> list[str] | None:
     """Returns the modes of a session, empty if there are none; None if the modes are unknown.
 
-    If an earlier connection opened the session, the client may know its modes from there.
+    If an earlier connection opened the session, the client may know its modes from then.
     """
     if conversation.dialect == DRAFT:
         return _offered(conversation, _OFFERED_MODES)
@@ -208,12 +208,12 @@ def _options(message: CheckedMessage, conversation: Conversation) -> list[str] |
 
 
 def _is_new(session: SessionRecord) -> bool:
-    """Whether a session was created here, so that the answer has listed all modes and options."""
+    """Whether this connection created a session, whose answer listed all modes and options."""
     return session.opened == "session/new" and session.is_readable
 
 
 def _offered(conversation: Conversation, path: tuple[str, ...]) -> list[str] | None:
-    """Returns the names that an agent of the 1.0 draft lists in its capabilities."""
+    """Returns the names that an agent of the 1.0 draft lists in a capability; None if unknown."""
     names = conversation.agent.capability(*path)
     if not conversation.agent.is_known or not (names is None or isinstance(names, list)):
         return None
@@ -243,14 +243,14 @@ def _listed_modes(message: CheckedMessage) -> list[str] | None:
 
 
 def _listed_options(message: CheckedMessage) -> tuple[Any, str]:
-    """Returns the list of options in an answer or an update, and its place."""
+    """Returns the list of options in an answer or an update, and the JSON pointer to it."""
     if message.update_kind:
         return message.update.get("configOptions"), "/params/update/configOptions"
     return message.result.get("configOptions"), "/result/configOptions"
 
 
 def _values(option: dict[str, Any]) -> list[str] | None:
-    """Returns the allowed values of an option, with values in groups; None if one is not text."""
+    """Returns the allowed values of an option, in groups or not; None if one is not a string."""
     values: list[Any] = []
     options = option.get("options")
     for entry in options if isinstance(options, list) else [None]:

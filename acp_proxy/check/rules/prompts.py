@@ -34,12 +34,12 @@ _BINARY = ("image", "audio", "resource")
 _FILES = ("fs/read_text_file", "fs/write_text_file")
 _LISTED = 5
 _MOST = 1_000
-"""The number of content blocks that are checked."""
+"""The largest number of content blocks that are checked in one message."""
 
 
 @rule("prompt.baseline-refused", answers=(PROMPT,))
 def baseline_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds "invalid params" for a prompt that has only text and resource links.
+    """Finds the error "invalid params" for a prompt that has only text and resource links.
 
     The rest of the prompt must be valid, so that only its blocks can be the reason. If the opening
     of the session is missing, an error about the session may be right. ``session.lost`` reports
@@ -175,7 +175,7 @@ def requests_belong_to_a_turn(message: CheckedMessage, conversation: Conversatio
     if session is None or message.transition.turn is not None or conversation.dialect != V1:
         return
     is_open = message.sender == AGENT and session.closed_seq is None
-    is_open = is_open and session.opened != NEW_CHILD  # the turn belongs to its parent
+    is_open = is_open and session.opened != NEW_CHILD  # its parent has the turn
     if is_open and not conversation.is_opening(message.session, *HISTORY):
         end = conversation.last_ends.get(session.id)
         yield Breach(f"{message.method} comes while the session has no turn",

@@ -24,8 +24,8 @@ _LONGEST, _LEAST, _LINE = 20_000, 20, 300
 """Lengths in characters: the most text of a turn that is kept, the shortest text that counts as
 repeated, and the longest line that counts as short."""
 _GROWN, _AGAIN = 2, 3
-"""How many chunks must begin with the chunk before, and how many turns must say the same line, to
-be reported."""
+"""The number of successive chunks that each begin with the chunk before, and the number of
+successive turns with the same line, that are reported."""
 _COMMAND = "'text': '/"
 _THOUGHT = re.compile(r"\s*<(?:think|thinking|thought)>", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
@@ -37,7 +37,7 @@ _FAILURE = re.compile(
 
 
 def _text_of(message: CheckedMessage, conversation: Conversation) -> TurnText | None:
-    """Returns the text of the open turn in the session of an update."""
+    """Returns what is known of the text in the open turn of a session; None without a turn."""
     turn = conversation.turn_of(message.session)
     if turn is None or message.session is None:
         return None
@@ -155,7 +155,7 @@ def failures_are_errors(ended: EndedTurn, conversation: Conversation) -> Breache
     if ended.turn.calls or not _FAILURE.match(line) or len(line) > _LINE:
         return
     reason = outside_reason(line)
-    if reason in OUTSIDE and reason != outside_reason(said.asked):  # else the reply is expected
+    if reason in OUTSIDE and reason != outside_reason(said.asked):  # else the prompt is about it
         text = f"the turn ends well, though {reason}: its text is {shown(line, _LINE)}"
         yield Breach(text, (said.seq,), by=ENVIRONMENT)
 
@@ -188,7 +188,7 @@ def sessions_are_found(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("auth.error-code", answers=(*OPENING, PROMPT))
 def missing_logins_have_a_code(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds errors that ask for a login with a code that clients do not recognize."""
+    """Finds errors that ask for a login but have a code that clients do not recognize."""
     words = message.error.get("message")
     if not message.is_error or not isinstance(words, str) or message.error.get("code") == -32000:
         return

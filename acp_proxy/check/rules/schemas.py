@@ -1,6 +1,6 @@
 """Rules about types: params, results and extra members, by the schemas of the dialect.
 
-They check a message after all other rules, and skip values that have broken another rule.
+These rules check a message after all other rules, and skip values that have broken another rule.
 """
 
 import re
@@ -111,7 +111,7 @@ def _problems(message: CheckedMessage, conversation: Conversation) -> list[Schem
 
 
 def _severity(problem: SchemaProblem) -> Severity | None:
-    """Returns the severity of a problem; a null that receivers read as the default is harmless."""
+    """Returns a warning for a null that receivers read as the default; None for other problems."""
     return Severity.WARNING if problem.mismatch is Mismatch.NULL else None
 
 

@@ -43,7 +43,8 @@ def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches
     """Finds messages that name a session which was neither opened nor listed.
 
     A session counts as known while it is being opened, since history comes before the answer.
-    Another rule reports ids that an open session/new returns later. Each id is reported once.
+    Another rule reports an id that an answer to session/new returns only later. Each id is reported
+    once.
     """
     name = message.params.get("sessionId")
     if not isinstance(name, str) or _is_known(name, conversation):
@@ -78,7 +79,7 @@ def remember_early_updates(message: CheckedMessage, conversation: Conversation) 
 
 @rule("session.load-params", requests=("session/load",), alone=True)
 def load_names_all(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds session/load without the session, its directory or its MCP servers."""
+    """Finds session/load requests that do not name the session, a directory or MCP servers."""
     if conversation.dialect != V1 or message.value is None:
         return
     names = [name for name in ("sessionId", "cwd", "mcpServers") if name not in message.params]
@@ -100,7 +101,7 @@ def remember_replay(message: CheckedMessage, conversation: Conversation) -> None
 
 @rule("session.load-no-replay", results=("session/load",))
 def load_replays(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds loaded sessions without replayed messages although the recording has their turns."""
+    """Finds loaded sessions without replayed messages; a warning if no turn was recorded."""
     if message.request is None or conversation.dialect != V1:
         return
     last = conversation.memory.replays.remove(message.request.seq)
@@ -180,7 +181,7 @@ def cursors_are_given(message: CheckedMessage, conversation: Conversation) -> Br
 def list_keeps_to_the_directory(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds listed sessions of a directory other than the requested one.
 
-    Links give a directory several paths, so only the last part of each path is compared.
+    Links may give a directory several paths, so only the last part of each path is compared.
     """
     wanted = None if message.request is None else message.request.params.get("cwd")
     listed = message.result.get("sessions")
@@ -198,7 +199,7 @@ def list_keeps_to_the_directory(message: CheckedMessage, conversation: Conversat
 
 @rule("session.deleted-listed", results=("session/delete", *OPENING))
 def remember_deleted(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers deleted sessions until they are opened again, except those that were in use."""
+    """Remembers deleted sessions until they are opened again, except sessions in use."""
     deleted = conversation.memory.deleted_sessions
     name = message.result.get("sessionId", message.session)
     if not isinstance(name, str):
@@ -213,7 +214,7 @@ def remember_deleted(message: CheckedMessage, conversation: Conversation) -> Non
 
 @rule("session.deleted-listed", results=("session/list",))
 def deleted_are_gone(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds listed sessions that were deleted before the request."""
+    """Finds listed sessions that were deleted before the client asked for the list."""
     deleted = conversation.memory.deleted_sessions
     listed = message.result.get("sessions")
     if message.request is None or not deleted:
@@ -280,7 +281,7 @@ def _name(path: str) -> str:
 
 def _is_inside(path: str, roots: list[str]) -> bool:
     if re.search(r"(^|[\\/])\.\.([\\/]|$)", path):
-        return True  # it may lead anywhere
+        return True  # the path may lead anywhere
     for root in roots:
         trimmed = root.rstrip("/\\")
         is_root = path == trimmed or MARKER.search(root) is not None

@@ -1,4 +1,4 @@
-"""Rules about files, and terminals: their sessions, output, exit and release."""
+"""Rules about files and terminals: the session, the output, the exit and the release of each."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def path_is_absolute(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("fs.line", requests=(_READ,), alone=True)
 def lines_begin_with_1(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds line numbers below 1, and in the 1.0 draft a last line before the first."""
+    """Finds line numbers below 1, and in the 1.0 draft a last line before the first line."""
     name = "startLine" if conversation.dialect == DRAFT else "line"
     first, last = integer(message.params.get(name)), integer(message.params.get("endLine"))
     if first is not None and first < 1:
@@ -59,7 +59,7 @@ def writing_makes_files(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("fs.read-after-write", results=(_READ, _WRITE))
 def reads_what_was_written(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports a file that is read as a whole after a write, with another text than was written."""
+    """Reports a whole file that is read after a write and has another text than was written."""
     request = message.request
     path = request.params.get("path") if request is not None else None
     if request is None or not isinstance(path, str):
@@ -154,13 +154,13 @@ def released_with_the_session(message: CheckedMessage, conversation: Conversatio
 
 @end_rule("term.leaked")
 def released_at_the_end(conversation: Conversation) -> Breaches:
-    """Finds unreleased terminals when the agent leaves by itself or is idle."""
+    """Finds terminals that are unreleased at the end, when the agent leaves or is idle."""
     if not conversation.is_over:
         return
     for terminal in _unreleased(conversation):
         session = conversation.session(terminal.session)
         if session is not None and session.closed_seq is not None:
-            continue  # it was reported before
+            continue  # the terminal was reported before
         turn = conversation.turn(terminal.turn) or conversation.turn_of(terminal.session)
         if conversation.left == AGENT or turn is None:
             text = f"the terminal {shown(terminal.id)} was never released"
@@ -329,7 +329,7 @@ def _unreleased(conversation: Conversation) -> list[TerminalRecord]:
 
 
 def _is_exit(status: dict[str, Any]) -> bool:
-    """Whether an exit status is valid and says how the command ended."""
+    """Whether an exit status is valid and contains an exit code or a signal."""
     code, signal = status.get("exitCode"), status.get("signal")
     is_typed = isinstance(code, int | None) and isinstance(signal, str | None)
     return is_typed and (code, signal) != (None, None)

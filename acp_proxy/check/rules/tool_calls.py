@@ -207,7 +207,7 @@ def refused_does_not_run(message: CheckedMessage, conversation: Conversation) ->
 
 
 def _known(message: CheckedMessage, conversation: Conversation) -> CallRecord | None:
-    """Returns the tool call of a message; None if the message begins it."""
+    """Returns the known tool call of a message; None if the message begins the call."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     if session is None or name is None or message.transition.begins_call:
         return None
@@ -251,7 +251,7 @@ def option_ids_differ(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("perm.options-empty", requests=(PERMISSION,), alone=True)
 def there_is_a_choice(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds requests without options; the type in version 2 requires one."""
+    """Finds permission requests without options; only the type of version 2 requires one."""
     if message.params.get("options") == []:
         severity = None if conversation.dialect == V2 else Severity.WARNING
         yield Breach("a permission request offers no options", place="/params/options",

@@ -32,7 +32,7 @@ _ENTRY: dict[str, dict[str, tuple[str, ...]]] = {
     DRAFT: {"id": (), "description": (), "status": ()},
 }
 """For each dialect, the members of a plan entry, which are strings, with the allowed values of each
-member. If there are no values, all values are allowed."""
+member. A member without listed values may have any value."""
 _MOST = 1_000
 
 
@@ -160,7 +160,7 @@ def command_is_advertised(message: CheckedMessage, conversation: Conversation) -
 
 
 def _plan_before(message: CheckedMessage, conversation: Conversation) -> PlanRecord | None:
-    """Returns the previous update of the same plan, if it came in the same turn."""
+    """Returns the previous update of the same plan in the same turn; None if there is none."""
     session = conversation.session(message.session)
     before = None if session is None else session.plans.get(plan_of(message.update)[0])
     turn = message.transition.turn

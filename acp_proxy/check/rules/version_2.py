@@ -29,7 +29,7 @@ def removed_is_not_used(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("v2.prompt-result", results=(PROMPT,), alone=True)
 def prompt_is_only_accepted(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds prompts whose answer has a stop reason; in version 2 an update has it."""
+    """Finds answers to prompts with a stop reason, which in version 2 belongs in an update."""
     if "stopReason" in message.result:
         reason = shown(message.result["stopReason"])
         text = f"the answer to a prompt has the stop reason {reason}"
