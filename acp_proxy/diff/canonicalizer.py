@@ -42,7 +42,7 @@ class Canonical(NamedTuple):
 
 
 class Canonicalizer:
-    """Replaces the values in the messages of one recording, which come in recorded order.
+    """Replaces the values in the messages of one recording; messages must come in recorded order.
 
     Args:
         rules: the places that are left out, and the places that contain values.
@@ -69,8 +69,8 @@ class Canonicalizer:
             kind: the kind and the method of the messages; part of each template's hash.
             scope: the session of the messages.
             title: the title of the type, as in `ItemType`.
-            peers: the peers that numbered the requests named in the messages.
-            place: the place of the messages, if they are parts of larger messages.
+            peers: the peers that numbered the requests whose ids the messages contain.
+            place: the keys that lead to the messages, if they are parts of larger messages.
         """
         return Walk(self.values, reduce(getitem, place, self._begin(title)), kind, scope, peers)
 
@@ -91,7 +91,7 @@ class Canonicalizer:
             scope: the session of the message.
             names: the stable names of values.
             title: the title of the message's type.
-            peers: the peers that numbered the requests named in the message.
+            peers: the peers that numbered the requests whose ids the message contains.
 
         Raises:
             RecursionError: the message is nested too deeply.
@@ -140,7 +140,7 @@ class Walk:
         has_new = len(values.every) > known
         if (has_new and values.may_have_passed(known, rest)) or values.renamed > renamed:
             # The message contains a new value before the place that introduces the value.
-            # test_canonicalizer.py has a text that names the id of a tool call.
+            # In test_canonicalizer.py, for example, a text contains the id of a later tool call.
             rest = canonical_json(self.replaced(reread()))
         # The constructor of the NamedTuple does the same, but takes twice as long.
         return tuple.__new__(Canonical, (hash((self.kind, rest)), tuple(self._found)))

@@ -1,8 +1,8 @@
 """Aligns sequences to find items that only one side has, that changed, or that moved.
 
-If a request is missing, the sessions of its response and of the values in the response are unknown.
-Then the response is in another sequence. Its template and its id are still the same, so only the
-request is reported as missing; test_a_removed_request_is_only_in_a checks this for every capture.
+If a request is missing from one recording, the session of its response and of the values in the
+response is unknown there, so the response is in another sequence. Its template and its id are the
+same, so only the request is reported; test_a_removed_request_is_only_in_a checks every capture.
 
 A response that creates a session belongs to that session; an error in its place belongs to no
 session. If the same request creates a session in A and fails in B, or the other way round, its
@@ -30,12 +30,12 @@ from acp_proxy.diff.resplit_text import GroupPair, UnalignedSpan, empty_texts, r
 from acp_proxy.diff.sequences import ItemGroup, ItemIndex, ItemPair
 
 _MOST_COMPARED = 100
-"""The largest number of pairs that are compared to find changed items."""
+"""The largest number of pairs of items that are compared to find changed items."""
 
 
 @define
 class Changes:
-    """The differences of a sequence."""
+    """The differences between the two sides of a sequence, as indexes of items."""
 
     only_a: list[ItemIndex] = field(factory=list)
     only_b: list[tuple[int, ItemIndex]] = field(factory=list)
@@ -48,7 +48,7 @@ class Changes:
 
 @define
 class SequenceDiff:
-    """The differences of a sequence; a sequence that one side lacks is empty on that side."""
+    """A sequence with its differences; if one side lacks the sequence, it is empty on that side."""
 
     messages: SequenceMessages
     changes: Changes
@@ -96,7 +96,7 @@ def remove_equal_responses(
 ) -> None:
     """Removes responses that both sides have from the items that only one side has.
 
-    The request of such a response is missing on one side, so the response is in two sequences.
+    The request of such a response is missing on one side, where its response is in another sequence.
 
     Args:
         sequences: all sequences; they are modified.
@@ -129,7 +129,7 @@ def remove_equal_responses(
 def changed_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> list[SequenceDiff]:
-    """Pairs the remaining responses to one request that are in two different sequences.
+    """Pairs the remaining responses of A and B to one request, which are in different sequences.
 
     Args:
         sequences: all sequences; paired responses are removed from them.
@@ -161,7 +161,7 @@ def changed_responses(
 
 
 def _spans(same: list[ItemPair], size_a: int, size_b: int) -> Iterator[UnalignedSpan]:
-    """Yields the spans between aligned pairs that contain items."""
+    """Yields each span between aligned pairs, except empty spans."""
     for place, (of_a, of_b) in enumerate(gaps(same, size_a, size_b)):
         if of_a or of_b:
             items_a, items_b = [*map(ItemIndex, of_a)], [*map(ItemIndex, of_b)]
@@ -181,7 +181,7 @@ def _without(spans: list[UnalignedSpan], moved: list[ItemPair]) -> list[Unaligne
 def _is_free(
     a: ComparedItems, b: ComparedItems, same: list[ItemPair], i: ItemIndex, j: ItemIndex
 ) -> bool:
-    """Whether a moved item may have passed the aligned items in between by chance."""
+    """Whether it may be chance that a moved item has passed the aligned items in between."""
     if not a.may_race(i):
         return False
     before_a = bisect_left(same, i, key=lambda pair: pair[0])
@@ -229,7 +229,7 @@ def _paired(
             yield from _likest(of_a, of_b, messages)
         else:
             yield from (((i,), (j,)) for i, j in zip(of_a, of_b, strict=False))
-    for item_type, some in left_a.items():  # these include texts whose chunks differ
+    for item_type, some in left_a.items():  # the rest includes texts whose chunks differ
         others = left_b.get(item_type, [])
         yield from ((tuple(i), tuple(j)) for i, j in zip(some, others, strict=False))
 
@@ -237,7 +237,7 @@ def _paired(
 def _grouped(
     items: list[ItemIndex], side: ComparedItems
 ) -> dict[tuple[ItemType, int | None], list[ItemIndex]]:
-    """Groups items by type, and texts by the key that distinguishes them."""
+    """Groups items by type and, if an item is a text, by the key of the text."""
     groups: dict[tuple[ItemType, int | None], list[ItemIndex]] = {}
     for item in items:
         groups.setdefault((side.type_of(item), side.texts.get(item)), []).append(item)
@@ -257,7 +257,7 @@ def _likest(
 ) -> Iterator[GroupPair]:
     """Pairs all items of the shorter list, in order, with the fewest differing places in total.
 
-    test_changes.py has a plan that changed while another plan was removed.
+    For example, a plan in test_changes.py changed while another plan was removed.
     """
     distances = [[messages.distance((i,), (j,)) for j in of_b] for i in of_a]
     if len(of_a) > len(of_b):

@@ -63,8 +63,8 @@ def latencies(
     Args:
         a: one recording.
         b: the other recording.
-        options: exchanges of B that were open during one of the pauses do not count; a method with
-            no other exchanges in B is left out.
+        options: what is compared. Exchanges of B that were open during one of the pauses do not
+            count; a method is left out if all its exchanges in B were open then.
 
     Raises:
         UnreadableRecording: a recording is damaged.

@@ -32,13 +32,14 @@ class DiffOptions:
         ignored: JSON pointers of values to leave out, in addition to the documented pointers;
             everything below such a value is left out. ``*`` matches any key or item, ``**`` any
             number of keys and items.
-        aliases: JSON pointers of values that get stable names, in addition to the documented ones.
+        aliases: JSON pointers of values that get stable names, in addition to the documented
+            pointers.
         apart: methods, and kinds of session updates, whose position among the other messages of
             their sequence does not count.
         chosen: the frames that are compared.
         only: the only direction whose messages are compared; None for both directions.
         ending: whether the agent's exit is compared.
-        same: directories of B, each with its known counterpart in A.
+        same: pairs of a directory of B and its known counterpart in A.
         pauses: periods in which the client of B caused a delay, in nanoseconds since the start of
             B; latencies exclude exchanges that were open during one of them.
     """
@@ -96,10 +97,10 @@ class DiffEntry:
     title: str
     """The type, such as ``session/update tool_call`` or ``the answer to session/prompt``."""
     a: int | None = None
-    """The number of the frame in A; for a text, of its first chunk; None if only B has it."""
+    """The number of the frame in A, or of a text's first chunk; None if only B has the entry."""
     b: int | None = None
     a_frames: int = 0
-    """How many frames the entry has in A; 0 if only B has it."""
+    """How many frames the entry has in A; 0 if only B has the entry."""
     b_frames: int = 0
     fields: tuple[Field, ...] = ()
     """The places where a changed entry differs."""
@@ -108,7 +109,7 @@ class DiffEntry:
     b_preview: str | None = None
     """The content of B in the same form, if the entry has changed."""
     a_last: int | None = field(default=None, metadata={"hidden": True})
-    """The number of the entry's last frame in A; None if only B has it."""
+    """The number of the entry's last frame in A; None if only B has the entry."""
     b_last: int | None = field(default=None, metadata={"hidden": True})
 
 
@@ -118,8 +119,8 @@ T = TypeVar("T")
 def in_order_of_time(differences: Iterable[T], entry_of: Callable[[T], DiffEntry]) -> list[T]:
     """Sorts differences by their frames in A, so that a cause comes before its effects.
 
-    A message that only B has gets a place after the last changed message before it in B: as many
-    frames after that message as in B.
+    A message that only B has comes after the last changed message that precedes it in B, with the
+    same distance in frames as in B.
 
     Args:
         differences: the differences.
@@ -182,13 +183,13 @@ class Side:
     frames: int
     """The number of compared lines; stderr and blank lines are not compared."""
     agent: str
-    """The name and version, as far as they are known."""
+    """The agent's name and version, as far as they are known."""
     client: str
 
 
 @frozen
 class Counts:
-    """The number of differences of each kind; in handshake and ending, each field is one."""
+    """The number of differences of each kind; in handshake and ending, differing places count."""
 
     handshake: int = 0
     only_a: int = 0
@@ -215,7 +216,7 @@ class Diff:
         aliases: the first 100 stable names of each kind, each with its value in A and its value in
             B; None for a side without the value.
         latency: the latencies by method, in the order of the first requests in A.
-        steps_ns: the resolution of the times of A and of B, in nanoseconds; see `duration`.
+        steps_ns: the resolution of the times of A and of B, in nanoseconds.
         has_zones: whether the time zones of A and of B are known; times without a zone are read as
             UTC.
     """
@@ -239,7 +240,7 @@ class Diff:
         return not self.counts.total
 
     def entries(self) -> Iterator[DiffEntry]:
-        """Yields the differences, sequence by sequence; in each, in recorded order."""
+        """Yields the differences sequence by sequence, and within a sequence in recorded order."""
         for sequence in self.sequences():
             for step in sequence.steps:
                 if not isinstance(step, int):

@@ -11,11 +11,11 @@ _SYSTEM = {
     *("/bin", "/dev", "/etc", "/home", "/mnt", "/opt", "/private", "/root", "/srv", "/tmp"),
     *("/usr", "/Users", "/var"),
 }
-"""System directories, which texts also name for other reasons."""
+"""System directories, which texts also mention for other reasons."""
 _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _WORD, _PATH = r"[\w.-]", r"[\w./\\-]"
-"""Characters that may not stand before an absolute path, and before any other path."""
+"""The characters that may not come directly before an absolute path, and before other paths."""
 _MEANT = re.compile(rf"\\\\|\w+:/|\[redacted:|{_ABSOLUTE.pattern}")
 """The beginnings of directories that do not depend on a process's working directory; a marker of a
 secret may stand for such a directory."""
@@ -38,7 +38,7 @@ class Directories:
     most: int = 1000
     """The largest number of directories that are searched for."""
     _roots: dict[str, str] = field(factory=dict)
-    """Directories by spelling."""
+    """For each spelling of a directory, the directory as it was added."""
     _common: dict[str, str] = field(factory=dict)
     """System directories by spelling; only a text that begins with the directory refers to it."""
     _words: set[str] = field(factory=set)
@@ -94,7 +94,7 @@ class Directories:
     def cut_in(self, text: str) -> tuple[int, str] | None:
         """Returns the first directory in a text, and where it starts; None without a directory.
 
-        If the text has no whole directory, it may end with the beginning of one, as cut texts do.
+        A text without a whole directory may end with the beginning of a directory, as cut texts do.
         """
         match = self._root.search(text) if self._roots else None
         if match is not None:
@@ -124,7 +124,7 @@ class Directories:
 
 
 def _spellings(directory: str) -> Iterator[str]:
-    """Yields the spellings of a directory: unchanged, relative to the root, in a URI, on macOS."""
+    """Yields the spellings of a directory: as given, relative to the root, in a URI, on macOS."""
     slashed = directory.replace("\\", "/")
     encoded = [quote(slashed, safe=safe, errors="surrogatepass") for safe in ("/:", "/:@", "/")]
     lower = [_ENCODED.sub(lambda match: match[0].lower(), text) for text in encoded]

@@ -56,7 +56,7 @@ def hide_secrets(field: Field) -> Field:
     """Returns a differing place in which text is hidden if the other side has a marker for it.
 
     Args:
-        field: the place, with marked names.
+        field: the place; the names in its values are marked.
     """
     if field.only is not None:
         return field
@@ -108,7 +108,7 @@ def _with_names(text: str, names: list[str]) -> str:
 
 
 def _any_secret(value: Any) -> set[str]:
-    """Returns a set with one kind, the same for any marker; an empty set without a marker."""
+    """Returns one kind, the same for all markers, if a value contains a marker; else no kind."""
     return {SECRET for text in strings(value) if _SECRET.search(text)}
 
 
@@ -125,7 +125,7 @@ class Messages:
 
     Args:
         reader: the recording.
-        side: the same recording, indexed.
+        side: the index of the same recording.
         names: the stable names of the recording's values.
         options: what is compared.
     """
@@ -143,7 +143,7 @@ class Messages:
         self._hints = HintReader(reader)
 
     def message(self, sequence: MessageSequence, items: ItemGroup, scope: Scope) -> Any:
-        """Returns items as JSON: one item, or all parts of a text as one message with all the text.
+        """Returns items as JSON: one item, or all parts of a text as one message with that text.
 
         Args:
             sequence: the sequence of the items.
@@ -181,7 +181,7 @@ class Messages:
             message: the decoded message; it is modified.
             scope: the session of the message.
             title: the title of the message's type.
-            peers: the peers that numbered the requests named in the message.
+            peers: the peers that numbered the requests whose ids the message contains.
         """
         return self.side.canonicalizer.named(message, scope, self._names, title, peers)
 
@@ -203,7 +203,7 @@ class Messages:
         return preview(raw, frame.kind, frame.method, None, self._hints_of(frame))
 
     def _hints_of(self, frame: StoredFrame) -> Hints:
-        """Returns hints: the title of a tool call, and the options that an answer chooses from."""
+        """Returns hints for a preview: a tool call's title, or the options that an answer has."""
         is_of_call = frame.tool_call is not None and frame.method in (UPDATE, PERMISSION)
         if not is_of_call and frame.method != PERMISSION:
             return NONE
@@ -227,7 +227,7 @@ class Messages:
 
 @frozen
 class SideSequence:
-    """One sequence in one recording; empty if the recording has none."""
+    """One sequence in one recording; empty if the recording lacks the sequence."""
 
     messages: Messages
     sequence: MessageSequence
@@ -258,7 +258,7 @@ class SequenceMessages:
     a: SideSequence
     b: SideSequence
     is_exact: bool
-    """Whether the spelling of a message counts."""
+    """Whether messages differ if only the spelling of their JSON differs."""
 
     def fields(self, of_a: ItemGroup, of_b: ItemGroup) -> tuple[Field, ...]:
         """Returns the places in which items differ.
@@ -291,11 +291,11 @@ class SequenceMessages:
 def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:
     """Yields the places where two JSON values differ, each as deep in the values as possible.
 
-    Lists are aligned: an item that was added at the front does not make all others differ.
+    Lists are aligned, so an item that was added at the front does not make all other items differ.
 
     Args:
         a: a value with marked names.
-        b: another such value.
+        b: the value that it is compared with, with marked names.
         hides_secrets: whether a text is hidden where only the other value has a marker.
 
     Raises:

@@ -28,20 +28,21 @@ _ANSWERS = ("response", "error")
 _OUTPUT: TextPlace = ("params", "data")
 """The keys that lead to pushed output in a message."""
 PLACES = (*TEXT_PLACES, _OUTPUT)
-"""The paths to a part of a text in a message."""
+"""The paths that may lead to a part of a text in a message."""
 
 
 class ItemType(NamedTuple):
-    """The type of an item; only items of the same type can have changed into each other."""
+    """The type of an item; only two items of the same type are reported as one changed item."""
 
     title: str
     """For instance ``session/update tool_call`` or ``the answer to session/prompt``."""
     sort: str
-    """The kind of the frames; ``answer`` for responses and errors, or ``decision``."""
+    """The kind of the frames; for responses and errors ``answer``, or ``decision`` if only the
+    decision in the answer is compared."""
 
 
 class RequestPeers(NamedTuple):
-    """Which peer numbered the requests in a message; given as the direction of its requests."""
+    """The peers that numbered the requests in a message, each as the direction of its requests."""
 
     own: str
     """The direction of the request that the message itself is, or that it answers."""
@@ -71,7 +72,7 @@ def item_type_of(frame: StoredFrame, update: str | None, *, is_decision: bool = 
 
 
 def update_of(message: Any) -> str | None:
-    """Returns the kind of update in a ``session/update`` of any dialect."""
+    """Returns the kind of a ``session/update`` of any dialect; None for other messages."""
     return kind_and_update(params_of(message))[0] or None
 
 
@@ -94,7 +95,7 @@ def ends_cancelled(message: Any) -> bool:
 def request_peers_of(frame: StoredFrame) -> RequestPeers:
     """Returns the directions of the requests whose ids a frame contains.
 
-    A notification names a request of its own sender, in order to cancel it. A request names a
+    A notification names a request of its own sender, in order to cancel it. A request may name the
     request of the other peer that it serves.
     """
     other = Direction(frame.stream).other.value
@@ -115,7 +116,7 @@ def is_push(frame: StoredFrame) -> bool:
 
 
 def is_acknowledgement(frame: StoredFrame) -> bool:
-    """Returns whether a frame is an agent's response to pushed output; an error is not."""
+    """Returns whether a frame is an agent's response to pushed output; errors do not count."""
     is_result = frame.kind == "response" and frame.stream == Direction.TO_CLIENT
     return is_result and frame.method == PUSH
 
@@ -153,7 +154,7 @@ def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
 
     Args:
         title: other data that the digest includes.
-        pieces: the pieces; a line that is cut elsewhere has a different digest.
+        pieces: the pieces; the same line in other pieces has a different digest.
     """
     digest = blake2b(title.encode(errors="backslashreplace"), digest_size=8)
     for piece in pieces:

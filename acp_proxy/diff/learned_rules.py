@@ -1,4 +1,4 @@
-"""Proposes rules, found from the differences of two recordings, that make the recordings equal."""
+"""Finds rules that make two recordings equal, from the differences between the recordings."""
 
 import re
 from collections.abc import Iterator
@@ -96,7 +96,7 @@ def can_be_ignored(field: Field) -> bool:
 
 
 def kind_of(entry: DiffEntry) -> str | None:
-    """Returns the kind of a moved item as it is given in `DiffOptions.apart`; None for others."""
+    """Returns the kind of a moved item for `DiffOptions.apart`; None for other items."""
     if entry.change is not Change.MOVED or entry.title in (NO_ANSWER, NO_MESSAGE):
         return None
     return entry.title.removeprefix("session/update ").removeprefix("the answer to ")

@@ -37,13 +37,13 @@ _MOST_PLAIN, _LONGEST_PLAIN = 4096, 64
 
 @define(weakref_slot=False)
 class Value:
-    """One value.
+    """A value of a recording that gets a stable name.
 
     Attributes:
         kind: the kind of the value's name, such as ``session`` or ``call``.
         text: the value as written; for a number, its digits.
         profile: a sum that is equal for values that occurred in the same places.
-        introduction: a hash of the place where the value occurred first; None before that.
+        introduction: a hash of the place where the value occurred first; None before it occurs.
     """
 
     kind: str
@@ -76,7 +76,7 @@ class Values:
 
     Attributes:
         every: the values by index.
-        directories: finds the values that are directories in texts.
+        directories: finds directories in texts.
         plain: texts that contain no value; they are not searched again.
         renamed: how often a known UUID turned out to be an id of some kind.
     """
@@ -89,7 +89,7 @@ class Values:
     _generated: defaultdict[Scope, dict[str, ValueIndex]] = field(factory=lambda: defaultdict(dict))
     """The values to look for inside texts, by scope and then by text."""
     _texts: set[str] = field(factory=set)
-    """The texts of these values, of all scopes."""
+    """The texts of all values to look for, in any scope."""
     _plain_keys: set[str] = field(factory=set)
     _layouts: list[dict[tuple[str, ...], Any]] = field(factory=list)
 
@@ -128,7 +128,7 @@ class Values:
         return index
 
     def borrow(self, text: str) -> None:
-        """Adds a directory of the other recording, which does not count toward `most`."""
+        """Adds a directory of the other recording, beyond the limit `Directories.most`."""
         self.directories.most += 1
         self.index(PATH, text, None)
 
@@ -225,7 +225,7 @@ class Values:
         return places
 
     def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
-        """Returns where the first directory of a possibly cut text starts, and its index."""
+        """Returns the first directory in a text that may be cut: its start and its index, or None."""
         cut = self.directories.cut_in(text)
         return None if cut is None else (cut[0], self._tables[None][PATH][cut[1]])
 

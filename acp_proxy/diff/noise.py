@@ -26,10 +26,10 @@ _KINDS = (*CHUNKS, *MESSAGES, "usage_update", "session_info_update")
 _SPOKEN = {f"{UPDATE} {kind}" for kind in _KINDS}
 """The types of messages whose number depends on the text."""
 Prompts = tuple[Sequence[int], Sequence[int]]
-"""The numbers of the prompts in A, and in B."""
+"""The frame numbers of the prompts in A, and in B."""
 _Noise = Callable[[DiffEntry, Field | None], bool]
 _Span = tuple[int, int]
-"""The numbers of the first and the last frame in the first run; or a turn, twice."""
+"""The first and the last frame of a message in the first run; for a turn, its number twice."""
 
 
 class ModelNoise:
@@ -43,7 +43,7 @@ class ModelNoise:
 
         Args:
             result: the comparison of the first run, A, with the other run, B.
-            prompts: the numbers of the prompts in both runs.
+            prompts: the frame numbers of the prompts in both runs.
         """
         places = places_of(result).items()
         ids = {place for place, pairs in places if _ID.fullmatch(place) and are_names(pairs)}
@@ -66,7 +66,7 @@ class ModelNoise:
 
         Args:
             result: the comparison of the recording that was played, A, with the first run, B.
-            prompts: the numbers of the prompts in both.
+            prompts: the frame numbers of the prompts in both recordings.
         """
 
         def is_noise(entry: DiffEntry, field: Field | None) -> bool:
@@ -82,7 +82,7 @@ def _key(entry: DiffEntry, field: Field | None) -> tuple[str, str]:
 
 
 def _turn(entry: DiffEntry, prompts: Prompts) -> _Span:
-    """Returns the turn of an entry that only one side has, since both sides have equal prompts."""
+    """Returns the number of an entry's turn, twice; a turn has the same number on both sides."""
     turn = bisect_left(prompts[entry.a is None], entry.a or entry.b or 0)
     return turn, turn
 

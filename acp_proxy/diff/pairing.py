@@ -226,8 +226,8 @@ class _ValuePairs:
         """Pairs values that stand in the same places of frames aligned without unpaired values.
 
         Each place is a vote for a pair; the pairs with the most votes are chosen.
-        test_unpaired_responses.py has requests that nothing else distinguishes; test_changes.py has
-        such tool calls.
+        test_unpaired_responses.py has requests, and test_changes.py has tool calls, that nothing
+        else distinguishes.
         """
         votes: Counter[_ValuePair] = Counter()
         sides = _UnpairedSides(self._a, self._b, self._groups, self._pairs)
@@ -298,7 +298,7 @@ class _UnpairedSides:
             for k, placeholder in enumerate(a.placeholders)
             if not self._groups_a.keys().isdisjoint(placeholder)
         }
-        """The placeholders of A that hold unpaired values."""
+        """The indexes of A's placeholders that contain unpaired values."""
         self._hashes_a = _hashes(a, {i: i for i in pairs.values()})
         self._hashes_b = _hashes(b, pairs)
 
@@ -328,7 +328,7 @@ class _UnpairedSides:
 
 
 def _hashes(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> list[int]:
-    """Returns a hash for each tuple of values; all unpaired values are the same to the hash."""
+    """Returns a hash for each tuple of values; unpaired values count as equal."""
     return [hash(tuple(map(pairs.get, placeholder))) for placeholder in side.placeholders]
 
 

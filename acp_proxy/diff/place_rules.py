@@ -1,4 +1,4 @@
-"""Rules for values that differ between any two runs, and for the places of such values.
+"""Rules for the places of values that differ between any two runs.
 
 The place of a rule is a JSON pointer (RFC 6901) in which ``*`` matches any key or item and ``**``
 any number of keys and items. All rules are compiled into one state machine, which makes one step
@@ -39,7 +39,7 @@ class PlaceRule:
 
 
 _Positions = frozenset[tuple[int, int]]
-"""Rules, each with the number of matched parts of its pointer."""
+"""Indexes of rules, each with the number of matched parts of the rule's pointer."""
 
 
 class Layout(NamedTuple):
@@ -82,7 +82,7 @@ class PlaceState(dict[str, "PlaceState"]):
 
 
 def compiled(rules: Iterable[PlaceRule]) -> PlaceState:
-    """Returns the state of a state machine at the root of every message."""
+    """Returns the state for the root of each message, in a state machine of the rules."""
     machine = _machine(tuple(rules))
     return _States(machine)[machine.start]
 

@@ -202,7 +202,7 @@ def _beside(a: ComparedItems, b: ComparedItems, text: _EqualText) -> Iterator[Gr
 
 
 def _moved(texts: list[_EqualText], between: Sequence[ItemPair]) -> list[ItemPair]:
-    """Returns the fewest pairs that moved: without them, A and B have the same order.
+    """Returns as few pairs as possible that moved: without them, A and B have the same order.
 
     A part of a text counts as `_WEIGHT` pairs, so that other items are reported as moved instead.
     """

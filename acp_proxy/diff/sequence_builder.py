@@ -37,7 +37,7 @@ class _OpenText:
     """Replaces the values in the text."""
     frames: "array[int]" = field(factory=lambda: array("Q"))
     _in_time: int | None = None
-    """The number of chunks before the client cancelled the turn."""
+    """The number of chunks before the client cancelled the turn; None without a cancel."""
     _pieces: list[str] = field(factory=list)
     _size: int = 0
     _placeholders: list[ValueIndex] = field(factory=list)
@@ -68,7 +68,7 @@ class _OpenText:
         """Removes the chunks that came after the client had cancelled the turn.
 
         How many chunks come after the cancel depends on the agent's speed; test_resplit_text.py has
-        such turns.
+        examples.
         """
         if self._in_time is not None and (late := len(self._pieces) - self._in_time):
             del self._pieces[-late:]
@@ -104,7 +104,7 @@ class SequenceWriter:
     sequence: MessageSequence
     text: _OpenText | None = None
     latest: dict[tuple[ValueIndex, ...], int] = field(factory=dict)
-    """The latest template by the values in the message; kept where repetitions do not count."""
+    """The latest template for the values of a message, in a sequence that ignores repetitions."""
 
 
 @frozen

@@ -104,7 +104,7 @@ def _introduce_directories(side: SideIndex, options: DiffOptions, other: SideInd
 
 
 class _Chosen:
-    """The frames that match a filter; ask about frames in recorded order."""
+    """The frames that match a filter; `has` must be called in recorded order."""
 
     def __init__(self, reader: RecordingReader, chosen: Filter) -> None:
         self._numbers = (frame.seq for frame in reader.heads(chosen))
@@ -290,7 +290,7 @@ class _FrameHandler:
     def _is_handshake(self, frame: StoredFrame, raw: bytes) -> bool:
         """Notes the first ``initialize`` and its answer, which are compared separately.
 
-        Returns whether the frame was one of these.
+        Returns whether the frame was the first ``initialize`` or its answer.
         """
         if frame.kind not in ("request", "response", "error"):
             return False

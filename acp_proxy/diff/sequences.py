@@ -59,11 +59,11 @@ class MessageSequence:
     placeholders: list[PlaceholdersIndex] = field(factory=list)
     types: list[TypeIndex] = field(factory=list)
     calls: list[ValueIndex | None] = field(factory=list)
-    """The ids of the tool calls that items are about."""
+    """For each item, the id of the tool call that the item is about, or None."""
     first_frames: "array[int]" = field(factory=lambda: array("Q"))
     texts: dict[ItemIndex, TextChunks] = field(factory=dict)
     request_ids: dict[ItemIndex, ValueIndex] = field(factory=dict)
-    """The ids of requests, which do not count when requests are compared."""
+    """The ids of the items that are requests; ids do not count when requests are compared."""
 
     def __len__(self) -> int:
         return len(self.templates)
@@ -79,7 +79,7 @@ class MessageSequence:
 
 @define
 class SideIndex:
-    """One of the two recordings."""
+    """One of the two recordings: its sequences, and the values in their messages."""
 
     canonicalizer: Canonicalizer
     sequences: dict[SequenceKey, MessageSequence] = field(factory=dict)
@@ -90,7 +90,7 @@ class SideIndex:
     looking: set[ValueIndex] = field(factory=set)
     """The ids of tool calls that only read."""
     handshake: dict[str, int] = field(factory=dict)
-    """The numbers of the first ``initialize`` and of its answer."""
+    """The frame of the first ``initialize`` as ``request``, and of its answer as ``response``."""
     decisions: dict[int, str] = field(factory=dict)
     """Decisions on permission requests, by the frame of the answer; only for `Expect.OUTCOME`."""
     frames: int = 0
