@@ -1,4 +1,4 @@
-"""The options of a batch, and the command line that each job repeats."""
+"""The options of a batch, and the words of a command line that each job repeats."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
@@ -53,7 +53,7 @@ def batch_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class BatchCommand(HelpCommand):
-    """A command that takes many recordings.
+    """A command that accepts many recordings.
 
     All words before ``--`` are recordings, and all words after it are another command.
     """

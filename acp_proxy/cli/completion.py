@@ -35,7 +35,7 @@ def sources_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
 
 
 def directories_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
-    """Lets the shell offer directories."""
+    """Makes the shell offer directories."""
     return _paths(incomplete, "dir")
 
 
@@ -102,7 +102,7 @@ def _recordings(incomplete: str, *, directories: bool) -> "Offers":
 
 
 def _paths(incomplete: str, kind: str) -> "list[CompletionItem]":
-    """Lets the shell offer files or directories."""
+    """Makes the shell offer files or directories."""
     from click.shell_completion import CompletionItem  # late: only a shell asks
 
     return [CompletionItem(incomplete, type=kind)]

@@ -40,7 +40,7 @@ class Refusal(click.ClickException):
     exit_code = 2
 
     def show(self, _file: object = None) -> None:
-        """Prints the line."""
+        """Prints the line on stderr."""
         from acp_proxy.cli.screens.output import warn
 
         warn(self.format_message())
@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
 
     Args:
         lazy: where each command is defined, as ``module:name``, by the name of the command.
-        also: the same for commands of a subgroup that can also be called without its name.
+        also: where each command is defined that can be called with or without a subgroup.
         elsewhere: the command to suggest for a word that is not a command of this group.
         starters: commands that start agents or prepare a start, and so do not run on Windows.
     """
@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
 
         Args:
             *args: see `click.BaseCommand.make_context`.
-            **kwargs: see there.
+            **kwargs: see `click.BaseCommand.make_context`.
         """
         try:
             return super().make_context(*args, **kwargs)
@@ -84,7 +84,7 @@ class LazyGroup(click.Group):
             raise _refusal(e) from None
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """Names the commands."""
+        """Returns the names of the commands."""
         return list(self._lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -155,7 +155,7 @@ class LazyGroup(click.Group):
         return [*map(CompletionItem, words), *options]
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs a command."""
+        """Runs a command, and turns expected errors into one line and an exit code."""
         try:
             with interruptible(ctx):
                 result = super().invoke(ctx)
@@ -194,7 +194,7 @@ def _drop_output() -> None:
 
 
 def _unavailable(name: str) -> click.Command:
-    """Returns a command that takes any arguments and refuses to run."""
+    """Returns a command that accepts any arguments and refuses to run."""
 
     def refuse(**_: object) -> None:
         raise Refusal(

@@ -1,4 +1,4 @@
-"""Ctrl-C: exit code 130 without output, whatever Python is doing.
+"""Makes Ctrl-C end a command with exit code 130 and no output, whatever Python is doing.
 
 Before a command begins, and while its module is imported, Ctrl-C ends the process at once
 (`capture.leave`). While the command runs, Ctrl-C raises an exception, so that the command can clean
@@ -31,7 +31,7 @@ _HAS_TIMER = hasattr(signal, "setitimer")
 
 @contextmanager
 def interruptible(ctx: click.Context) -> Iterator[None]:
-    """Lets Ctrl-C raise an exception instead of ending the process at once."""
+    """Makes Ctrl-C raise an exception instead of ending the process at once."""
     if signal.getsignal(signal.SIGINT) is not leave:
         yield
         return
@@ -50,7 +50,7 @@ def interruptible(ctx: click.Context) -> Iterator[None]:
 
 @contextmanager
 def uninterruptible(ctx: click.Context) -> Iterator[None]:
-    """Lets Ctrl-C end the process at once instead of raising an exception."""
+    """Makes Ctrl-C end the process at once instead of raising an exception."""
     if _LEAVES not in ctx.meta:
         yield
         return
@@ -97,9 +97,9 @@ def exit_by(signum: int, _: object) -> None:
 
 
 def _raise_soon(unraisable: "UnraisableHookArgs") -> None:
-    """If Python could not raise the exception of Ctrl-C, lets it be raised again soon.
+    """Raises the exception of Ctrl-C again soon, if Python could not raise it at once.
 
-    Python cannot raise this exception at some places of an import, for example.
+    For example, Python cannot raise it at some places of an import.
     """
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)

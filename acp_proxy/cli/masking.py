@@ -22,7 +22,7 @@ is_unredacted = UNREDACTED.is_given
 def new_redactor(known: Mapping[str, str] | None = None) -> "Redactor":
     """Returns a redactor with a new key, for texts outside of recordings.
 
-    Secrets that are already known keep their markers; the markers of all others are new.
+    Secrets that are already known keep their markers; the markers of all other secrets are new.
 
     Args:
         known: secrets that are already known, each with its marker.
@@ -36,7 +36,7 @@ def without_secrets(text: str) -> str:
     """Returns a message without its secrets, unless the command shows them."""
     if is_unredacted():
         return text
-    # Imported late: most commands print no message, and most messages contain no such word.
+    # Imported late: most commands print no message, and most messages contain none of these words.
     from acp_proxy.redaction.needles import of_all_words
 
     if not of_all_words().are_in(text.encode("utf-8", "replace")):

@@ -56,7 +56,7 @@ def printing(command: F) -> F:
 def _filter(ctx: click.Context, _param: object, words: tuple[str, ...]) -> str | tuple[str, ...]:
     """A click callback: joins the words of a filter to one text, and checks this text.
 
-    Completion reads an unfinished command, so it gets the words as they are.
+    Completion reads an unfinished command, so it gets the words unchanged.
 
     Raises:
         BadFilter: the words are not a filter.

@@ -161,7 +161,7 @@ def write_reports(*reports: tuple[Path | None, Callable[[], str]]) -> bool:
     """Writes the reports that have a path, and prints an error for each that cannot be written.
 
     Returns:
-        Whether all of them are written.
+        Whether all reports are written.
     """
     are_written = True
     for path, text in reports:
@@ -204,7 +204,7 @@ def _new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
 
 
 def check_new(path: Path, *, force: bool) -> None:
-    """Checks that a new file can be written at a path, or may replace the existing one.
+    """Checks that a new file can be written at a path, or may replace an existing file.
 
     Args:
         path: the file.

@@ -1,4 +1,4 @@
-"""``acp-proxy record``: the starter's table of options, presented by click.
+"""``acp-proxy record``: the options of the starter, as a command of click.
 
 The starter itself parses plain arguments and runs. Click is used to report wrong arguments, to
 print the help, and for rare spellings that only click understands.

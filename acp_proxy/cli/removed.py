@@ -25,7 +25,7 @@ STARTERS = ("record", "replay")
 
 
 def instead(command: str, word: str = "", value: str = "") -> str | None:
-    """Returns a sentence about a removed command or option; None if it never existed.
+    """Returns a sentence about a removed command or option; None if it was not removed.
 
     Args:
         command: the name of the command, without its group.

@@ -108,7 +108,7 @@ def report(
 def page_parts(
     reader: RecordingReader, options: ReportOptions, *, level: str = "secrets", path: str = ""
 ) -> tuple[HeadFacts, Iterator[bytes]]:
-    """Returns the facts in the head of a page, and the parts of the page, made one by one.
+    """Returns the facts in the head of a page, and an iterator that makes the parts of the page.
 
     Args:
         reader: the recording.
@@ -141,7 +141,7 @@ def _rows(reader: RecordingReader, options: ReportOptions, data: ReportData) -> 
 
 
 def _masked(reader: RecordingReader, level: str) -> str:
-    """Returns the masked values of the page, in words."""
+    """Describes in words what is masked in the page."""
     if reader.masked_rows is None and not reader.is_masked:
         return "SECRETS ARE NOT MASKED"
     return masked_summary([*masked_values(reader)], level)
@@ -200,7 +200,7 @@ def _write_comparison(
 
 
 def _masked_in_both(readers: tuple[RecordingReader, RecordingReader]) -> tuple[str, bool]:
-    """Returns the masked values of the page in words, and whether secrets may be shown."""
+    """Describes in words what is masked in the page; also returns whether secrets may be shown."""
     if any(reader.masked_rows is None and not reader.is_masked for reader in readers):
         return "SECRETS ARE NOT MASKED", True
     every = {

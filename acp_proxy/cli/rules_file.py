@@ -19,11 +19,11 @@ _BAD_ESCAPE = re.compile(r"~(?![01])")
 
 @frozen
 class ComparisonRules:
-    """The contents of a file.
+    """The rules in a file.
 
     Attributes:
         ignore: JSON pointers to values that are not compared, with everything inside them.
-        alias: JSON pointers to values that may differ, if each is used consistently.
+        alias: JSON pointers to values that may differ, if each always has the same counterpart.
         apart: kinds of session updates, and methods, whose order among other messages does not
             count.
     """
@@ -62,7 +62,7 @@ def pointers(_ctx: object, _param: object, value: tuple[str, ...]) -> tuple[str,
 def _read(_ctx: object, _param: object, path: Path | None) -> ComparisonRules:
     if path is None:
         return ComparisonRules()
-    from acp_proxy.faults.structuring import read_toml  # late: few are given a file
+    from acp_proxy.faults.structuring import read_toml  # late: few commands are given a file
 
     try:
         with open_plain(path) as file:

@@ -22,7 +22,7 @@ class SharedFlag:
         self._key = f"{__name__}{name}"
 
     def option(self, command: F) -> F:
-        """Adds the option to a command or a group."""
+        """Adds the flag to a command or a group."""
         add = click.option(
             self._name,
             is_flag=True,

@@ -96,7 +96,7 @@ def remove_equal_responses(
 ) -> None:
     """Removes responses that both sides have from the items that only one side has.
 
-    The request of such a response is missing on one side, where its response is in another sequence.
+    On one side, the request of such a response is missing and the response is in another sequence.
 
     Args:
         sequences: all sequences; they are modified.

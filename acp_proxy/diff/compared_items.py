@@ -160,7 +160,7 @@ class ComparedItems:
 def is_race(
     a: ComparedItems, b: ComparedItems, item: ItemIndex, passed: Sequence[ItemIndex]
 ) -> bool:
-    """Whether a moved item may have passed other items by chance, so that their order does not count.
+    """Whether a moved item may have passed other items by chance; then their order does not count.
 
     The order in which parallel calls end depends on their tools, and the order in which an agent
     reads things has no effect. Answers come when they are ready; the order of their requests is

@@ -225,7 +225,7 @@ class Values:
         return places
 
     def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
-        """Returns the first directory in a text that may be cut: its start and its index, or None."""
+        """Returns the start and the index of the first directory in a text, which may be cut."""
         cut = self.directories.cut_in(text)
         return None if cut is None else (cut[0], self._tables[None][PATH][cut[1]])
 

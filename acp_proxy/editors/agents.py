@@ -73,7 +73,7 @@ class Machine:
 
 
 SUFFIX = " (recorded)"
-"""The end of the name of an agent that is recorded."""
+"""The end of a recorded agent's name."""
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 """The directories that are in the PATH of graphical programs on most systems."""
 
@@ -84,7 +84,8 @@ class ConfiguredAgent:
 
     name: str
     command: tuple[str, ...]
-    """Empty if the settings contain no command, as for an agent that the client itself installs."""
+    """The words of the command; empty if the settings contain no command, as for an agent that the
+    client itself installs."""
     path: Path
     """The settings file; ``Path()`` for an agent from the list of known agents."""
     env: dict[str, str] = field(factory=dict)

@@ -29,7 +29,7 @@ def hidden_settings(data: bytes, masker: Masker) -> str:
 
     Args:
         data: the content of the settings file.
-        masker: masks secrets in other places.
+        masker: masks the secrets in all other places of the settings.
     """
     text = decode(data)
     try:

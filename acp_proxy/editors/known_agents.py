@@ -18,7 +18,8 @@ if TYPE_CHECKING:
         command: list[str]
         """The command of an installed agent."""
         runner: list[str]
-        """The command that runs the package instead of the program; empty without a package."""
+        """The command that gets and runs the agent's package if the program is not installed; empty
+        without a package."""
         env: dict[str, str]
         """The variables that the agent needs."""
         version: str
@@ -46,7 +47,7 @@ AGENTS = _read()
 
 
 def known_names() -> "list[str]":
-    """Returns every name that `agent_id` knows: ids, ids without ``-acp``, and programs."""
+    """Returns every name that `agent_id` recognizes: ids, ids without ``-acp``, and programs."""
     names = dict.fromkeys(AGENTS)
     for id_, row in AGENTS.items():
         names.setdefault(id_.removesuffix("-acp"))
@@ -75,7 +76,7 @@ def command_of(id_: str, is_installed: "Callable[[str], bool]") -> "list[str]":
 
     Args:
         id_: the agent's id.
-        is_installed: whether a program is found.
+        is_installed: returns whether a program is found.
     """
     agent = AGENTS[id_]
     program, *words = agent["command"]
@@ -84,11 +85,11 @@ def command_of(id_: str, is_installed: "Callable[[str], bool]") -> "list[str]":
 
 
 def advice(id_: str, is_installed: "Callable[[str], bool]") -> str:
-    """Returns what to type if an agent is not installed and its package was not compared, or "".
+    """Returns what to type to run an agent whose package was not compared, or "" if it can run.
 
     Args:
         id_: the agent's id.
-        is_installed: whether a program is found.
+        is_installed: returns whether a program is found.
     """
     agent = AGENTS[id_]
     runner, (program, *words) = agent["runner"], agent["command"]
@@ -107,7 +108,7 @@ def expanded(
 
     Args:
         command: a command that begins with ``@NAME``.
-        is_installed: whether a program is found.
+        is_installed: returns whether a program is found.
 
     Returns:
         The command, the variables that the agent needs, and `advice`; None if no agent has this

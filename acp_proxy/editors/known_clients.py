@@ -83,7 +83,7 @@ class JetBrains(JsonClient):
         return [machine.home / ".jetbrains", machine.applications / "JetBrains"]
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Returns the file for ACP agents."""
+        """Returns the settings file for ACP agents."""
         return [machine.home / ".jetbrains/acp.json"]
 
 
@@ -94,7 +94,7 @@ _EXTENSION = "extensions/formulahendry.acp-client-*"
 
 
 class VsCode(JsonClient):
-    """The extension ``formulahendry.acp-client``."""
+    """The extension ``formulahendry.acp-client`` of VS Code and related editors."""
 
     name = "vscode"
     title = "VS Code"

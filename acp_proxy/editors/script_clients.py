@@ -298,7 +298,7 @@ class AgentShell(ScriptClient):
 
 
 class _CommandLineClient(AcpClient):
-    """A client whose settings do not contain agents."""
+    """A client that is told its agent on the command line, not in settings."""
 
     is_graphical = False
 
@@ -332,7 +332,7 @@ class Toad(_CommandLineClient):
     title = "Toad"
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Returns its settings file."""
+        """Returns the client's settings file."""
         return [machine.config / "toad/toad.json"]
 
     def line(self, agent: RecordedAgent) -> str:
@@ -348,7 +348,7 @@ class Marimo(_CommandLineClient):
     title = "marimo"
 
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Returns its settings file."""
+        """Returns the client's settings file."""
         return [machine.config / "marimo/marimo.toml"]
 
     def line(self, agent: RecordedAgent) -> str:

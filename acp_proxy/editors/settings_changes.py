@@ -161,7 +161,7 @@ def _cannot(path: Path, why: str) -> BadSettings:
 
 @frozen
 class AddedEntry:
-    """An entry that was added."""
+    """An entry that acp-proxy added to a settings file."""
 
     name: str
     section: str
@@ -278,11 +278,11 @@ def restored(change: AddedEntry, data: bytes | None) -> bytes | None:
         data: the content of the file; None if there is no file.
 
     Returns:
-        The content before the change if nothing else was changed since, otherwise the content of
+        The content before the change if nothing was changed after it, otherwise the content of
         the file without the entry; None if the file should be removed.
 
     Raises:
-        BadSettings: the entry was changed or removed since, or the file does not exist any more.
+        BadSettings: the entry was changed or removed later, or the file does not exist any more.
     """
     before = None if change.before is None else base64.b64decode(change.before)
     if data is None and before is not None:
@@ -327,7 +327,7 @@ def undo(log: ChangeLog, file: SettingsFile) -> AddedEntry:
         The change that was undone.
 
     Raises:
-        BadSettings: the log has no change, the entry was changed since, or the file cannot be
+        BadSettings: the log has no change, the entry was changed later, or the file cannot be
             written; the file was not changed.
     """
     changes = log.read()

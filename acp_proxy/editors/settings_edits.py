@@ -53,7 +53,7 @@ def insertion(data: bytes, section: str, name: str, value: Any) -> Insertion:
 
     Args:
         data: the content of the file; may be empty.
-        section: see `entries`.
+        section: the name of the document's member that contains the entries.
         name: the name of the entry.
         value: the entry, a JSON value.
 
@@ -75,12 +75,12 @@ def without(data: bytes, section: str, name: str, value: Any) -> bytes:
 
     Args:
         data: the content of the file.
-        section: see `entries`.
+        section: the name of the document's member that contains the entries.
         name: the name of the entry.
         value: the value with which the entry was added.
 
     Raises:
-        BadSettings: the file cannot be read, or the entry was removed or changed since.
+        BadSettings: the file cannot be read, or the entry was removed or changed later.
     """
     text = decode(data)
     root = parse(text)
@@ -102,7 +102,7 @@ def without(data: bytes, section: str, name: str, value: Any) -> bytes:
 
 
 def document(data: bytes) -> dict[str, Any]:
-    """Returns settings as a dictionary; an empty one if there are only blanks and comments.
+    """Returns settings as a dictionary; empty if there are only blanks and comments.
 
     Raises:
         BadSettings: the data is not a JSON object with comments.

@@ -193,7 +193,7 @@ def _report(
     for word in recs or ("latest",):
         try:
             checked = _checked(word, find, chosen, written or known, files, has_bar=lines is None)
-        except (NoSuchRecording, UnreadableRecording) as e:  # the others are still checked
+        except (NoSuchRecording, UnreadableRecording) as e:  # other recordings are still checked
             is_unreadable = True
             unreadable = Job("check", recording=word).verdict(2, VerdictKind.UNREADABLE)
             if lines is None:

@@ -21,7 +21,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def junit(report: CheckReport, chosen: frozenset[str]) -> str:
-    """Returns a JUnit suite with a case for each recording and checked rule.
+    """Returns a JUnit suite with a case for each checked rule of each recording.
 
     A case fails if it has findings that make the check fail. Other findings are the case's output.
 
@@ -72,7 +72,7 @@ def checked_verdict(verdict: JobVerdict, checked: CheckedRecording, fail_on: str
 def with_findings(
     verdict: JobVerdict, checked: CheckedRecording, least: str = "info"
 ) -> JobVerdict:
-    """Adds new findings of sufficient severity, worst first.
+    """Adds the new findings of sufficient severity to a verdict, worst first.
 
     Args:
         verdict: the verdict of the recording.

@@ -130,7 +130,7 @@ def _preview(entry: DiffEntry) -> str:
 
 
 def _runs(entry: DiffEntry) -> str:
-    """Returns the number of frames in a run of chunks, in words."""
+    """Returns how many chunks an entry has, such as `` ×3``; empty for a single frame."""
     counts = [n for n in (entry.a_frames, entry.b_frames) if n]
     if max(counts, default=1) < 2:
         return ""

@@ -161,7 +161,7 @@ class DiffCases(DiffReporter):
 
 
 class RuleHint(DiffReporter):
-    """Prints options on stderr that would ignore the differences, if there are any.
+    """Prints on stderr which options would ignore the differences, if there are differences.
 
     Args:
         words: the user's names for the recordings.

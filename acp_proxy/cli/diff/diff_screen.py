@@ -36,7 +36,7 @@ _SORTED = 1_000
 
 
 class DiffScreen(DiffReporter):
-    """Prints the entries in the order of time or, if there are too many to sort, as they come.
+    """Prints the entries in the order of time or, if they are too many to sort, lane by lane.
 
     Args:
         screen: the screen.
@@ -76,7 +76,7 @@ class DiffScreen(DiffReporter):
             self._print_waiting()
 
     def _print_waiting(self) -> None:
-        """Prints the entries so far, with a title before each change of the lane."""
+        """Prints the entries so far, with a title before the entries of each lane."""
         for entry in in_order_of_time(self._waiting, lambda entry: entry):
             self._entries += 1
             if self._most is not None and self._entries > self._most:
@@ -171,7 +171,7 @@ def _legend(diff: Diff) -> Iterator[Piece]:
 
 
 def _ending(field: Field) -> Iterator[Piece]:
-    """Yields a difference in the exit code or the signal of the agent; one side may lack it."""
+    """Yields a difference in the exit code or the signal of the agent, without a missing value."""
     is_signal = field.pointer == "/exit_signal"
     a, b = map(_signal, (field.a, field.b)) if is_signal else (field.a, field.b)
     change = Change.ONLY_B if a is None else Change.ONLY_A if b is None else Change.CHANGED
@@ -223,7 +223,7 @@ def _latencies(latencies: Sequence[MethodLatency], steps_ns: tuple[int, int]) ->
 
 
 def _ratio(latency: MethodLatency) -> Cell:
-    """Returns the time of an answer in B, as a multiple of its time in A."""
+    """Returns the median time of the answers in B, as a multiple of their time in A."""
     if not latency.a_p50_ns or not latency.b_p50_ns:
         return cell("")
     ratio = latency.b_p50_ns / latency.a_p50_ns

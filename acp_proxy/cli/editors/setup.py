@@ -315,6 +315,6 @@ def _say_diff(before: bytes | None, after: bytes | None, path: Path) -> None:
 
 
 def _log(machine: Machine, path: Path) -> ChangeLog:
-    """Returns the log of changes; it is in the default data directory, wherever recordings are."""
+    """Returns the log of changes, in the default data directory even if recordings are not."""
     environ = {k: v for k, v in machine.environ.items() if k != "ACP_PROXY_RECORDINGS"}
     return ChangeLog(Path(recordings_directory(environ)) / "setup", read(path))

@@ -1,4 +1,4 @@
-"""The argument and the results of all checks of `doctor`, and how it asks for a version.
+"""The argument and the results of the checks of `doctor`, and how a version is asked for.
 
 `docs/json.md` lists the members of the results.
 """
@@ -41,7 +41,7 @@ def ask_version(
     Args:
         words: the path of the program, and the arguments before ``--version``.
         environ: the environment of the program.
-        timeout_s: seconds after which its process group is killed.
+        timeout_s: seconds after which the process group of the program is killed.
     """
     try:
         process = subprocess.Popen(
@@ -148,11 +148,11 @@ class DoctorContext:
     recordings: Path
     """The recordings directory."""
     read_record: Callable[[Sequence[str]], list[str]]
-    """Returns the agent's command in ``record`` arguments; raises ValueError if they are wrong."""
+    """Returns the agent's command in arguments of ``record``; raises ValueError for wrong ones."""
     commands: Collection[str]
     """The names of the commands, whose options can be set by variables."""
     removed: Callable[[str, str], str | None]
-    """Returns what replaces a removed option, by its variable and value; otherwise None."""
+    """Returns what replaces a removed option, given its variable and value; None for others."""
     now: float
     """The time of the checks, in seconds since 1970."""
     monotonic_ns: int
@@ -160,7 +160,7 @@ class DoctorContext:
     unredacted: bool = False
     """Whether to show secrets in recordings that are not masked."""
     ask: Callable[[Sequence[str], Mapping[str, str]], VersionAnswer] = field(default=ask_version)
-    """Asks an acp-proxy for its version; see `ask_version`."""
+    """Asks an installed acp-proxy for its version; see `ask_version`."""
 
     def command(self, *words: str | Path) -> str:
         """Returns a shell command that starts this acp-proxy; without a path if PATH contains it.

@@ -308,7 +308,7 @@ def _by_name(context: DoctorContext, script: Path) -> Iterator[CheckResult]:
 def _virtual_environment(script: Path) -> Path | None:
     """Returns the virtual environment of a script.
 
-    None if the script is in no virtual environment, or in one that pipx or uv manages.
+    None if the script is in no virtual environment, or if pipx or uv manages the environment.
     """
     for place in (script, script.resolve()):
         directory = place.parent.parent

@@ -1,4 +1,4 @@
-"""Checks whether recordings can be made, lists recorders that make some, and finds leftovers.
+"""Checks whether recordings can be made, lists running recorders, and finds leftovers.
 
 Leftovers are files that killed recorders and commands left behind: logs, damaged and partial files.
 The checks read logs, but do not index them, and open no database for writing. Files that a program
@@ -78,7 +78,7 @@ def recordings_directory(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _trial(context: DoctorContext) -> str:
-    """Records an empty conversation and removes it; returns the reason if that fails."""
+    """Makes and removes a recording; returns the reason if recording fails, or ""."""
     where = context.recordings
     made = [place for place in (where, *where.parents) if not place.exists()]
     path = where / f"doctor-{os.urandom(4).hex()}.db"
@@ -109,7 +109,7 @@ def _missing(context: DoctorContext) -> CheckResult:
     if why := _trial(context):
         return error(
             f"{where} cannot be made: {why}",
-            advice="nothing is recorded until that is allowed, or ACP_PROXY_RECORDINGS names"
+            advice="nothing is recorded until it can be made, or ACP_PROXY_RECORDINGS names"
             " another directory",
         )
     return ok(f"{where} is not there yet; the first recording makes it")
@@ -256,7 +256,7 @@ def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult
 def _damaged(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
     damaged = sorted(name for name in names if _DAMAGED.search(name))
     if damaged:
-        what = "holds an unreadable part" if len(damaged) == 1 else "hold unreadable parts"
+        what = "contains an unreadable part" if len(damaged) == 1 else "contain unreadable parts"
         yield warning(
             f"{listed(damaged, NAMED)} {what} of a damaged log, unmasked",
             _remove(context, damaged),

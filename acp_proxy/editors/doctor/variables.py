@@ -17,14 +17,14 @@ _UNUSUAL = {
     "ACP_PROXY_FAULT": "every agent that is recorded gets these faults",
     "ACP_PROXY_FAULTS": "every agent that is recorded gets the faults of this plan",
     "ACP_PROXY_REQUIRE_RECORDING": "an agent that cannot be recorded does not start",
-    "ACP_PROXY_PARENT": "this runs as a part of a recording",
-    "ACP_PROXY_SECRETS": "verify has started this",
+    "ACP_PROXY_PARENT": "this shell runs inside a recording",
+    "ACP_PROXY_SECRETS": "this shell was started by verify",
     "ACP_PROXY_MADE_BY": "recordings count as runs of that command, and never are `latest`",
 }
 
 
 def variables(context: DoctorContext) -> Iterator[CheckResult]:
-    """Yields the results for the variables of this shell; those of an editor may differ.
+    """Yields the results for the variables of this shell; an editor may have other variables.
 
     Args:
         context: the machine, and how acp-proxy is started on it.
@@ -34,7 +34,7 @@ def variables(context: DoctorContext) -> Iterator[CheckResult]:
     if not all(part.startswith("/") for part in parts):
         yield warning(
             "PYTHONPATH has an empty or a relative part: Python runs code of the current directory,"
-            " which may be somebody else's where an editor starts an agent",
+            " which may belong to somebody else where an editor starts an agent",
             advice="this is for the shell; also change it where it is set, such as in ~/.profile",
         )
     usual = []

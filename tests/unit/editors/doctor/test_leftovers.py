@@ -117,7 +117,7 @@ def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
         (context.recordings / name).touch()
     (leftover,) = leftovers(context)
     assert lines([leftover]) == [
-        "! x.db.damaged, x.db.damaged-2 hold unreadable parts of a damaged log, unmasked"
+        "! x.db.damaged, x.db.damaged-2 contain unreadable parts of a damaged log, unmasked"
     ]
     assert mend([leftover], context) == NOTHING
 
