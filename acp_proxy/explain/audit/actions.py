@@ -1,10 +1,10 @@
 """Combines all messages about an action of the agent into one value.
 
 A tool call and the requests to the client that carry it out are one action. A request belongs to a
-tool call if the request or its answer names the tool call or its terminal, or if this is the only
-open tool call of the turn with the same path or command. Otherwise, the request and the tool call
-are two actions. If they may be the same, each action names the other.
-A request to the client is trusted more than the agent's own description of the action.
+tool call if the request or its answer names the tool call or its terminal. A request that names no
+tool call belongs to the only open tool call of the turn with the same path or command. Otherwise,
+the request and the tool call are two actions; if they may be the same, the two are linked.
+The facts in a request to the client replace the agent's own description of the action.
 """
 
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ from acp_proxy.recording.recording import FrameRun, read_time
 from acp_proxy.store.reader import RecordingReader
 
 _CANDIDATES = 100
-"""Only this number of open tool calls, the latest, are compared with a request."""
+"""The largest number of open tool calls that are compared with a request: the latest ones."""
 _ABOUT_TERMINALS = (
     "terminal/output",
     "terminal/wait_for_exit",
@@ -58,7 +58,7 @@ class ActionLog(Listener):
     Attributes:
         actions: the actions in the order in which they began; an action with `is_absorbed` is part
             of another action.
-        left_out: the number of actions that were not kept, since there were too many.
+        left_out: the number of actions that were not kept, since `KEPT_ACTIONS` were kept before.
         sessions: the sessions, with their directories.
         permissions: the permission requests.
     """
@@ -77,12 +77,12 @@ class ActionLog(Listener):
         self._open: dict[int, tuple[Action, AuditedRequest]] = {}
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Adds a frame, or a run of pieces of a message.
+        """Reads the next frame, or the next run of frames that are pieces of one message.
 
         Args:
             run: the frame, or the run of frames.
             message: the message of the first frame.
-            transition: the changes that this message made.
+            transition: the changes that this message made to the state of the connection.
         """
         if run.kind != "stderr":
             for member, change in messages_of(message, transition):
@@ -153,7 +153,10 @@ class ActionLog(Listener):
     def _take_request(
         self, run: FrameRun, change: Transition, exchange: Exchange, params: Value
     ) -> Action | None:
-        """Adds any other request that asks for an action; returns the action, if it is kept."""
+        """Adds a request that asks the client to do something, but not for a permission.
+
+        Returns the action of the request; None if no more actions are kept.
+        """
         said = statements.of_request(exchange.method or "", params)
         probe = self._probe(run, change, said)
         call = self._calls.get((change.session, exchange.tool_call or ""))
@@ -179,7 +182,10 @@ class ActionLog(Listener):
     def _take_permission(
         self, run: FrameRun, change: Transition, exchange: Exchange, params: Value
     ) -> Action | None:
-        """Adds a permission request; returns the action that needs it, if the action is kept."""
+        """Adds a permission request.
+
+        Returns the action that needs the permission; None if no more actions are kept.
+        """
         self.permissions.any_asked = True
         said = statements.of_permission(params)
         title = said.title
@@ -248,13 +254,16 @@ class ActionLog(Listener):
         return action
 
     def _probe(self, run: FrameRun, change: Transition, said: Statement) -> Action:
-        """Returns an action that is only compared with other actions, and is not kept."""
+        """Returns a temporary action with the facts of a statement, to compare it with others."""
         probe = Action(0, run.seq, 0, "", change.session, change.turn, None, ActionKind.OTHER)
         self._apply(probe, said, run.seq)
         return probe
 
     def _apply(self, action: Action, said: Statement, seq: int) -> None:
-        """Adds the facts of a message to an action; keeps facts that came from a client request."""
+        """Adds the facts of a message to an action.
+
+        The kind, command and directory stay if a request to the client carries out the action.
+        """
         directories = self.sessions.directories(action.session)
         action.call.take_status(cut(said.status or ""), seq)
         action.title = cut(said.title) if said.title is not None else action.title
@@ -273,7 +282,7 @@ class ActionLog(Listener):
             self._join_terminal(action, terminal)
 
     def _take_over(self, action: Action, probe: Action) -> None:
-        """Replaces the agent's description of an action by the request to the client."""
+        """Replaces an action's kind, command and directory by those of a request to the client."""
         action.kind = probe.kind
         action.tool = action.tool or probe.tool
         action.title = action.title or probe.title
@@ -291,7 +300,7 @@ class ActionLog(Listener):
             return
         if creating.tool_call is not None or action.tool_call is None:
             return
-        if action.requests and not is_alike(action, creating):  # another command of the same call
+        if action.requests and not is_alike(action, creating):  # a second command of the tool call
             _name_call(creating, action)
             return
         action.requests += creating.requests
@@ -313,7 +322,7 @@ class ActionLog(Listener):
     def _open_action_like(self, probe: Action) -> Action | None:
         """Returns the only open action of the turn about the same file or command.
 
-        The result is None if there is no such action, or more than one.
+        The result is None if no open action, or more than one, is about the file or command.
         """
         alike = {
             candidate.id: candidate
@@ -364,7 +373,7 @@ def _may_be_part(probe: Action, call: Action) -> bool:
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Gives an action the tool call of another action, and the permissions of that tool call."""
+    """Copies the tool call's id from one action to another, and also the permissions if needed."""
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]

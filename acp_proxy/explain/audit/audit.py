@@ -1,4 +1,4 @@
-"""Audits a recording: lists the agent's actions, their places, and the permissions for them.
+"""Audits a recording: lists the agent's actions with their paths and their permissions.
 
 One pass reads all frames; the outcome of each action is decided after the pass.
 """
@@ -33,7 +33,10 @@ _Key = tuple[str | None, int | None, ActionKind, str]
 
 
 def finish(log: ActionLog) -> list[Action]:
-    """Completes all actions and returns them in the order in which they began."""
+    """Decides the outcomes of all logged actions.
+
+    Returns the actions in the order in which they began.
+    """
     actions = [action for action in log.actions if not action.is_absorbed]
     actions.sort(key=lambda action: (action.seq, action.id))
     for number, action in enumerate(actions, 1):
@@ -75,7 +78,7 @@ def _status(action: Action) -> ActionStatus:
 
 
 def _answered_status(action: Action) -> ActionStatus:
-    """Returns the status of an action, which the client's answers decide."""
+    """Returns the status of an action that the client was asked to do, from its answers."""
     outcomes = {request.outcome for request in action.requests}
     if "result" in outcomes:
         is_ended = action.exit_code is not None or action.exit_signal is not None
@@ -118,7 +121,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
     Args:
         reader: the recording.
         chosen: a filter; an action is listed if any of its frames matches.
-        watch: yields the runs of frames unchanged, and may show the progress.
+        watch: a function that yields the runs of frames unchanged, and may show the progress.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.

@@ -35,7 +35,7 @@ _WORDS = {
     ActionKind.FETCH: ("fetch", "fetches", "fetched", "fetch"),
     ActionKind.OTHER: ("other tool call", "other tool calls", "did", "do"),
 }
-"""For each kind of action, a noun and its plural, and a verb in the past and in the infinitive."""
+"""For each kind of action: a noun, its plural, and a verb in the past tense and the infinitive."""
 _READS = (ActionKind.READ, ActionKind.SEARCH)
 _ALL: tuple[Fact, ...] = ("start", "middle")
 KINDS: dict[str, tuple[Fact, ...]] = {
@@ -44,7 +44,7 @@ KINDS: dict[str, tuple[Fact, ...]] = {
     "other-not-asked": _ALL, "outside": (), "perhaps-allowed": _ALL, "place-unknown": (),
     "refused-but-done": (),
 }  # fmt: skip
-"""The kinds of findings, each with the facts that it needs from an imported recording."""
+"""The kinds of findings, each with the facts that it needs and that an import may lack."""
 
 
 def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
@@ -81,7 +81,7 @@ def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
 
 
 def subject(action: Action) -> str:
-    """Returns the subject of an action, in a few words that are safe to print."""
+    """Returns what an action is about, such as a path or a command, in text safe to print."""
     if action.kind is ActionKind.RUN:
         text = action.command or action.title
     elif action.kind is ActionKind.FETCH:
@@ -95,16 +95,16 @@ def subject(action: Action) -> str:
 
 
 def named(actions: Sequence[Action]) -> str:
-    """Returns the subjects and numbers of the first three actions, and the number of the others."""
+    """Returns the subjects and frame numbers of the first three actions, and the number of more."""
     return _listed([f"{subject(action)} {_number(action)}" for action in actions])
 
 
 def _problems(
     kind: str, actions: Iterable[Action], text_of: Callable[[Action], str]
 ) -> list[AuditFinding]:
-    """Returns a finding for each action that has a text; for the first hundred such actions.
+    """Returns a finding for each action with something to report, but at most `LISTED` findings.
 
-    ``text_of`` returns the text of an action, which is empty if there is nothing to report.
+    ``text_of`` returns the finding's text for an action, which is empty without a finding.
     """
     texts = ((action, text_of(action)) for action in actions)
     return [_finding(kind, PROBLEM, text, [action]) for action, text in texts if text][:LISTED]
@@ -127,7 +127,7 @@ def _refusal(asked: AuditedPermission, whose: str = "") -> str:
 
 
 def _seq_after_refusal(action: Action) -> int | None:
-    """Returns the frame that proves that a refused action was done; None if no frame proves it."""
+    """Returns the number of the frame that shows that a refused action was done, or None."""
     asked = action.permissions[-1] if action.permissions else None
     if asked is None or not (is_refused(action) or asked.decision == "error"):
         return None
@@ -337,7 +337,7 @@ def _count(kind: ActionKind, count: int) -> str:
 
 
 def _number(action: Action) -> str:
-    """Returns the number of an action's first frame, and "claimed" if only the agent reports it."""
+    """Returns the number of an action's first frame; for the agent's claims, with "claimed"."""
     return f"(#{action.seq})" if action.source is Source.CLIENT else f"(#{action.seq}, claimed)"
 
 

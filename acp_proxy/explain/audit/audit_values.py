@@ -108,13 +108,13 @@ class AuditedPermission:
     decision: str = "unanswered"
     """granted, denied, cancelled, ambiguous, error, unanswered, or another word of the answer."""
     option: str | None = None
-    """The kind of the chosen option; in the 1.0 draft, the scope of the permission."""
+    """The kind of the chosen option; in the 1.0 draft, the scope of the permission instead."""
     name: str | None = None
     """The name of the chosen option."""
     waited_ns: int | None = None
     """The time from the request to the answer, in nanoseconds; None if it is not known."""
     lasting: bool = False
-    """Whether the answer allowed more than this one action."""
+    """Whether the answer also allowed later actions, not only the action in the request."""
     paths: list[AuditedPath] = field(factory=list)
     """The paths of the action that were known at the time of the request."""
     command: str | None = None
@@ -122,10 +122,10 @@ class AuditedPermission:
 
 @frozen
 class LastingGrant:
-    """An earlier answer that may have covered an action without a permission request."""
+    """An earlier permission that may also cover an action for which the agent did not ask."""
 
     seq: int
-    """The frame of the permission request."""
+    """The number of the permission request's frame."""
     answer_seq: int
     option: str | None
     name: str | None
@@ -158,13 +158,13 @@ class Action:
     call_status: str | None = None
     """The last status that the agent sent for the tool call."""
     call_seq: int | None = None
-    """The number of the frame with this status."""
+    """The number of the frame with the last status of the tool call; None without a status."""
     paths: list[AuditedPath] = field(factory=list)
     command: str | None = None
     directory: AuditedPath | None = None
     """The directory in which the command ran, if a message names it."""
     mentions: list[AuditedPath] = field(factory=list)
-    """Words of the command that look like credentials, or that are paths not known to be inside."""
+    """Words of the command that look like credentials, or like paths that may be outside."""
     url: str | None = None
     exit_code: int | None = None
     exit_signal: str | None = None
@@ -174,28 +174,29 @@ class Action:
     perhaps_allowed_by: list[LastingGrant] = field(factory=list)
     """Earlier answers that may permit the action, if the agent did not ask for a permission."""
     refused_before: int | None = None
-    """The frame of the answer that refused the same action earlier in the turn, if any."""
+    """The number of the frame that refused the same action earlier in the turn; else None."""
     perhaps_same_as: list[int] = field(factory=list)
-    """The ids of actions of the other source that may be the same action."""
+    """The ids of actions that may be this action: claimed actions for an action of the client, and
+    the client's actions for a claimed action."""
     not_from_agent: bool = False
     """Whether a fault added one of the action's requests."""
     call: CallStatus = field(init=False, factory=CallStatus)
-    """The latest status and its frame, while messages are read. This field and the fields below
-    are not in the JSON."""
+    """The latest status of the tool call, and its frame, while messages are read. This field and
+    the fields below it are not in the JSON."""
     directories: list[str] = field(init=False, factory=list)
     """The session's directories when the action began."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
     """The last permission request in the turn that another action made for the same file or
     command."""
     instead_of: "Action | None" = field(init=False, default=None)
-    """The only other action of the turn that was granted but not done yet; None if there are
-    several."""
+    """The only other action of the same kind in the turn that was granted but not done yet; None
+    if no action, or more than one, was."""
     is_absorbed: bool = field(init=False, default=False)
-    """Whether the action was merged into another one."""
+    """Whether the action was merged into another action."""
 
     @property
     def seqs(self) -> list[int]:
-        """The numbers of the frames about the action; of the updates, only the first and last."""
+        """The numbers of the frames about the action; only the first and last of many updates."""
         seqs = {self.seq, self.call_seq}
         for request in self.requests:
             seqs |= {request.seq, request.answer_seq}
@@ -249,7 +250,7 @@ class AuditedSession:
     """The number of the last request that opened the session."""
     cwd: str | None
     directories: list[str] = field(factory=list)
-    """Other directories in which the agent may work."""
+    """The directories besides ``cwd`` in which the agent may work."""
     mcp_servers: list[AuditedServer] = field(factory=list)
 
 
@@ -278,11 +279,11 @@ class Audit:
     sessions: list[AuditedSession]
     actions: list[Action]
     counts: dict[str, dict[str, int]]
-    """The number of actions by kind and status."""
+    """The number of actions of each kind, by status."""
     sources: dict[str, int]
-    """The number of actions by source."""
+    """The number of actions from each source."""
     answers: dict[str, int]
-    """The number of permission requests of the actions by decision."""
+    """The number of permission requests with each decision; only requests for listed actions."""
     findings: list[AuditFinding]
     left_out: int = 0
-    """The number of actions beyond the first 100,000."""
+    """The number of actions that are missing, since only the first 100,000 are kept."""

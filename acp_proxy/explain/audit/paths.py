@@ -1,4 +1,4 @@
-"""Decides where a path is, and whether files with its name usually contain credentials.
+"""Decides whether a path is in a session's directory, and whether its file contains credentials.
 
 Only the text of the path is examined: the disk is not read, and symbolic links are not followed.
 ``.`` and ``..`` are resolved in the text. A relative path begins at the session's directory.
@@ -18,10 +18,10 @@ from acp_proxy.explain.audit.audit_values import AuditedPath, PathPlace
 from acp_proxy.protocol.directories import is_windows, is_within, local_path
 
 _REMEMBERED = 500
-"""The results for paths shorter than this are cached."""
+"""Results are cached for paths with fewer characters than this."""
 _WORDS = re.compile(r"[^\s;|&<>()\"'`=,{}]+")
 _COMMAND = 20_000
-"""The number of characters at the beginning of a command that are searched."""
+"""The number of characters at the beginning of a command that are searched for paths."""
 _CHANGES_DIRECTORY = re.compile(r"\b(?:cd|pushd|chdir|Set-Location)\s")
 _URI_TAIL = re.compile(r"[?#][^/\\%]*\Z")
 """A query or a fragment at the end of a URI, such as a line number."""
@@ -80,13 +80,14 @@ def _locate(path: str, directories: tuple[str, ...], operation: str | None) -> A
 
 
 _locate_again = lru_cache(1024)(_locate)
-"""Cached, since an agent names the same few files many times."""
+"""`_locate` with a cache, since an agent names the same few files many times."""
 
 
 def may_be_same(audited_path: AuditedPath, other: AuditedPath) -> bool:
     """Whether two paths may name the same file.
 
-    If a place is unknown, only the names of the files are compared.
+    Only the names of the files are compared if the place of one path is unknown and one of the
+    paths is relative.
 
     Args:
         audited_path: a path.
@@ -100,7 +101,7 @@ def may_be_same(audited_path: AuditedPath, other: AuditedPath) -> bool:
 
 
 def cut(text: str) -> str:
-    """Returns a text, cut to `SHOWN_LINE` characters."""
+    """Returns a text, cut to at most `SHOWN_LINE` characters."""
     return text if len(text) <= SHOWN_LINE else f"{text[: SHOWN_LINE - 1]}…"
 
 
@@ -126,9 +127,10 @@ def looks_like_credentials(path: str) -> bool:
 def mentions(
     command: str, directories: Sequence[str], where: str | None = None
 ) -> list[AuditedPath]:
-    """Returns the words of a command that name credentials, or paths not known to be inside.
+    """Returns the words of a command that name credentials, or paths that may be outside.
 
-    Words are not expanded as by a shell. Programs and devices of the system are left out.
+    Outside means: outside the session's directories. Variables and wildcards are not expanded.
+    Programs and devices of the system are left out.
 
     Args:
         command: the command line.
@@ -154,14 +156,14 @@ def _mentioned(
         is_relative = not _is_absolute(word)
         base = f"{where}/" if where and is_relative else ""
         path = evolve(locate(base + word, directories), path=cut(word))
-        if is_relative and is_path and moves:  # the directory that it is relative to is not known
+        if is_relative and is_path and moves:  # after cd, the current directory is not known
             path = evolve(path, shown=cut(word), place=PathPlace.UNKNOWN)
         if path.credential or (is_path and path.place is not PathPlace.INSIDE):
             yield path
 
 
 def _place(path: str, local: str | None, whole: str, directories: Sequence[str]) -> PathPlace:
-    if local is None:  # a file on another machine, not a file, or a name with a colon
+    if local is None:  # a file on another machine, a URL of no file, or a name with a colon
         return PathPlace.OUTSIDE if "://" in path else PathPlace.UNKNOWN
     if not directories or path.startswith(("~", "$HOME", "${HOME}")):
         return PathPlace.UNKNOWN
@@ -174,7 +176,7 @@ def _place(path: str, local: str | None, whole: str, directories: Sequence[str])
 
 
 def _folded(text: str) -> str:
-    """Returns a text with uniform case and Unicode form: file systems may ignore both."""
+    """Returns a text in uniform case and Unicode form, since file systems may ignore both."""
     return unicodedata.normalize("NFC", text).casefold()
 
 

@@ -11,19 +11,19 @@ from acp_proxy.protocol.connection_state import Exchange
 from acp_proxy.protocol.permissions import DENIED, GRANTED, options_of, read_answer
 
 AMBIGUOUS, CANCELLED, UNANSWERED = "ambiguous", "cancelled", "unanswered"
-"""Decisions in addition to the decisions in `protocol.permissions`."""
+"""Decisions about a permission request, in addition to those in `protocol.permissions`."""
 _LASTING = ("session", "workspace", "always")
 """Scopes of the 1.0 draft that last longer than one action."""
 _EVERY_SESSION = ("workspace", "always")
 _ASKED = 200
-"""The largest number of actions with a permission request that are remembered in a turn."""
+"""The largest number of actions with a permission request that are remembered for one turn."""
 
 
 class PermissionLog:
     """Collects the permission requests of a recording while it is read.
 
     Attributes:
-        any_asked: whether the agent ever asked for a permission, even for an action not kept here.
+        any_asked: whether the agent ever asked for a permission, also for actions not kept here.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class PermissionLog:
         self._asked[exchange.session] = exchange.turn, asked[-_ASKED:]
 
     def answer(self, exchange: Exchange, seq: int, message: Value) -> None:
-        """Adds an answer of the client; an answer to any other request is ignored.
+        """Adds the client's answer to a permission request; ignores answers to other requests.
 
         Args:
             exchange: the exchange of the answer.
@@ -99,7 +99,7 @@ class PermissionLog:
         return asked if newest == turn else []
 
     def grants_before(self, action: Action) -> list[LastingGrant]:
-        """Returns earlier answers that may permit this action, or all actions of the same kind."""
+        """Returns earlier grants that may cover an action: for the same action, or lasting ones."""
         same = action.same_asked
         grants = [_grant(same)] if same is not None and same.decision == GRANTED else []
         for session in {action.session, None}:

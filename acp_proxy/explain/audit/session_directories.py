@@ -14,7 +14,7 @@ from acp_proxy.redaction.markers import MARKER
 
 
 class SessionLog:
-    """Collects the sessions of a recording from the requests that open sessions, and the answers.
+    """Collects the sessions of a recording from requests that open sessions, and their answers.
 
     Attributes:
         sessions: the first 10,000 sessions, by their ids.
@@ -56,7 +56,7 @@ class SessionLog:
         Args:
             exchange: the number of the request's exchange.
             session: the id of the session.
-            result: the result; None if the answer is an error: then no session was opened.
+            result: the result; None if the answer is an error, which opens no session.
         """
         opening, before = self._opening.pop(exchange, (None, None))
         if opening is None or session is None:
@@ -111,7 +111,7 @@ def _server(server: Value, seq: int) -> AuditedServer:
 
 
 def _without_secrets(url: str) -> str:
-    """Returns a URL without the parts that may identify a user."""
+    """Returns a URL without user name and password, and with ``?…`` for query and fragment."""
     try:
         parts_ = urlsplit(MARKER.sub("masked", url))  # a marker's brackets are invalid in a URL
         host = parts_.netloc.rpartition("@")[2]

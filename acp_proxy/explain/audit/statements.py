@@ -1,4 +1,4 @@
-"""Reads the facts about an action from a tool call, a permission request or a client request.
+"""Reads the facts about an action from a tool call or from a request to the client.
 
 The same fact has many notations: v1 has ``locations`` and diffs in ``content``, v2 adds
 ``changes``, and the 1.0 draft has ``tool``, ``input`` and ``output``. Each agent also has its own
@@ -36,7 +36,7 @@ _METHODS = {
     "fs/write_text_file": ActionKind.WRITE,
     "terminal/create": ActionKind.RUN,
 }
-"""The kinds of actions by method; an action of any other method is shown only by the method."""
+"""The kinds of actions by the request's method; requests of other methods are of kind `OTHER`."""
 _PATHS = (
     "file_path", "filePath", "filepath", "path", "paths", "absolute_path", "absolutePath",
     "notebook_path", "target_file", "targetFile", "dir_path", "file", "files", "filename",
@@ -46,7 +46,7 @@ _PATHS = (
 _MOVED = ("source", "destination", "from", "to", "src", "dst")
 """Arguments that are paths if the tool moves something."""
 _DIRECTORIES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir_path")
-"""Arguments that name the directory of a command."""
+"""Arguments that name the directory in which a command runs."""
 _URLS = ("url", "urls", "uri", "href")
 _URL = re.compile(r"https?://[^\s<>\"'`]{1,2000}")
 _DIRECTORY_TEXT = re.compile(r"\[current working directory ([^\]\n]{1,1000})\]")
@@ -58,14 +58,14 @@ _SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
 
 @define
 class Statement:
-    """The facts about an action in one message; facts that the message lacks are None or empty."""
+    """What one message states about an action; facts that the message lacks are None or empty."""
 
     kind: ActionKind | None = None
     title: str | None = None
     tool: str | None = None
     status: str | None = None
     paths: list[tuple[str, str | None]] = field(factory=list)
-    """The paths, each with the operation of its diff; None without a diff."""
+    """The paths, each with the operation of the diff that names it, or with None."""
     command: str | None = None
     directory: str | None = None
     url: str | None = None
@@ -75,7 +75,7 @@ class Statement:
 
 
 def of_call(call: Value) -> Statement:
-    """Returns the statement of a tool call, or of an update about it, in any dialect."""
+    """Returns the facts in a tool call, or in an update of a tool call, in any dialect."""
     tool = word(call, "tool", "name") or word(part(part(call, "_meta"), "claudeCode"), "toolName")
     said = Statement(
         kind=_kind(call, tool),
@@ -107,7 +107,7 @@ def of_call(call: Value) -> Statement:
 
 
 def of_permission(params: Value) -> Statement:
-    """Returns the statement of a permission request in any dialect."""
+    """Returns the facts about the action in a permission request, in any dialect."""
     subject = part(params, "subject")
     said = of_call(call_of(params))
     said.title = word(params, "title") or said.title
@@ -129,7 +129,7 @@ def of_permission(params: Value) -> Statement:
 
 
 def of_request(method: str, params: Value) -> Statement:
-    """Returns the statement of a request to the client.
+    """Returns the facts about the action in a request to the client.
 
     Args:
         method: the method of the request.
@@ -148,7 +148,7 @@ def of_request(method: str, params: Value) -> Statement:
 
 
 def of_terminal(update: Value) -> Statement:
-    """Returns the statement of a ``terminal_update`` (v2), about a terminal that the agent runs."""
+    """Returns the facts in a ``terminal_update`` (v2) about a terminal that the agent runs."""
     said = Statement(kind=ActionKind.RUN, command=command_of(update))
     said.directory = word(update, "cwd") or None
     said.terminals = [word(update, "terminalId")]
@@ -233,7 +233,7 @@ def _located(call: Value) -> Iterator[tuple[str, None]]:
 
 
 def _changed(item: Value) -> Iterator[tuple[str, str | None]]:
-    """Yields the path of each file that a diff changes, with the operation."""
+    """Yields the path of each file that a diff changes, with the operation, such as ``add``."""
     if word(item, "type") == "diff" and (path := word(item, "path")):
         operation = "add" if "oldText" in item and item["oldText"] is None else "modify"
         yield path, operation
@@ -254,7 +254,7 @@ def _read_arguments(said: Statement, given: Any) -> None:
     else:
         names = (*_PATHS, *_MOVED) if said.kind is ActionKind.MOVE else _PATHS
         said.paths += ((path, None) for path in _strings(given, names) if "\n" not in path)
-        if isinstance(changes := given.get("changes"), dict):  # Codex has an object by paths
+        if isinstance(changes := given.get("changes"), dict):  # Codex: the keys are paths
             said.paths += ((path, None) for path in [*changes][:PARTS] if path)
     said.url = next(_strings(given, _URLS), None) or said.url
     if said.kind is ActionKind.FETCH and said.url is None:
