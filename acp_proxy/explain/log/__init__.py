@@ -1,1 +1,1 @@
-"""The timeline, frame by frame, and its diagrams."""
+"""Shows a recording frame by frame: as lines of a timeline, as JSON, or as a diagram."""

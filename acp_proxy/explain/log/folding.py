@@ -1,8 +1,9 @@
 """Folds runs of chunks: frames that are pieces of one message become one value.
 
 An agent streams a sentence in dozens of frames, and a person wants to read the sentence. A run ends
-at any other row, so that the screen keeps the order of the wire, and also at a marked pause or an
-odd frame. Only the beginning of a run's text is kept.
+at the first row that is not a piece of the same message, so that the rows keep their order. A run
+also ends at a marked pause, and at a frame that a fault changed, that was not fully delivered or
+that has no newline. Only the beginning of a run's text is kept.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -40,15 +41,15 @@ class ChunkRun:
 
     @property
     def item(self) -> "Row | ChunkRun":
-        """The run; a single chunk stays a row."""
+        """The run itself; if the run has only one frame, the row of this frame."""
         return self if self.count > 1 else self.first
 
     def add(self, row: Row, chunk: Chunk) -> None:
-        """Adds a frame to the run, beginning with the first.
+        """Adds the next frame to the run; the first frame has to be added too.
 
         Args:
-            row: the frame.
-            chunk: the piece of text in it.
+            row: the row of the frame.
+            chunk: the piece of text in the frame.
         """
         self.last, self.last_ns = row["seq"], row["t_ns"]
         self.count += 1
@@ -69,12 +70,10 @@ class RunFinder:
     _last: tuple[int, int] = (0, 0)
 
     def continues(self, row: Row, chunk: Chunk | None) -> bool:
-        """Returns whether the next row belongs to the same message as the row before it.
-
-        The row must also have come soon enough.
+        """Returns whether the next row continues the message of the row before it without a pause.
 
         Args:
-            row: the row.
+            row: the next row.
             chunk: the chunk in the row; None if the row is not a chunk, or must not be folded.
         """
         key = chunk and (
@@ -90,7 +89,7 @@ class RunFinder:
 def fold(
     rows: Iterable[Row], alone: Container[int] = (), pauses: Pauses | None = None
 ) -> Iterator[Row | ChunkRun]:
-    """Streams rows with each run of chunks as one value; a single chunk stays a row.
+    """Yields rows, but one `ChunkRun` in place of each run of chunks; a single chunk stays a row.
 
     Args:
         rows: the rows of `RecordingReader.rows`, in order.
@@ -138,7 +137,7 @@ def run_line(run: ChunkRun, recording: Recording | None = None) -> TimelineLine:
 
 
 def chunk_in(row: Row) -> Chunk | None:
-    """Returns the chunk in a frame; None without a chunk, or if the frame is odd."""
+    """Returns the chunk in a frame; None without a chunk, or if the frame was changed or cut."""
     if "raw" not in row or row["kind"] != "notification" or row.get("method") != UPDATE:
         return None
     if row["delivered"] != "full" or not row["newline"] or row["fault"] is not None:

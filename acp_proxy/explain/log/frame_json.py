@@ -25,11 +25,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 def frame_json(row: Row) -> bytes:
-    """Returns the JSON of a row of `frames`, with the member ``note`` if the row has one.
+    """Returns the JSON of a row of `frames`, with the member ``note`` if a person wrote a note.
 
-    The last member contains the line. It is ``message``, with the bytes of the message as it was
-    sent; or ``text``, for a line that is not a message or that strict parsers refuse; or
-    ``base64``, for a line that is not UTF-8.
+    The last member contains the frame's line. This member is ``message`` if the line is a message,
+    which is copied unchanged. It is ``text`` if the line is no message, or if strict parsers refuse
+    it, and ``base64`` if the line is not UTF-8.
     """
     value = _labels(row)
     raw = bytes(row["raw"])
@@ -56,7 +56,7 @@ def large_frame_json(row: Row, pieces: Pieces) -> Iterator[bytes]:
 
 
 def line_parts(row: Row, reader: RecordingReader) -> Iterator[bytes]:
-    """Yields the bytes of a frame's line and its newline; a very large line comes in pieces.
+    """Yields the bytes of a frame's line and newline; the bytes of a very large line in pieces.
 
     Args:
         row: a row of `frames`.

@@ -72,7 +72,7 @@ def arrow(sender: str, kind: str, receiver: str, text: str) -> str:
 
     Args:
         sender: the name of a participant.
-        kind: the arrow.
+        kind: the arrow in the language of Mermaid, such as ``->>``.
         receiver: the name of a participant.
         text: the text above the arrow.
     """
@@ -134,7 +134,7 @@ class SequenceDiagram:
         most: the largest number of arrows and notes.
 
     Attributes:
-        left_out: how many chosen frames and events are not drawn; set when the lines are yielded.
+        left_out: how many of the chosen frames and events `lines` has not drawn; 0 before `lines`.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class SequenceDiagram:
         """Yields the lines of the diagram.
 
         Args:
-            watch: yields the rows unchanged, and may show the progress.
+            watch: a function that yields the rows unchanged, and may show the progress.
         """
         self._turns = {turn.prompt_seq: turn for turn in turns(self._reader)}
         self._sessions = len({turn.session for turn in self._turns.values()})
@@ -237,7 +237,7 @@ class SequenceDiagram:
                 yield note(_BOTH, f"{counted(more, 'more message')} of the batch {item['seq']}")
 
     def _frame(self, row: Row) -> Iterator[str]:
-        """Draws a message; if a fault touched it, as it was received and as it was delivered."""
+        """Draws a message; if a fault changed the message, as it was received and as delivered."""
         sender, receiver = _ends(row)
         self._used |= {sender, receiver}
         kind = _ARROWS.get(row["kind"], _NOTIFICATION)
@@ -274,7 +274,7 @@ class SequenceDiagram:
 
 
 def _items(items: Iterable[Row | ChunkRun]) -> Iterator[_Item]:
-    """Joins consecutive lines on stderr, like chunks."""
+    """Yields the items, with consecutive lines on stderr joined into one item."""
     for is_stderr, group in groupby(items, _is_stderr):
         if not is_stderr:
             yield from group

@@ -28,13 +28,13 @@ _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 
 
 Tone = Literal["plain", "prompt", "permission", "trouble"]
-"""The subject of a line, which decides its colour; a turn begins with a prompt."""
+"""What a line is about, which decides the colour of the line."""
 Pace = Literal["", "slow", "stuck"]
-"""How slow an answer was; a normal wait is never slow."""
+"""How slow an answer was; empty for a fast answer, and for an answer that normally takes long."""
 
 
 class Cells(NamedTuple):
-    """The columns before the text."""
+    """The columns of a timeline line that come before its text."""
 
     number: str
     time: str
@@ -101,7 +101,7 @@ def chunk_text(frame: Row, chunk: Chunk | None) -> str | None:
         chunk: the result of `chunk_in` for the row.
 
     Returns:
-        None if only `frame_line` can tell the text, or if there is no chunk.
+        The text; None without a chunk, or if only `frame_line` can find the text.
     """
     is_odd = frame["tool_call"] is not None or frame["size"] > PREVIEWED_LINE
     if chunk is None or is_odd or chunk.update == "thought_message_chunk":  # may be hidden
@@ -118,8 +118,8 @@ def member_lines(
     Args:
         frame: a row of `frames` with its ``members``.
         live: whether an answer may still come.
-        hints_of: returns the facts about a message from other frames.
-        step_ns: see `frame_line`.
+        hints_of: returns facts about a message that are read from other frames.
+        step_ns: the resolution of durations; see `duration`.
     """
     for member in frame.get("members", ()):
         own = {**member, "newline": None, "fault": None, "delivered": "full"}
@@ -138,7 +138,7 @@ def event_line(event: Row) -> TimelineLine:
 
 
 def pair_of(row: Row) -> int | None:
-    """Returns the number of the request that a frame answers, or of the answer to it."""
+    """Returns the number of the answer to a request, or of the request that a frame answers."""
     seq: int | None = row.get("response_seq" if row["kind"] == "request" else "request_seq")
     return None if seq == row["seq"] else seq
 
@@ -180,7 +180,7 @@ def _tone(kind: str, method: str) -> Tone:
 
 
 def _pace(frame: Row, live: bool) -> Pace:
-    """Returns how fast an answer was; a turn, a person's choice or a program is never slow."""
+    """Returns how slow an answer was; empty for answers of turns, persons and programs."""
     if frame["request_seq"] is None:
         return ""
     if frame["kind"] == "request":

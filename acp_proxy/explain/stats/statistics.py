@@ -1,7 +1,8 @@
 """Measures a recording: the traffic, the speed of answers, and the time spent in turns.
 
-The traffic is counted from the heads of frames and from the table of exchanges. Payloads are read
-only for prompts, for first chunks, for the heaviest tool calls and for the waterfall of a turn.
+The traffic is counted from the heads of frames, which lack the bytes, and from the table of
+exchanges. The bytes of frames are read only for prompts, for first chunks, for the heaviest tool
+calls and for the waterfall of a turn.
 """
 
 import time
@@ -77,8 +78,8 @@ class TurnsAndCalls(Listener):
     Attributes:
         end_ns: the time of the last frame or event, or the time now in a live recording.
         times: how the turns spent their time.
-        repeated: by id, the first frames of tool calls with the id of an earlier call. A call that
-            a replayed history repeats is left out, since it is the earlier call.
+        repeated: for each id that several tool calls of a session share, the first frames of the
+            later calls. A call that only the history of a loaded session repeats is not included.
     """
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
@@ -90,12 +91,12 @@ class TurnsAndCalls(Listener):
         self._first = dict[CallKey, int]()
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Reads a frame, or a run of frames that are pieces of one message.
+        """Reads the next frame, or the next run of frames that are pieces of one message.
 
         Args:
             run: the frame, or the run of frames.
             message: the message of the first frame.
-            transition: the changes that this message made.
+            transition: the changes that this message made to the state of the connection.
         """
         for _, change in messages_of(message, transition):
             if change.tool_call is not None:
@@ -138,8 +139,9 @@ def gather(
         reader: the recording.
         chosen: which frames to count.
         top: the largest number of tool calls that are listed.
-        watch: yields the heads of the counted frames unchanged, and may show the progress.
-        passed: the result of the first pass, if this pass was already made.
+        watch: a function that yields the heads of the counted frames unchanged, and may show the
+            progress.
+        passed: the result of the first pass; None if the first pass has not been made.
     """
     if passed is None:
         messages = MessagePass(reader)
@@ -219,7 +221,7 @@ def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
     turns = read_turns(reader)
     beside = [row for row in turns if row.end_seq is None or row.end_seq >= turn.prompt_seq]
     first = min(beside, key=lambda row: row.prompt_seq, default=None)
-    # An answer belongs to the oldest open request with its id, which may be before that turn.
+    # An answer belongs to the oldest open request with its id, which may be older than the turn.
     at = 0 if first is None else first.prompt_seq
     return None if any(exchanges(reader, during=(at - 1, at + 1), most=1)) else first
 

@@ -93,7 +93,7 @@ def halved(activity: Sequence[int]) -> list[int]:
 
 
 def sparkline(activity: Sequence[int]) -> str:
-    """Returns a bar for each part, scaled to the busiest part; a space for an empty part."""
+    """Returns a bar for each part of the activity, relative to the busiest part; a space for 0."""
     most = max(activity, default=0) or 1
     return "".join(" ▁▂▃▄▅▆▇█"[-(-count * 8 // most)] for count in activity)
 
@@ -117,18 +117,18 @@ class _Method:
 
 
 class Traffic:
-    """Counts heads of frames, and afterwards exchanges.
+    """Counts the traffic of frames, and afterwards of exchanges.
 
     Args:
-        end_ns: the end of the time that is divided into parts.
-        repeated: the frames that begin a tool call with an id that was used before.
+        end_ns: the end of the recording's time, which is divided into `BUCKETS` parts.
+        repeated: by id, the numbers of frames that begin a tool call with an id of an earlier call.
     """
 
     def __init__(
         self, end_ns: int, repeated: "Mapping[CallKey, array[int]]" = MappingProxyType({})
     ) -> None:
         self.turns: set[int] = set()
-        """The turns that frames belonged to."""
+        """The turns to which the counted frames belong."""
         self._exchanges: set[int] = set()
         self._batches: set[int] = set()
         self._repeated = repeated
@@ -140,7 +140,7 @@ class Traffic:
         self._methods: dict[tuple[str, str | None, str | None], _Method] = {}
 
     def feed(self, head: StoredFrame) -> None:
-        """Counts the head of a frame."""
+        """Counts a frame, which needs no bytes."""
         seq, t_ns, stream, kind, method, exchange, session, turn, call, _, size, _ = head
         count = self._passing.get((stream, kind, method))
         if count is None:
@@ -178,7 +178,10 @@ class Traffic:
         )
 
     def methods(self) -> list[MethodStatistics]:
-        """Returns the traffic by method, or by kind without a method; the most bytes first."""
+        """Returns the traffic of each method, and of each kind of frames without a method.
+
+        The result is sorted by bytes, the largest number first.
+        """
         totals = (method.statistics(*key) for key, method in self._methods.items())
         return sorted(totals, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or ""))
 

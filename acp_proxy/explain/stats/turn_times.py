@@ -44,7 +44,7 @@ _STREAMING, _SILENT = Part.STREAMING, Part.SILENT  # enum lookups are slow
 
 @lru_cache
 def waiting_part(method: str | None) -> Part:
-    """Returns the part of a turn while a request of the agent to its client is open."""
+    """Returns which part a turn's time belongs to while a request to the client is open."""
     match answering_party("to-client", method):
         case Party.PERSON:
             return Part.PERSON
@@ -90,7 +90,7 @@ class TurnTime:
     agent_ns: int
     """The time of the agent: streaming and silent together."""
     client_ns: int
-    """The time of waiting for the client: four parts together."""
+    """The time of waiting for the client: person, terminals, files and other together."""
     streaming_ns: int
     silent_ns: int
     person_ns: int
@@ -109,7 +109,7 @@ class TurnTime:
 
 
 def spent_in(turns: Iterable[TurnTime]) -> dict[Part, int]:
-    """Returns the time that each part took in some turns together, in nanoseconds."""
+    """Returns the total time of each part in the given turns, in nanoseconds."""
     every = list(turns)
     return {part: sum(turn.part_ns(part) for turn in every) for part in Part}
 
@@ -133,19 +133,19 @@ class RunningTurn:
     turn: Turn
     start_ns: int
     now_ns: int
-    """The time up to which the turn was divided."""
+    """The time up to which the turn's time has been divided into parts."""
     spent: dict[Part, int] = field(factory=lambda: dict.fromkeys(Part, 0))
     first_update_ns: int | None = None
     first_chunk_ns: int | None = None
     has_spoken: bool = False
     """Whether the agent has sent anything since the prompt or the last answer."""
     waits: dict[int, tuple[Exchange, Part, int]] = field(factory=dict)
-    """The unanswered requests by exchange, with their parts and times."""
+    """The unanswered requests by exchange id: each exchange, its part, and the request's time."""
     awaited: dict[Part, int] = field(factory=lambda: dict.fromkeys(WAITING, 0))
-    """The number of these requests by part."""
+    """The number of unanswered requests of each part."""
 
     def pass_time(self, t_ns: int, *, is_pause: bool = True) -> tuple[Part, int]:
-        """Returns the part to which the time since the last call belongs, and the time's length.
+        """Adds the time since the last call to a part; returns the part and the time's length.
 
         Args:
             t_ns: the time now; a time before the last call counts as the time of the last call.
@@ -163,7 +163,7 @@ class RunningTurn:
         return part, elapsed
 
     def until(self, end_ns: int) -> TurnTime:
-        """Returns how the turn spends its time up to a given time; the turn itself stays unchanged.
+        """Returns how the turn spends its time until a given time, without a change to the turn.
 
         Args:
             end_ns: the end of the recording, or the time now.

@@ -1,7 +1,7 @@
 """Compares the recordings of each version of an agent or client, or of each project.
 
-All numbers come from stored rows, and the findings are those that `list` knows: no rule is checked,
-so a thousand recordings take seconds.
+All numbers come from stored rows, and the findings are the findings that `list` shows. No rule of
+the protocol is checked, so that a thousand recordings take only seconds.
 """
 
 import re
@@ -80,12 +80,12 @@ class VersionRow:
 def measure(
     reader: RecordingReader, words: str, now_ns: int
 ) -> tuple[tuple[()], str, Measures | None]:
-    """Measures a recording; the result is a `FindingSearch`.
+    """Measures a recording; a `FindingSearch` that returns measures in place of tokens.
 
     Args:
         reader: the recording.
         words: a filter; a recording without a match has no measures.
-        now_ns: as for `find_quickly`.
+        now_ns: the time now, with which open turns and requests are measured; see `find_quickly`.
     """
     if words and next(reader.rows(chosen_in(reader, words)), None) is None:
         return (), "", None
@@ -123,7 +123,7 @@ def compared(entries: Iterable[ListedRecording], by: str) -> list[VersionRow]:
     """Returns a row for each version or project, sorted by name, and then by version.
 
     Args:
-        entries: recordings; those without `Measures` in place of their tokens are left out.
+        entries: recordings with their `Measures` as ``tokens``; recordings without are left out.
         by: one of `BY`.
     """
     groups: dict[tuple[str, str], list[tuple[str, Measures]]] = {}

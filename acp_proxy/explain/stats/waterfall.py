@@ -5,8 +5,8 @@ first update to its last update, each request of the agent to its client until t
 silence of the agent, and the end. Steps may overlap. Their times come from `intervals`, so that all
 commands agree about a turn.
 
-Memory grows with the number of steps, not with the number of frames. Pieces of text come as runs,
-and a run is read only within the turns.
+Memory grows with the number of steps, not with the number of frames. Pieces of text come as runs of
+frames, and only the runs within the wanted turns are read.
 """
 
 import heapq
@@ -35,9 +35,9 @@ from acp_proxy.store.queries.exchanges import TurnRow, exchanges
 from acp_proxy.store.reader import RecordingReader
 
 VOICE = {AGENT_TEXT: "message", **dict.fromkeys(THOUGHT_CHUNKS, "thought")}
-"""The chunks in which an agent speaks, with the kind of their step."""
+"""The kinds of updates in which an agent speaks or thinks, each with the kind of its step."""
 _SHORTEST, _LONG_NS = 20, 2 * 10**9
-"""A silence is a step if it takes at least 1/20 of the turn, or at least this time."""
+"""A silence is a step if it takes at least 1/20 of the turn, or at least two seconds."""
 
 
 @frozen
@@ -47,12 +47,14 @@ class WaterfallStep:
     kind: str
     """prompt, thought, message, tool_call, request, silence or end."""
     seq: int | None
-    """The number of the step's first frame; for a silence, of the frame that ended it, or None."""
+    """The number of the step's first frame; for a silence, the number of the frame that ended the
+    silence, or None if the recording ended first."""
     start_ns: int
     """The time from the prompt to the start of the step, in nanoseconds."""
     duration_ns: int
     title: str
-    """The beginning of the text, a tool call's title, a request's subject, or the stop reason."""
+    """The beginning of a text, the title of a tool call, a preview of a request, the tool calls
+    that run during a silence, or the stop reason."""
     method: str | None = None
     """The method of a request."""
     waits_for: str | None = None
@@ -100,7 +102,7 @@ class _TimedCall(CallState):
 
 
 Outcomes = Mapping[tuple[int, str | None], str | None]
-"""The outcomes of the agent's requests, by frame and id."""
+"""The outcomes of the agent's requests, by the request's frame and its JSON-RPC id."""
 
 
 class Waterfalls(Listener):
@@ -109,7 +111,7 @@ class Waterfalls(Listener):
     Args:
         reader: the recording.
         messages: the pass over the recording.
-        turns: the turns.
+        turns: the turns that are laid out.
         end_ns: the time that counts as the end of open turns.
         most: the largest number of steps of a turn, besides prompt and end; the longest steps are
             kept. None for all steps.
@@ -144,12 +146,12 @@ class Waterfalls(Listener):
         return not self._coming and not self._open
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Reads the next frame, or run of frames.
+        """Reads the next frame, or the next run of frames.
 
         Args:
             run: the frame, or a run without a pause longer than `PAUSE_NS`.
             message: the message of the first frame; a message outside of turns is ignored.
-            transition: the changes that this message made.
+            transition: the changes that this message made to the state of the connection.
         """
         moved = self._take_ended(run, transition.method)
         over: list[Turn] = []
@@ -197,7 +199,7 @@ class Waterfalls(Listener):
         )
 
     def _take_ended(self, run: FrameRun | None = None, method: str | None = None) -> dict[int, int]:
-        """Reads the intervals that have ended; returns the end of each turn's last interval."""
+        """Adds the ended intervals to their turns; returns by turn when the last interval ended."""
         moved = {}
         for interval in self._ended:
             if (waterfall := self._open.get(interval.turn)) is not None:
