@@ -1,9 +1,9 @@
 r"""Searches frames and events: lines, the strings within them, and messages across chunks.
 
-A person sees texts, but the lines on the wire have escapes such as ``\"`` and ``\u00e9``, and a
+A person sees texts, but the lines on the wire contain escapes such as ``\"`` and ``\u00e9``, and a
 sentence comes in a dozen chunks. So a pattern is searched for in the line as it was sent, in each
 decoded JSON string, and in the messages that chunks form. A match belongs to the frame in which the
-match begins, and each frame is at most one hit.
+match begins. A frame with several matches is one hit.
 
 This module does not read files. Memory is bounded: only the end of an unfinished message is kept
 (`stream_matches`), and only a limited number of hits is kept until earlier hits are known.
@@ -32,7 +32,8 @@ _TEXTS = (
 class Searcher:
     """Searches the frames and events of one recording, in order.
 
-    Feed all frames and events, and then call `finish`. Each call returns the next hits, in order.
+    The caller feeds all frames and events, and then calls `finish`. Each call returns the next hits
+    in order.
     """
 
     def __init__(self, pattern: Pattern, *, with_pointers: bool = False) -> None:
@@ -63,7 +64,7 @@ class Searcher:
 
         Args:
             frame: the frame, without its line.
-            pieces: yields the whole line in pieces, each time it is called.
+            pieces: a function that yields the whole line in pieces each time it is called.
         """
         if hit := look_through(self._pattern, frame, pieces):
             self._add(hit)
@@ -81,13 +82,13 @@ class Searcher:
         return self._complete()
 
     def finish(self) -> list[SearchHit]:
-        """Searches the messages that have not ended; feed nothing afterwards."""
+        """Searches the messages that have not ended; nothing may be fed afterwards."""
         for hit in self._streams.finish():
             self._add(hit)
         return self._complete()
 
     def _look(self, frame: StoredFrame, raw: bytes) -> SearchHit | None:
-        """Searches first the strings of a line, as a person sees them, and then the whole line."""
+        """Searches first the strings in a line, as a person sees them, and then the whole line."""
         line = raw.decode(errors="replace")
         text = self._text_of(frame, line)
         hit = self._hit_in(frame, text) if text is not None else None
@@ -96,7 +97,7 @@ class Searcher:
         return evolve(hit, pointer=_string_pointer(line, self._pattern.is_in))
 
     def _text_of(self, frame: StoredFrame, line: str) -> str | None:
-        """Returns the string of a line that contains a match, or else the matching line, or None.
+        """Returns the string in a line that matches; else the line if it matches, or else None.
 
         The method of the message comes after all other strings. A line that is not a message is
         only searched as a whole.
@@ -113,7 +114,7 @@ class Searcher:
         return next((s for s in candidates if pattern.is_in(s) and s != frame.method), whole)
 
     def _string_around(self, line: str, method: str | None) -> str:
-        """Returns the first string with a match in a line without escapes, or else the line."""
+        """Returns the first matching string in a line without escapes; else the whole line."""
         for match in self._pattern.regex.finditer(line):
             start, end = match.span()
             if line.count('"', 0, start) % 2 and '"' not in match[0]:
@@ -132,7 +133,7 @@ class Searcher:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
 
     def _complete(self) -> list[SearchHit]:
-        """Removes and returns the hits before which no other hit can be found any more."""
+        """Removes and returns the hits that are final: no earlier hit can be found any more."""
         complete, waiting = [], self._waiting
         earliest = self._streams.earliest() if waiting else 0
         while waiting and (waiting[0][0] <= earliest or len(waiting) > REMEMBERED):
@@ -141,7 +142,7 @@ class Searcher:
 
 
 def _string_pointer(line: str, is_sought: Callable[[str], bool]) -> str | None:
-    """Returns the pointer to the first string of a line with a match, or None."""
+    """Returns the JSON pointer to the first string in a line that matches, or None."""
     waiting = [("", json_or_none(line.encode(errors="surrogatepass")))]
     while waiting:
         place, value = waiting.pop()
@@ -157,7 +158,7 @@ def _string_pointer(line: str, is_sought: Callable[[str], bool]) -> str | None:
 
 
 def _chunk_pointer(raw: bytes) -> str | None:
-    """Returns the pointer to the text in the line of a chunk."""
+    """Returns the JSON pointer to the text in the line of a chunk, or None."""
     message = json_or_none(raw.decode(errors="replace").encode())
     texts = (place for place in _TEXTS if isinstance(member(message, *parts_of(place)), str))
     return next(texts, None)

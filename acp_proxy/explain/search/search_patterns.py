@@ -1,8 +1,8 @@
 """The pattern of a search, and a quick test of whether a line can match it at all.
 
 Few of a million lines match. So a quick test comes before the exact test, which is a regular
-expression. Nearly all lines are plain ASCII. To search such a line for a fixed text in lower case
-is ten times faster than a regular expression that ignores case.
+expression. Nearly all lines are plain ASCII. To make an ASCII line lower case and to search it for
+a fixed text is ten times faster than a regular expression that ignores case.
 """
 
 import re
@@ -35,8 +35,8 @@ class Pattern:
         Args:
             text: the text or the regular expression.
             is_regex: whether ``text`` is a regular expression, in Python's syntax.
-            ignore_case: whether A and a are the same; None if they are, unless ``text`` contains a
-                capital letter.
+            ignore_case: whether A and a are the same; None to ignore case only if ``text`` contains
+                no capital letter.
 
         Raises:
             BadPattern: the text is empty or not a regular expression.
@@ -52,7 +52,7 @@ class Pattern:
         """The length of a fixed text in UTF-16 code units, since a surrogate pair may be split
         between two pieces; 0 for a regular expression."""
         self.has_assertions = is_regex and _has_assertions(text)
-        """Whether a match depends on the ends of the searched text."""
+        """Whether a match may depend on the ends of the searched text, or on text around it."""
         self._ignore_case = ignore_case
         self._needle = None
         if not is_regex and not (ignore_case and _LIKE_ASCII.intersection(text)):
@@ -64,7 +64,7 @@ class Pattern:
             self._folded = _compiled(source, ignore_case=False)
 
     def may_be_in(self, raw: bytes) -> bool:
-        """Whether a line or one of its strings may match; a quick test: only False is certain."""
+        """Whether a line or a string in it may match: a quick test, whose True is not certain."""
         if b"\\" in raw or self.has_assertions:
             return True
         needle = self._needle
@@ -87,12 +87,12 @@ class Pattern:
 
 
 def escaped_strings(line: str) -> list[str]:
-    """Returns the JSON strings of a line that contain escapes, decoded."""
+    """Returns the JSON strings with escapes in a line, decoded."""
     return list(map(undone, _ESCAPED_STRING.findall(line)))
 
 
 def strings(line: str) -> list[str]:
-    """Returns all JSON strings of a line, decoded, including names of members."""
+    """Returns all JSON strings in a line, decoded, including names of members."""
     return [undone(s) if "\\" in s else s for s in _ANY_STRING.findall(line)]
 
 
@@ -140,7 +140,7 @@ def _has_capital(text: str, *, is_regex: bool) -> bool:
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether a pattern that ignores case has the same matches in ASCII text made lower case."""
+    """Whether a pattern finds the same in ASCII text in lower case as if it ignored case."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

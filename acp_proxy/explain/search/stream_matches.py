@@ -1,7 +1,8 @@
 """Finds a pattern in texts that come in pieces: chunked messages, and very large lines.
 
 Each piece belongs to a frame. Only the end of a text is kept, for matches that continue in the next
-piece: for a fixed text, its length; for a regular expression, `_OVERLAP` characters.
+piece. The length of this end is the length of the fixed text that is sought, or `_OVERLAP`
+characters for a regular expression.
 """
 
 import codecs
@@ -45,9 +46,9 @@ class SearchHit:
     """A frame or event in which a match begins."""
 
     place: StoredFrame
-    """The frame, without its ``raw``."""
+    """The frame or event, without its ``raw``."""
     last_seq: int
-    """The frame in which the match ends: a later frame if the match spans chunks."""
+    """The number of the frame in which the match ends: a later frame if the match spans chunks."""
     excerpt: Excerpt
     pointer: str | None = None
     """The JSON pointer to the text with the match; None if pointers were not requested, or if the
@@ -57,7 +58,7 @@ class SearchHit:
 _Head = tuple[Any, ...]
 """A frame without its line, as a tuple, since there may be a million of them."""
 _Piece = tuple[int, _Head, str | None]
-"""A piece of a text: its start in the text, its frame, and the pointer to the piece."""
+"""A piece of a text: its start in the text, its frame, and the JSON pointer to the piece."""
 
 
 def excerpt(text: str, start: int, end: int) -> Excerpt:
@@ -79,7 +80,7 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
 
 
 class _Text:
-    """A growing text; `look` discards the part that can no longer match."""
+    """A text that grows piece by piece; `look` discards the part that can no longer match."""
 
     def __init__(self, pattern: Pattern) -> None:
         self.size = 0
@@ -91,7 +92,7 @@ class _Text:
 
     @property
     def first_seq(self) -> int:
-        """Returns the first frame in which a match may still be found."""
+        """Returns the number of the first frame in which a match may still be found."""
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
     def add(self, head: _Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
@@ -106,7 +107,7 @@ class _Text:
             self.size += len(text)
 
     def _whole_character(self, text: str) -> str:
-        """Joins the first half of a pair in the last piece with its second half in the text.
+        """Joins the halves of a surrogate pair: the last character so far and the first of a text.
 
         Returns the rest of the text.
         """
@@ -138,7 +139,7 @@ class _Text:
         while match := self._pattern.regex.search(text, place):
             start, end = match.span()
             if not is_whole and start >= cut:
-                return  # more text may change it
+                return  # more text may change the match
             number = max(0, bisect_right(starts, start) - 1)
             _, head, pointer = self._pieces[number]
             if head[0] not in self._hits:
@@ -167,7 +168,8 @@ class Streams:
 
     Args:
         pattern: the pattern to find.
-        pointer: returns the pointer to the text in a chunk's line; None if no pointers are needed.
+        pointer: a function that returns the JSON pointer to the text in a chunk's line; None if no
+            pointers are needed.
     """
 
     def __init__(self, pattern: Pattern, pointer: Callable[[bytes], str | None] | None) -> None:
@@ -180,19 +182,19 @@ class Streams:
         """Whether `earliest` may have changed in the last call."""
 
     def earliest(self) -> int:
-        """Returns the first frame in which a match may still be found."""
+        """Returns the number of the first frame in which a match may still be found."""
         if self._earliest is None:
             first = (text.first_seq for text in self._texts.values())
             self._earliest = min(first, default=sys.maxsize)
         return self._earliest
 
     def feed(self, frame: StoredFrame, raw: bytes, *, is_hit: bool) -> list[SearchHit]:
-        """Adds the next frame, and returns the matches in streamed messages that are now final.
+        """Adds the next frame, and returns the final matches: more text cannot change them.
 
         Args:
             frame: any frame.
             raw: the line of the frame.
-            is_hit: whether a match in the frame is known already.
+            is_hit: whether the frame's own line matches, so that the frame is a hit already.
         """
         self.has_moved = False
         if frame.method == PROMPT:
@@ -227,7 +229,7 @@ class Streams:
         return [hit for key in list(self._texts) for hit in self._end(key)]
 
     def _close(self, session: str | None, *, everything: bool = False) -> list[SearchHit]:
-        """Ends the messages of a session; a message with an id ends only if `everything` is set."""
+        """Ends the messages of a session: all with `everything`, or else those without an id."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
         return [hit for key in ended for hit in self._end(key)]
 
@@ -248,7 +250,7 @@ def look_through(
     Args:
         pattern: the pattern to find.
         frame: the frame, without its line.
-        pieces: yields the whole line in pieces, each time it is called.
+        pieces: a function that yields the whole line in pieces each time it is called.
     """
     for decode in (_decoded, _undone):
         text = _Text(pattern)

@@ -1,1 +1,1 @@
-"""The conversation of a recording, turn by turn."""
+"""Writes the conversation of a recording as a transcript, turn by turn."""

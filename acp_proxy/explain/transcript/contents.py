@@ -46,7 +46,7 @@ class TextCollector:
         self.characters = 0
 
     def add(self, text: str) -> None:
-        """Adds a piece, which may end with half of a surrogate pair."""
+        """Adds a piece of the text, which may end with half of a surrogate pair."""
         size, room = len(text), self._room
         self.characters += size
         if room:
@@ -105,7 +105,7 @@ def json_block(value: Any, most: int | None, label: str) -> TextBlock:
 
 
 def value_block(value: Any, most: int | None, label: str) -> TextBlock:
-    """Returns a block with a text unchanged, or with any other value as JSON.
+    """Returns a block with a text as it is, or with a value that is not a text as JSON.
 
     Args:
         value: a JSON value.
@@ -123,7 +123,7 @@ def note_block(text: str) -> TextBlock:
 PieceKey = tuple[str | None, str, str, bool]
 """The session, the kind of update and the id of a message, and whether the message is hidden."""
 STDERR = "stderr"
-"""The kind in the key of lines of stderr."""
+"""The word that lines of stderr have in their key in place of a kind of update."""
 
 
 @define
@@ -132,7 +132,7 @@ class MessageRun:
 
     key: PieceKey
     _first: Row
-    """The frame of the first piece."""
+    """The row of the frame with the first piece."""
     _text: TextCollector
     _last: Row = Factory(dict)
     _remarks: list[str] = Factory(list)
@@ -141,7 +141,7 @@ class MessageRun:
         """Adds a piece.
 
         Args:
-            row: the frame of the piece.
+            row: the row of the frame with the piece.
             text: the text of the piece.
         """
         is_line = self.key[1] == STDERR
@@ -255,7 +255,7 @@ def _resource(block: Value, most: int | None) -> Iterator[TextBlock]:
 
 
 def _note(block: Value, source: Value) -> Iterator[TextBlock]:
-    """Yields a description of a block, with the data that its source contains."""
+    """Yields a description of a content block, with the data of an image if it contains one."""
     note, data = note_block(describe(block)), source.get("data", source.get("blob"))
     if isinstance(data, str) and note.text.characters:
         yield MediaBlock(form=note.form, text=note.text, data=data)

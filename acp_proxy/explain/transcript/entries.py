@@ -16,9 +16,9 @@ class EntryKind(StrEnum):
     PERMISSION = "permission"
     PLAN = "plan"
     REQUEST = "request"
-    """Any other request, with its answer."""
+    """A request of a kind that is not listed above, with its answer."""
     NOTICE = "notice"
-    """Any other notification, or an answer without a request."""
+    """A notification of a kind that is not listed above, or an answer without a request."""
     NOT_ACP = "not-acp"
     STDERR = "stderr"
     EVENT = "event"
@@ -49,13 +49,13 @@ class CutText:
 
     @property
     def left_out(self) -> int:
-        """The number of characters that were left out between the two parts."""
+        """The number of characters that were left out between `start` and `end`."""
         return self.characters - len(self.start) - len(self.end)
 
 
 @frozen
 class TextBlock:
-    """A text that belongs to an entry: output, a file, a diff."""
+    """A text that belongs to an entry, such as output, a file or a diff."""
 
     form: TextForm
     text: CutText
@@ -65,7 +65,7 @@ class TextBlock:
 
 @frozen(kw_only=True)
 class MediaBlock(TextBlock):
-    """A note about content with data, which may be an image. The JSON of an entry has no data."""
+    """A description of content with data, such as an image. An entry's JSON leaves out the data."""
 
     data: str = field(repr=False)
     """The data in base64, as the peer has sent it."""
@@ -113,7 +113,7 @@ class TranscriptEntry:
 
 @frozen
 class TranscriptSection:
-    """A turn, or a part of the recording outside of turns; its entries come after it."""
+    """A turn, or a part of the recording outside of turns; the section's entries follow it."""
 
     turn: int | None
     session: str | None
@@ -126,7 +126,7 @@ class TranscriptSection:
     is_failed: bool = False
     took_ns: int | None = None
     heading: str = field(default="", metadata={"hidden": True})
-    """begins or continued, if the session is not that of the turn before; otherwise empty."""
+    """begins or continued, if the turn before is of another session; otherwise empty."""
 
 
 @frozen
@@ -140,7 +140,7 @@ class TextLimits:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are no limits; then no entries are left out, either."""
+        """Whether there are no limits. Then entries that are usually left out are shown, too."""
         return self.said is None and self.output is None
 
 

@@ -1,6 +1,6 @@
-"""Looks up the messages that belong to a frame, and combines them into one entry.
+"""Looks up messages that belong together, and combines them into one entry of a transcript.
 
-Such messages are all messages about a tool call or a terminal, or a request's answer.
+They are all messages about one tool call or one terminal, or a request and its answer.
 """
 
 import codecs
@@ -52,7 +52,7 @@ class CallMessages:
 
     Args:
         limits: how much of each text is kept.
-        title: the title of the tool call, for the case that no message contains a title.
+        title: the title of the tool call that is used if no message contains a title.
     """
 
     def __init__(self, limits: TextLimits, title: str = "") -> None:
@@ -68,7 +68,7 @@ class CallMessages:
 
     @property
     def members(self) -> Value:
-        """The merged members of the tool call."""
+        """The members of the tool call, merged from all messages so far."""
         return self._call.members or {}
 
     def add_all(self, messages: Iterable[StoredMessage]) -> None:
@@ -209,7 +209,7 @@ class TerminalMessages:
         self._read_exit(part(result, "exitStatus") or result)
 
     def _push(self, data: str, stream: str) -> None:
-        """Adds pushed output, after a heading if the last output was of another stream."""
+        """Adds pushed output; adds a heading first if the stream of the output has changed."""
         if data and stream in ("stdout", "stderr") and stream != self._stream:
             self._output.add(("\n" if self._is_line_open else "") + f"{stream}:\n")
             self._stream = stream
@@ -252,7 +252,7 @@ class TerminalMessages:
         Args:
             seq: the number of the first frame about the terminal.
             t_ns: the time of the first frame.
-            unended: the state to show for a terminal whose end no message reports.
+            unended: the state that is shown if no message reports the end of the terminal.
         """
         output = self._output.text
         state = self._error or self._exit or unended
@@ -269,7 +269,7 @@ class TerminalMessages:
 
 
 class MessageLookup:
-    """Finds related messages by the indexes of a recording, and combines them into one entry.
+    """Finds messages that belong together in a recording, and combines them into one entry.
 
     Args:
         reader: the recording.
@@ -287,9 +287,9 @@ class MessageLookup:
         """Returns the entry of a tool call, from all messages about it in a section.
 
         Args:
-            row: the first frame about the tool call in the section.
-            section: the section.
-            its: the span of the tool call.
+            row: the row of the section's first frame about the tool call.
+            section: the section; messages outside of it are left out.
+            its: the first and the last number that a frame about the tool call may have.
         """
         key = (row["session"], row["tool_call"])
         last = LAST_NUMBER if section.last_seq is None else section.last_seq
@@ -320,7 +320,7 @@ class MessageLookup:
         """Returns the entry of a terminal, from all messages about it in the recording.
 
         Args:
-            row: the first frame about the terminal.
+            row: the row of the first frame about the terminal.
             terminal: the id of the terminal.
             is_new: whether the first frame creates the terminal; then earlier frames with the same
                 id are about another terminal.
@@ -335,7 +335,7 @@ class MessageLookup:
         return terminal_messages.entry(row["seq"], row["t_ns"], unended=unended)
 
     def asked(self, row: Row) -> AskedRequest:
-        """Returns a request with its answer."""
+        """Returns the request in a row, with its answer."""
         key = (row["response_seq"], row["exchange"])
         if row["response_seq"] in self._batches.seqs:
             answer = self._batches.by_exchange.get(key)

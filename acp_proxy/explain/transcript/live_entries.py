@@ -1,8 +1,8 @@
 """Makes the entries of a conversation while it runs, from the messages as they come.
 
-Each entry is made when it is complete: a tool call when it has ended, a request when it was
-answered. Text of messages and thoughts is passed on at once. The finished recording has the whole
-transcript, with frame numbers. These numbers are not known while the conversation runs.
+Each entry is made when it is complete: a tool call when it has ended, and a request when it was
+answered. Text of messages and thoughts is passed on at once. The entries have no frame numbers,
+which are not known while the conversation runs.
 """
 
 import time
@@ -54,7 +54,7 @@ class _Call:
     messages: CallMessages
     began: StoredMessage
     is_running: bool = True
-    """Whether neither the call nor its turn has ended."""
+    """Whether the call is still running: the call has not ended, and its turn has not ended."""
 
 
 _LIMITS = TextLimits()
@@ -77,12 +77,14 @@ class LiveEntries:
 
     @property
     def open_request(self) -> tuple[Direction, str | None] | None:
-        """The direction and the method of the latest request without an answer."""
+        """The direction and method of the latest unanswered request; None if all are answered."""
         asked = next(reversed(self._requests.items()), None)
         return None if asked is None else (asked[0][0], asked[1]["method"])
 
     def call(self, session: object, name: object) -> dict[str, Any]:
-        """Returns the merged members of a tool call that has not ended; empty if there is none.
+        """Returns the members of a tool call that has not ended, merged from its messages.
+
+        The result is empty if no tool call of the session with this id is known.
 
         Args:
             session: the id of the session.
@@ -92,7 +94,7 @@ class LiveEntries:
         return {} if known is None else known.messages.members
 
     def take(self, direction: Direction, raw: bytes) -> Iterator[TranscriptEntry | SaidText]:
-        """Takes the next line, and yields the entries and texts that are complete now.
+        """Reads the next line, and yields the entries and texts that the line completes.
 
         Args:
             direction: the direction of the line.
@@ -146,7 +148,7 @@ class LiveEntries:
             yield request_entries.request(asked, _LIMITS)
 
     def _terminal(self, asked: AskedRequest, answer: StoredMessage) -> Iterator[TranscriptEntry]:
-        """Adds a request about a terminal and its answer; yields the terminal that has ended."""
+        """Adds a request about a terminal and its answer; yields the terminal when released."""
         source = asked.params if "terminalId" in asked.params else asked.result
         name = str(source.get("terminalId", ""))
         terminal = self._terminals.setdefault(name, TerminalMessages(_LIMITS, name))
@@ -187,7 +189,7 @@ class LiveEntries:
     def _end(
         self, stored: StoredMessage, title: str, *, is_failed: bool = False
     ) -> Iterator[TranscriptEntry]:
-        """Yields the calls that have not ended, and the end of the turn."""
+        """Yields the entries of the calls that have not ended, and of the end of the turn."""
         for call in self._calls.values():
             if call.is_running:
                 call.is_running = False
@@ -207,6 +209,6 @@ def _stored(direction: Direction, message: Message) -> StoredMessage:
 
 
 def _row(stored: StoredMessage) -> Row:
-    """Returns the members of a row that `AskedRequest` needs, and the message itself."""
+    """Returns a row with the members that `AskedRequest` needs, and with the message itself."""
     members = {"response_seq": None, "latency_ns": None, "stored": stored}
     return {**stored._asdict(), **members}

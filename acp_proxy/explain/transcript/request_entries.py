@@ -1,4 +1,4 @@
-"""Converts requests with their answers to entries: prompts, permissions, files and all others."""
+"""Converts requests with their answers to entries of a transcript."""
 
 from functools import cached_property
 from typing import Any
@@ -30,24 +30,24 @@ from acp_proxy.store.tables.checked_values import Row
 
 @frozen
 class AskedRequest:
-    """A request and its answer from the recording."""
+    """A request and its answer, from which an entry is made."""
 
     row: Row
     """The row of the request."""
     answer: StoredMessage | None
     title: str
-    """The title of the request's tool call in another frame; empty if there is none."""
+    """The title of the request's tool call, from another frame; empty without such a title."""
     dialect: str | None
     is_open: bool
 
     @cached_property
     def message(self) -> Value:
-        """The request, decoded."""
+        """The message of the request, decoded."""
         return message_of(self.row["raw"])
 
     @cached_property
     def reply(self) -> Value:
-        """The answer, decoded; empty if there is none."""
+        """The message of the answer, decoded; empty without an answer."""
         return {} if self.answer is None else self.answer.message
 
     @property
@@ -72,7 +72,7 @@ class AskedRequest:
 
     @property
     def outcome(self) -> tuple[str, bool]:
-        """The outcome in words, and whether it is a failure; for a result, the text is empty."""
+        """The outcome in words, which are empty for a result, and whether the request failed."""
         if self.row["response_seq"] is None:
             return ("open", False) if self.is_open else ("not answered", True)
         if self.answer is not None and self.answer.kind == "error":

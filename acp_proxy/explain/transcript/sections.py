@@ -17,9 +17,10 @@ from acp_proxy.store.tables.checked_values import Row
 
 
 class SectionRows(NamedTuple):
-    """A section, its turn (None outside of turns), and the rows of its frames, messages and events.
+    """A section with its turn, and with the rows of its frames and events.
 
-    All rows must be read before the next section is requested.
+    The turn is None for a section outside of turns. Messages of a batch are rows of their own. All
+    rows must be read before the next section is requested.
     """
 
     section: TranscriptSection
@@ -32,13 +33,14 @@ class Sections:
 
     Sections are numbered: section 0 comes before the first turn, and each turn is followed by a
     section of frames outside of turns. A row that belongs to a later section is remembered, usually
-    by its number, and is read again in that section. There are few such rows, unless turns overlap.
+    by its number, and is read again when this section is read. Only if turns overlap are many rows
+    remembered.
 
     Args:
         reader: the recording.
         chosen: a filter of frames.
         only: the only turn to read; None for all sections.
-        rows: the rows that the filter matches, if another reader needs them as well.
+        rows: all rows that the filter matches, if the caller reads them; None to read them here.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class Sections:
         self._next: Row | None = None
         self._kept: dict[int, list[int | Row]] = {}
         self._children: set[str] = set()
-        """The child sessions that were announced, whose messages belong to no turn of their own."""
+        """The announced sessions of subagents, whose messages are within the turn of a parent."""
 
     def read(self) -> Iterator[SectionRows]:
         """Yields the sections in the order in which they began."""
@@ -104,7 +106,7 @@ class Sections:
                 yield from (item for item in group if not isinstance(item, int))
 
     def _number(self, row: Row) -> int:
-        """Returns the number of a row's section; -1 for a message that is not within its turn."""
+        """Returns the number of a row's section; -1 for a message before or after its own turn."""
         seq, turn = row["seq"], row.get("turn")
         if turn is not None:
             place = self._places.get(turn, -1)

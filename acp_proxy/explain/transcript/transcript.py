@@ -1,8 +1,8 @@
 """Reads a recording as a transcript: one pass over its frames, section by section.
 
-Frames are streamed, and only one unfinished message is kept in memory. All messages about a tool
-call or a terminal become one entry, which stands in the place of the first message; the other
-messages are looked up in an index. A request is shown with its answer.
+Frames are read one after the other, and only one unfinished message is kept in memory. All messages
+about a tool call or a terminal become one entry, which comes where the first message was. The later
+messages are looked up in an index when the entry is made. A request is shown with its answer.
 """
 
 import json
@@ -58,7 +58,7 @@ from acp_proxy.store.tables.checked_values import Row
 
 _THOUGHTS = (*THOUGHT_CHUNKS, WHOLE_THOUGHT)
 _QUIET = ("start", "eof")
-"""Events that are not shown, since they tell nothing about the conversation."""
+"""Events that are not shown, since they contain no fact about the conversation."""
 _ASKED_TO_END = ("SIGTERM", "SIGINT", "SIGHUP")
 """Signals that clients send to end an agent."""
 _TROUBLE = ("gap", "undelivered", "fault")
@@ -74,7 +74,7 @@ class TranscriptReader:
             of its frames matches.
         limits: how much of each text is kept.
         turn: the only turn to show; None for the whole recording.
-        rows: all rows that the filter matches, if another reader needs them as well.
+        rows: all rows that the filter matches, if the caller reads them; None to read them here.
     """
 
     def __init__(
@@ -99,8 +99,8 @@ class TranscriptReader:
         self._calls: set[tuple[str | None, str, int]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
         self._loading: dict[str | None, float] = {}
-        """By session, the number of the answer to the request that loads the session; earlier
-        frames are history."""
+        """By session, the number of the answer to the request that loads the session. Frames before
+        the answer are history."""
         self._opened_before = opened_before(reader.recording)
         self._opened: set[str | None] = set()
         """The sessions whose opening request was shown."""
@@ -134,7 +134,7 @@ class TranscriptReader:
                 yield known_value(recording, end)
 
     def _headed(self, section: TranscriptSection) -> TranscriptSection:
-        """Returns a section, with a heading if its session is not that of the turn before."""
+        """Returns a section, with a heading if the turn before is of another session."""
         session = section.session
         if section.turn is None or (self._seen and session == self._session):
             return section
@@ -156,7 +156,7 @@ class TranscriptReader:
         yield from self._end_run()
 
     def _of_row(self, row: Row) -> Iterator[TranscriptEntry]:
-        """Yields the entries that are complete now; consecutive chunks become one entry."""
+        """Yields the entries that a row completes; consecutive chunks become one entry."""
         if (piece := self._piece(row)) is not None:
             key, text = piece
             if self._run is None or self._run.key != key:
@@ -188,7 +188,7 @@ class TranscriptReader:
         return (row["session"], chunk.update, chunk.message_id or "", hidden), chunk.text
 
     def _of(self, row: Row) -> Iterator[TranscriptEntry]:
-        """Yields the entry of a row; nothing if another entry shows the row."""
+        """Yields the entry of a row, if no other entry shows the row."""
         match row["kind"]:
             case _ if "raw" not in row:
                 yield from self._event(row)
@@ -301,9 +301,9 @@ class TranscriptReader:
         yield entry
 
     def _answer(self, row: Row) -> Iterator[TranscriptEntry]:
-        """Yields the entry of an answer that ends a turn, or whose request was not shown.
+        """Yields an entry for an answer if it ends a turn, or if its request was not shown.
 
-        All other answers are shown with their requests.
+        An answer is usually shown in the entry of its request.
         """
         turn = self._part.turn
         if row["method"] == PROMPT and turn is not None and row["seq"] == turn.end_seq:
@@ -332,7 +332,7 @@ class TranscriptReader:
 
 
 def _entry(kind: EntryKind, row: Row, title: str, **more: Any) -> TranscriptEntry:
-    """Returns the entry of a single row, with a remark if a fault touched the row."""
+    """Returns the entry of a single row, with a remark if a fault changed the row's frame."""
     named = {"by": SENDERS.get(row["stream"], ""), "detail": row["method"] or "", **more}
     entry = TranscriptEntry(kind, row["seq"], row["seq"], row["t_ns"], title, **named)
     _add_mark(entry, row)
