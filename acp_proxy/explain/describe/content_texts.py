@@ -1,9 +1,10 @@
-"""Describes content: text unchanged, media by type and size, resources by name, diffs by files.
+"""Describes content: media by type and size, resources by name, and diffs by files.
 
-The content of a prompt or a message has blocks. The content of a tool call has wrapped blocks,
-diffs and terminals. In the 1.0 draft, media are under ``source``, resources are not nested, and
-terminals include their output. A diff has three forms: old and new text of one file (v1), changes
-with a patch (v2), and hunks (the 1.0 draft).
+The content of a prompt or a message is an array of blocks, such as texts and images. The content of
+a tool call is an array of wrapped blocks, diffs and terminals. In the 1.0 draft, media are under
+``source``, resources are not nested, and terminals include their output. A diff has three forms:
+old and new text of one file (v1), changes with a patch (v2), and hunks (the 1.0 draft). Text is not
+changed.
 """
 
 import re
@@ -73,7 +74,7 @@ _OPERATIONS = {
 
 
 def content(value: object) -> str:
-    """Describes a block, an array of blocks, or plain text."""
+    """Describes a content block, an array of content blocks, or plain text."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -158,7 +159,7 @@ def diff_lines(block: Value) -> tuple[int, int]:
 def changed_files(call: Value) -> dict[str, tuple[int, int]]:
     """Returns the files that the diffs of a tool call change, each with added and removed lines.
 
-    The lines of a diff of several files count for its first file.
+    If a diff changes several files, all its lines count for the first of the files.
 
     Args:
         call: the members of the call, as `call_of` returns them.
@@ -176,11 +177,11 @@ def changed_files(call: Value) -> dict[str, tuple[int, int]]:
 def changed_lines(old: str, new: str) -> tuple[int, int]:
     """Returns the number of added lines and the number of removed lines.
 
-    A line that only moved counts as neither; so the comparison is fast for any text.
+    A line that only moved is not counted, so that the comparison is fast for any text.
 
     Args:
-        old: the text before.
-        new: the text after.
+        old: the text before the change.
+        new: the text after the change.
     """
     before, after = Counter(old.splitlines()), Counter(new.splitlines())
     return (after - before).total(), (before - after).total()
@@ -227,7 +228,7 @@ def _hunks(hunks: list[Value]) -> str:
 
 
 def signed(added: int, removed: int) -> str:
-    """Writes counts of changed lines, such as ``+2 −3``; a count of 0 is left out.
+    """Writes the numbers of changed lines, such as ``+2 −3``; the number 0 is left out.
 
     Args:
         added: the number of added lines.
@@ -246,4 +247,4 @@ BLOCKS: dict[str, Callable[[Value], str]] = {
     "diff": lambda block: bracketed(f"diff {diff(block)}"),
     "terminal": _terminal,
 }
-"""The describers by type of content, including the content of tool calls."""
+"""The describer of each type of content block, including the blocks of tool calls."""

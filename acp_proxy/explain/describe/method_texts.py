@@ -1,6 +1,6 @@
-"""Describes messages by method: the table of all methods, with describers of params and results.
+"""Describes messages with a table of all methods, which lists describers of params and results.
 
-This module also has the describers of requests for the client's files, terminals and MCP servers.
+This module also contains the describers of requests for files, terminals and MCP servers.
 """
 
 import shlex
@@ -28,7 +28,7 @@ from acp_proxy.protocol.dialects import INITIALIZE, LOGIN, OPENING, SUCCESSOR
 
 MCP_ERROR = "MCP error"
 _LISTS = ("tools", "resources", "prompts", "resourceTemplates")
-"""The members that an MCP server may list."""
+"""Members of an MCP server's result that are lists of named things."""
 Describe = Callable[[Value], str]
 
 
@@ -41,7 +41,7 @@ def _named(*names: str) -> Describe:
 
 
 class Method(NamedTuple):
-    """The describers of a method's params and result; an empty result is described as ``ok``."""
+    """The functions that describe the params and the result of a method."""
 
     params: Describe
     result: Describe = _constant("")
@@ -154,7 +154,7 @@ def _member(message: object) -> str:
 
 
 def _wrapped(params: Value) -> str:
-    """Describes a message that is wrapped for the next proxy of a chain, or comes from there."""
+    """Describes a message that a chain of proxies has wrapped to pass it on."""
     method = word(params, "method")
     if not method:
         return ""
@@ -338,4 +338,4 @@ METHODS: dict[str, Method] = {
     **dict.fromkeys(SUCCESSOR, Method(_wrapped)),
     "$/cancel_request": Method(lambda params: f"request #{word(params, 'requestId')}"),
 }
-"""The methods of all dialects; a message of any other method is described by its payload."""
+"""The methods of all dialects; a message of an unknown method is described by its members."""

@@ -11,7 +11,7 @@ _V1_GROUPS = {
     "fs", "auth", "session", "mcp",
     "promptCapabilities", "mcpCapabilities", "sessionCapabilities", "_meta",
 }  # fmt: skip
-"""Objects of v1 that only group capabilities; any other empty object is itself a capability."""
+"""Objects of v1 that only group capabilities. An empty object with another name is a capability."""
 _DEEPEST = 5
 
 
@@ -43,7 +43,8 @@ def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]
 
     Args:
         value: the peer's part of the initialization: the params or the result.
-        holders: the members that contain capabilities; by default such members of all dialects.
+        holders: the names of the members that contain capabilities; without names, the members of
+            all dialects.
     """
     for holder in holders or CAPABILITIES:
         groups = {"_meta"} if holder == "capabilities" else _V1_GROUPS
@@ -53,7 +54,7 @@ def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]
 
 
 def auth_method_ids(value: Value) -> list[str]:
-    """Returns the ids of the ways to log in; a way without an id is listed by its name."""
+    """Returns the ids of the ways to log in; the name of a way without an id."""
     names = (word(way, "id", "methodId", "name") for way in parts(value, "authMethods"))
     return [name for name in names if name]
 
@@ -83,13 +84,13 @@ def login_result(result: Value) -> str:
 
 
 def provider(params: Value) -> str:
-    """Describes the provider to use, and its address."""
+    """Describes the provider of models that the agent has to use, and the provider's address."""
     how = joined(word(params, "apiType"), word(params, "baseUrl"), by=" at ")
     return joined(word(params, "providerId"), how, by=": ")
 
 
 def providers(result: Value) -> str:
-    """Describes the known providers."""
+    """Describes the providers of models in a list."""
     known = parts(result, "providers")
     names = listed(map(_provider, known), most=4)
     return joined(counted(len(known), "provider"), names, by=": ")

@@ -26,7 +26,7 @@ _WITHIN = re.compile(
 _TYPES = ("mimeType", "mediaType", "media_type", "contentType")
 _ALPHABET = f"{string.ascii_letters}{string.digits}+/_-="
 _SHORTEST = 96
-"""A run of this many characters within a text may be base64."""
+"""The length of the shortest run of characters within a text that may be base64."""
 
 
 def decoded_size(base64_text: str) -> str:
@@ -43,12 +43,12 @@ def from_base64(data: object) -> bytes | None:
 
 
 def is_base64(text: str) -> bool:
-    """Whether a whole text looks like base64 and is too long for an id or a digest."""
+    """Whether a whole text looks like base64, and is longer than an id or a digest."""
     return len(text) > 64 and _WHOLE.fullmatch(text) is not None and _is_mixed(text[:4000])
 
 
 def media(value: dict[str, Any]) -> str:
-    """Describes an object that has a media type and data; empty for any other object."""
+    """Describes an object with a media type and data; empty if the object has none."""
     data = value.get("data", value.get("blob"))
     if not isinstance(data, str):
         return ""
@@ -93,10 +93,10 @@ def _mask(match: re.Match[str]) -> str:
 
 
 def _is_mixed(text: str) -> bool:
-    """Whether a text is base64, not a long path or an identifier with the same characters.
+    """Whether a text is base64 and not a path or an identifier with the same characters.
 
     Two in five characters of base64 are capitals. Base64 has two alphabets, which differ in two
-    characters; one text never contains the special characters of both alphabets.
+    characters. No text contains such characters of both alphabets.
     """
     if ("/" in text or "+" in text) and ("-" in text or "_" in text):
         return False
@@ -116,13 +116,13 @@ _WIDEST = (12, 8, 5, 3)
 
 
 def message_of(raw: bytes) -> Value:
-    """Decodes a line with an object, which may be cut; empty for any other line. Never raises."""
+    """Decodes a line with a JSON object, which may be cut; empty without one. Never raises."""
     value = parse_or_begin(raw, LINE_EDGE)
     return value if isinstance(value, dict) else {}
 
 
 def part(value: Value, key: str) -> Value:
-    """Returns a member that is an object; an empty object for any other member.
+    """Returns a member that is an object; an empty object if the member is not one.
 
     Args:
         value: an object.
@@ -144,7 +144,7 @@ def parts(value: Value, key: str) -> list[Value]:
 
 
 def number(value: Value, key: str) -> int | None:
-    """Returns a member that is a whole number; None for any other member.
+    """Returns a member that is a whole number; None if the member is not one.
 
     Args:
         value: an object.
@@ -165,7 +165,7 @@ def joined(*pieces: str, by: str = " ") -> str:
 
 
 def bracketed(*pieces: str) -> str:
-    """Joins the pieces that are not empty, in brackets; empty if all pieces are empty."""
+    """Joins the pieces that are not empty with commas, in brackets; empty if all are empty."""
     inner = joined(*pieces, by=", ")
     return f"[{inner}]" if inner else ""
 
@@ -203,9 +203,9 @@ def quantity(text: str) -> str:
 
 
 def payload(value: Value, *known: str) -> str:
-    """Describes the members of an object that no describer knows.
+    """Describes the members of an object that has no describer of its own.
 
-    Metadata and the session are left out unless there is nothing else.
+    Metadata and the session are described only if the object has no other members.
 
     Args:
         value: the object.
@@ -217,12 +217,12 @@ def payload(value: Value, *known: str) -> str:
 
 
 def members(value: Value) -> str:
-    """Describes the members of an object, as name=value."""
+    """Lists the members of an object, each as name=value."""
     return compact(value).removeprefix("{").removesuffix("}")
 
 
 def compact(value: object, depth: int = 0) -> str:
-    """Describes a value of any shape: strings without quotes, binary data by its size.
+    """Writes a JSON value in a short form: strings without quotes, binary data by its size.
 
     Args:
         value: any value of JSON.

@@ -81,7 +81,7 @@ def prompt_result(result: Value) -> str:
 
 
 def turn_error(holder: Value) -> str:
-    """Describes the error of a turn; in v2 it is in the state that ends the turn."""
+    """Describes the error of a turn, which a prompt's result or, in v2, the last state contains."""
     error = part(holder, "error")
     return describe_error(error) if error else ""
 
@@ -111,7 +111,7 @@ def set_mode_result(result: Value) -> str:
 
 
 def set_option(params: Value) -> str:
-    """Describes the option to change."""
+    """Describes the configuration option that a request changes, as name=value."""
     return f"{word(params, 'configId', 'key')}={compact(params.get('value'))}"
 
 
@@ -124,7 +124,7 @@ def set_option_result(result: Value) -> str:
 
 
 def config_options(value: Value) -> str:
-    """Lists the options of a session, as name=value."""
+    """Lists the configuration options of a session, each as name=value."""
     return listed(
         (
             f"{word(option, 'id', 'configId', 'key')}="
@@ -142,7 +142,7 @@ def _server(server: Value) -> str:
 
 
 def session_update(params: Value) -> str:
-    """Describes an update, beginning with its kind."""
+    """Describes a session update; the text begins with the kind of the update."""
     kind, update = kind_and_update(params)
     if not kind:
         return ""
@@ -317,4 +317,4 @@ UPDATES: dict[str, Callable[[Value], str]] = {
     "notice": _notice,
     "compaction_update": _compaction,
 }
-"""The kinds of session updates of all dialects; any other kind is described by its payload."""
+"""The kinds of session updates of all dialects, each with its describer."""

@@ -1,4 +1,4 @@
-"""Reads the tokens that a message reports, and their cost, in every dialect; describes them."""
+"""Reads and describes the tokens that a message reports, and their cost, in every dialect."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,7 +12,7 @@ COUNTS = {
     "input": "inputTokens", "output": "outputTokens", "cached_read": "cachedReadTokens",
     "cached_write": "cachedWriteTokens", "thought": "thoughtTokens", "total": "totalTokens",
 }  # fmt: skip
-"""The names of the counts in answers, by the names of our values."""
+"""The names that answers use for numbers of tokens, by the names of our own values."""
 _MOST = 1 << 64
 _UNIT = 12
 """The longest currency, in characters."""
@@ -40,15 +40,16 @@ class Tokens:
     currency: str | None = _optional()
     """The unit of the cost, such as USD."""
     counted: str | None = _optional()
-    """How the counts of a recording were made from the counts of its turns: added up (turns), the
-    last counts of each session (session), or the same because it is not known (unclear)."""
+    """How the numbers of a recording were computed: turns if the numbers of all turns were added
+    up, session if the last number of each session was used, since the numbers were running totals,
+    or unclear if the last numbers were used but the agent's way of counting is not known."""
 
 
 def tokens_of(holder: Value) -> Tokens:
     """Reads the tokens in the result of a prompt, or in a session update.
 
     Args:
-        holder: the result or the update; gemini has its counts in the metadata.
+        holder: the result or the update. The numbers of Gemini are in its metadata.
     """
     usage = part(holder, "usage") or part(part(part(holder, "_meta"), "quota"), "token_count")
     values: dict[str, Any] = {
@@ -70,7 +71,7 @@ def _count(value: Value, name: str) -> int | None:
 
 
 def token_facts(tokens: Tokens | None) -> Iterator[str]:
-    """Yields the context, the counts and the cost, each in a few words; only what is known.
+    """Yields the size of the context, the numbers of tokens and the cost, if they are known.
 
     Args:
         tokens: the tokens of a recording, or of a turn.
@@ -82,7 +83,7 @@ def token_facts(tokens: Tokens | None) -> Iterator[str]:
 
 
 def brief_words(tokens: Tokens) -> str:
-    """Returns the counts in a few words, or else the size of the context; empty without both."""
+    """Returns the numbers of tokens in words, or else the size of the context, or else nothing."""
     return count_words(tokens, "", short) or context_words(tokens)
 
 
@@ -93,19 +94,19 @@ def context_words(tokens: Tokens) -> str:
 
 
 def usage_words(tokens: Tokens) -> str:
-    """Returns all counts in words, as they were sent; empty without any."""
+    """Returns all numbers of tokens in words, without rounding; empty without any number."""
     cached, thought = (str(count or "") for count in (tokens.cached_read, tokens.thought))
     more = phrase("{} cached", cached), phrase("{} thought", thought)
     return joined(count_words(tokens, " tokens"), *more, by=", ")
 
 
 def count_words(tokens: Tokens, noun: str = "", write: Callable[[int], str] = str) -> str:
-    """Returns the counts in words, such as ``18k in, 2k out``; empty without any.
+    """Returns the numbers of tokens, such as ``18k in, 2k out``; empty without any number.
 
     Args:
         tokens: the tokens.
-        noun: the word after the first number.
-        write: writes a number.
+        noun: the text after the first number, such as `` tokens``.
+        write: a function that writes a number.
     """
     into, out, total = (
         "" if count is None else write(count)

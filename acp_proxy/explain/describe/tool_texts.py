@@ -1,4 +1,4 @@
-"""Describes tool calls, and an agent's requests to a person: a permission or a form.
+"""Describes tool calls, and requests that a person answers: permission requests and forms.
 
 A tool call is described by its name, its state, its files and its output.
 """
@@ -27,14 +27,14 @@ characters."""
 
 
 def call_in(raw: bytes) -> CallState:
-    """Returns the state of a tool call according to one message; never raises."""
+    """Returns the state of a tool call as one message reports it; never raises."""
     call = CallState()
     call.take(call_of(params_of(raw)))
     return call
 
 
 def given_to(call: Value) -> Any:
-    """Returns the input of a tool from a message about its call; None without an input."""
+    """Returns the input of a tool, from a message about the tool call; None without an input."""
     return call.get("rawInput", call.get("input"))
 
 
@@ -51,15 +51,15 @@ def tool_call(call: Value) -> str:
 
 
 def tool_name(call: Value) -> str:
-    """Returns the title of a call, or else the name of its tool, or else its id.
+    """Returns the title of a tool call, or else the name of the tool, or else the call's id.
 
-    Many updates have only the id.
+    Many updates contain only the id.
     """
     return word(call, *NAMES, "toolCallId", "id")
 
 
 def tool_label(call: Value) -> str:
-    """Returns the name of a call and the end of its id, which distinguishes concurrent calls."""
+    """Returns the name of a tool call and the end of its id, which concurrent calls differ in."""
     return call_label(tool_name(call), word(call, "toolCallId", "id"))
 
 
@@ -76,27 +76,27 @@ def call_label(title: str | None, call_id: str | None) -> str:
 
 
 def short_id(call_id: str) -> str:
-    """Returns the end of a long id, since the ends of ids differ more often than the beginnings.
+    """Returns a short id unchanged, and the last characters of a long id.
 
-    A short id is returned whole. Numbered ids, such as ``stream_call_0``, may have the same end,
-    but they are short.
+    The ends of ids differ more often than the beginnings. The ends of numbered ids, such as
+    ``stream_call_0``, may be equal, but numbered ids are short.
     """
     return call_id if len(call_id) <= _LONG else f"…{call_id[-_SHOWN:]}"
 
 
 def tool_state(call: Value) -> str:
-    """Describes the kind and the status of a call."""
+    """Describes the kind and the status of a tool call."""
     asks = "needs permission" if call.get("requiresPermission") is True else ""
     kind = word(call, "kind")
     return bracketed("" if kind == "other" else kind, word(call, "status"), asks)
 
 
 def places(call: Value, shown: str = "") -> str:
-    """Lists the files that a call touched, unless its title or ``shown`` contains them.
+    """Lists the files that a tool call touched, without files in its title or in ``shown``.
 
     Args:
         call: the tool call.
-        shown: the rest of the call's description.
+        shown: other text that is shown with the list.
     """
     known = f"{word(call, 'title')} {shown}"
     touched = parts(call, "locations") or [part(call, "location")]
@@ -104,7 +104,7 @@ def places(call: Value, shown: str = "") -> str:
 
 
 def tool_input(call: Value) -> str:
-    """Describes the input of a call, without the parts that are in its title."""
+    """Describes the input of a tool call, without the values that its title contains."""
     value = given_to(call)
     if not isinstance(value, dict):
         return compact(value) if value else ""
@@ -116,7 +116,7 @@ def tool_input(call: Value) -> str:
 
 
 def tool_content(call: Value) -> str:
-    """Describes the content and the output of a call, and why it failed."""
+    """Describes the content or the output of a tool call, and why the call failed."""
     return joined(
         content(call.get("content")) or content(call.get("output")) or _output(call),
         word(call, "error") or payload(part(call, "error")),
@@ -162,7 +162,8 @@ def permission_result(result: Value, asked: Value | None = None) -> str:
 def chosen_option(outcome: Value, asked: Value) -> Value:
     """Returns the option that an outcome selects.
 
-    The option has only its id if the request does not offer it.
+    The result contains only the id if the request does not offer this option, and is empty if the
+    outcome selects no option.
 
     Args:
         outcome: the outcome in the answer to a permission request.
@@ -195,7 +196,7 @@ def elicitation_result(result: Value) -> str:
 
 
 def _draft_permission(params: Value) -> str:
-    """Describes an operation on a resource; the 1.0 draft offers no options."""
+    """Describes a permission request of the 1.0 draft: an operation on a resource."""
     call, title = word(params, "toolCallId"), word(part(params, "toolCall"), "title")
     call = f"{title}, {short_id(call)}" if call and title else call
     return joined(
