@@ -15,14 +15,14 @@ from acp_proxy.store.queries.recorded_events import is_stopping_signal
 
 ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
 _CODES_FROM_OUTSIDE = {128 + signum for signum in FROM_OUTSIDE}
-"""Exit codes of an agent or its launcher which mean that one of these signals ended it."""
+"""Exit codes of an agent or its launcher that report an end by a signal from outside."""
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds an end of the agent that its client did not ask for, or that left requests open.
 
-    The agent has ended well if it was told to stop, or if its client closed the connection, while
-    no request or turn was open. `unanswered` finds the requests that the client did not answer.
+    Nothing is found if no request or turn was open when the agent was told to stop, or when its
+    client closed the connection. `unanswered` finds the requests that the client did not answer.
     """
     if context.reader.live:
         return
@@ -94,7 +94,7 @@ def _severity(
     is_expected: bool,
     is_amid: bool,
 ) -> Severity | None:
-    """Returns the severity of an end; None for an ordinary end."""
+    """Returns the severity of the way in which the agent ended; None if this way is ordinary."""
     was_asked_to_end = context.client_end is not None or signal is not None
     if is_amid or "reason" in exit_.data:
         return Severity.ERROR
@@ -111,12 +111,12 @@ def _severity(
 def _blame(
     context: DiagnosisContext, exit_: RecordedEvent, signal: RecordedEvent | None, why: str | None
 ) -> tuple[str | None, str | None]:
-    """Returns who is to blame for an end, and None; or None, and the reason why nobody is."""
+    """Returns who is to blame for the agent's end, and why nobody is to blame; one is None."""
     if why is not None:
         return ENVIRONMENT, None
     if signal is not None and signal.data.get("action") == "sent":
         if context.client_end is not None and context.client_end.kind != "signal":
-            return AGENT, None  # it should have ended when its client closed the connection
+            return AGENT, None  # the agent should have ended when its client closed the connection
         return None, "acp-proxy stopped it after its client had left"
     if exit_.data.get("signal") in FROM_OUTSIDE:
         # A signal to the whole process group may end the agent before acp-proxy sees the signal.
@@ -136,7 +136,7 @@ def _stopped_by(context: DiagnosisContext) -> RecordedEvent | None:
 
 
 def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str, bool]:
-    """Returns how the agent ended, in words, and whether this is a usual way to end or to stop."""
+    """Returns in words how the agent ended, and whether agents usually end or stop in this way."""
     data, at = exit_.data, f"(#{exit_.seq})"
     if "reason" in data:
         return f"{plain(str(data['reason']))} {at}", False
@@ -159,10 +159,10 @@ def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str,
 
 
 def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedEvent | None:
-    """Returns the last signal before the agent's exit that may have ended it.
+    """Returns the last signal before the agent's exit that may have ended the agent, or None.
 
     A signal to stop may always have ended the agent. Other signals are passed on, too, but an agent
-    may handle SIGUSR1 or SIGWINCH and survive: such a signal counts only if it killed the agent.
+    may handle SIGUSR1 or SIGWINCH and survive. Such a signal counts only if it killed the agent.
     """
     for event in context.of_kind("signal")[::-1]:
         signum = event.data.get("signal")

@@ -1,8 +1,8 @@
 """Checks a whole conversation for failures that no single message shows.
 
-A wait for a person or a program is never an error: both may take as long as they need. Here are the
-table of all checks, and the checks of silences and of reported tokens: long silences, hanging tool
-calls, ignored cancels, clients that stop, and tokens that cannot be true or are read wrongly.
+A wait for a person or a program is never an error: both may take as long as they need. This module
+contains the table of all checks, and the checks of silences and of reported tokens: long silences,
+hanging tool calls, ignored cancels, clients that stop, and wrong or misleading numbers of tokens.
 """
 
 import itertools
@@ -39,7 +39,7 @@ _LATE_NS = 30 * 10**9
 
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds hangs outside of tool calls that are not reported as unanswered requests."""
+    """Finds hangs without a running tool call that no other check reports."""
     if context.messages is None:
         return
     cut = {turn.prompt_seq for turn in context.cut_turns}
@@ -129,9 +129,9 @@ def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iter
 
 
 def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds a client that never went on after the initialization or after opening a session.
+    """Finds a client that sent nothing more after the initialization or a new session.
 
-    The recording must go on for at least a minute after the answer to that request.
+    The recording must go on for at least a minute after the answer to the client's last request.
     """
     opened = context.first_opened
     if opened is None or opened.response_seq is None:
@@ -160,7 +160,7 @@ def full_contexts(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def running_totals(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds sessions in which the usage of each turn includes the turns before."""
+    """Finds sessions in which the reported usage of each turn includes all turns before it."""
     ends = {turn.id: turn.end_seq or 0 for turn in context.turns}
     for ids in context.tokens.totals.values():
         every = [context.tokens.turns[turn] for turn in ids]
@@ -175,7 +175,7 @@ def running_totals(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def uncounted_turns(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns with text whose usage is 0; a command may be answered without a model."""
+    """Finds turns with text and a usage of 0, except for commands, which may need no model."""
     for turn in context.turns:
         tokens, prompt = context.tokens.turns.get(turn.id), context.prompts.get(turn.id, "")
         if tokens is None or turn.stop_reason != "end_turn" or prompt.startswith("/"):
@@ -211,13 +211,13 @@ CHECKS: dict[Check, tuple[Fact, ...]] = {
     running_totals: ("middle",),
     uncounted_turns: (),
 }
-"""All checks, each with the facts that it needs from an imported recording."""
+"""All checks, each with the facts that it needs and that an imported recording may lack."""
 _WITHOUT = (prompts_of_the_draft, errors_without_requests)
-"""Checks that are made only if these facts are missing."""
+"""Checks that are made only if the facts in `CHECKS` are missing."""
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:
-    """Runs all checks whose facts are in the recording, and returns the findings in order."""
+    """Runs the checks that the facts in the recording allow; returns the findings in order."""
     made = (check(context) for check, facts in CHECKS.items()
             if context.recording.knows(*facts) != (check in _WITHOUT))  # fmt: skip
     return in_order(itertools.chain.from_iterable(made))

@@ -1,7 +1,7 @@
-"""Reads the messages of chosen frames: requests and their answers.
+"""Reads the messages of chosen frames, such as requests and their answers.
 
-Frames are read a few hundred at a time. A request or an answer may be a frame by itself, or part of
-a batch.
+Frames are read a few hundred at a time. A request or an answer may be a frame by itself, or a
+message of a batch.
 """
 
 import itertools
@@ -31,10 +31,10 @@ _OF_PERSONS = ("session/request_permission", "elicitation/create")
 
 
 class StoredMessage(NamedTuple):
-    """A message, or a line that is not a message, with its text; a large text is cut."""
+    """A message, or a line that is not a message, with its bytes; a large line is cut."""
 
     seq: int
-    """The number of the frame, the same for all messages of a batch."""
+    """The number of the frame, which all messages of a batch share."""
     t_ns: int
     stream: str
     kind: str
@@ -47,11 +47,11 @@ class StoredMessage(NamedTuple):
 
     @property
     def message(self) -> Value:
-        """The decoded message; empty if it is not an object."""
+        """The decoded message; empty if the message is not an object."""
         return message_of(self.raw)
 
     def part(self, name: str) -> Value:
-        """Returns a member of the message, such as the params; empty if it is not an object."""
+        """Returns a member of the message, such as the params; empty if not an object."""
         return part(self.message, name)
 
 
@@ -60,7 +60,7 @@ def read_messages(
 ) -> Iterator[StoredMessage]:
     """Yields the messages of frames, each frame once and in order.
 
-    A batch yields each of its messages; a batch that is empty or too large yields only itself.
+    Each message of a batch is yielded; a batch that is empty or too large is yielded as one line.
 
     Args:
         reader: the recording.
@@ -95,7 +95,7 @@ def messages_of_exchanges(
 
 
 class BatchMessages:
-    """The messages of batches, which are in no index. All batches are read when first needed.
+    """The messages of batches, which indexes lack. All batches are read when one is first needed.
 
     Args:
         reader: the recording.
@@ -104,7 +104,7 @@ class BatchMessages:
     def __init__(self, reader: RecordingReader) -> None:
         self._reader = reader
         self.seqs = {*frames_of_kind(reader, "batch")}
-        """The numbers of the batches."""
+        """The numbers of the frames that are batches."""
 
     def about_call(self, key: CallKey, span: Span) -> list[StoredMessage]:
         """Returns the messages in a range of frames about tool calls with an id, in order.
@@ -151,7 +151,7 @@ def request_text(method: str | None, seq: int, message: StoredMessage | None) ->
 
 
 def requests_by_number(reader: RecordingReader, seqs: Iterable[int]) -> dict[int, StoredMessage]:
-    """Returns requests by the numbers of their frames; of a batch, only the first request.
+    """Returns the requests in frames by the frames' numbers; only the first request of a batch.
 
     Args:
         reader: the recording.
@@ -169,7 +169,7 @@ def read_unanswered(reader: RecordingReader, end_ns: int | None, most: int) -> l
 
     Args:
         reader: the recording.
-        end_ns: the end of the time that the requests have waited; None if it is not known.
+        end_ns: the time until which the requests have waited; None if the time is not known.
         most: the largest number of requests.
     """
     rows = list(exchanges(reader, is_open=True, most=most))
@@ -192,7 +192,7 @@ def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterato
 
     Args:
         reader: the recording.
-        end_ns: the end of the time that unanswered requests have waited; None if it is not known.
+        end_ns: the time until which unanswered requests have waited; None if it is not known.
     """
     rows = list(exchanges(reader, methods=_OF_PERSONS, direction="to-client"))
     titles = CallSpans(reader)
@@ -220,7 +220,7 @@ def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterato
 
 
 def read_tally(reader: RecordingReader, method: str) -> Tally:
-    """Counts the requests of a method to the client by their outcome.
+    """Counts the requests to the client with a method by their outcome.
 
     Args:
         reader: the recording.

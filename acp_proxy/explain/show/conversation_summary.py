@@ -38,8 +38,8 @@ def read_initialization(reader: RecordingReader) -> dict[str, Value]:
     """Reads the last initialization that was answered, or else the last initialization.
 
     Returns:
-        The agent's result under ``to-agent``, and the client's params under ``to-client``: the key
-        for a peer is the direction of the messages that the peer receives.
+        The agent's result under the key ``to-agent``, and the client's params under the key
+        ``to-client``: the key for a peer is the direction of the messages that the peer receives.
     """
     row = exchanges.initialization(reader)
     if row is None:
@@ -65,14 +65,15 @@ def read_capabilities(peers: dict[str, Value]) -> Capabilities:
 
 
 def capabilities(half: Value, *holders: str) -> list[str]:
-    """Returns the names of a peer's capabilities, sorted; custom ones last.
+    """Returns the sorted names of a peer's capabilities, with custom capabilities last.
 
     Args:
         half: the params or the result of an initialization, in any dialect.
-        holders: the members that contain capabilities; by default such members of all dialects.
+        holders: the names of the members that contain capabilities; without names, the members of
+            all dialects.
     """
     names = {_short(_name(path, value)) for path, value in enabled(half, *holders)}
-    # The name of a custom capability, or of a member above it, begins with an underscore.
+    # The name of a custom capability, or of a member around it, begins with an underscore.
     return sorted(names - {""}, key=lambda name: ("._" in f".{name}", name))[:_MOST]
 
 
@@ -137,7 +138,7 @@ def read_prompts(reader: RecordingReader, turns: Iterable[TurnRow | TurnTime]) -
 
     Args:
         reader: the recording.
-        turns: the turns; not necessarily all turns of the recording.
+        turns: some turns of the recording, or all.
     """
     return {
         message.turn: prompt_of(message.part("params"))
@@ -155,8 +156,8 @@ def with_prompts(
 
     Args:
         turns: the turns.
-        prompts: the result of `read_prompts`.
-        tokens: the tokens of turns.
+        prompts: the beginnings of prompts by the numbers of their turns.
+        tokens: the tokens of turns by their numbers.
     """
     every = {} if tokens is None else tokens
     return [
@@ -175,7 +176,7 @@ def first_prompt(raw: bytes | None) -> str:
 
 
 def read_invalid_lines(reader: RecordingReader, without: Collection[int]) -> list[InvalidLines]:
-    """Returns the lines that are not messages, by direction.
+    """Returns the first line that is not a message in each direction, and the number of such lines.
 
     Args:
         reader: the recording.

@@ -42,7 +42,7 @@ READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "the re
 RECEIVERS = {"to-agent": "agent", "to-client": "client"}
 """The peer that receives and answers requests, by direction."""
 NEVER = 1 << 62
-"""The number of a frame that never comes."""
+"""A number that is larger than the number of any frame."""
 _MOST_FRAMES, _SOON = 1_000, 5 * 10**9
 
 
@@ -53,13 +53,13 @@ class DiagnosisContext:
     reader: RecordingReader
     events: Sequence[RecordedEvent]
     messages: MessagePass | None
-    """The pass over all frames. None without a pass: then only silences cannot be found."""
+    """The pass over all frames; None without a pass, so that silences cannot be found."""
     waits: list[OpenWait]
     """The requests and turns that are open now, if the recorder is running."""
     end_ns: int
     """The time of the last frame or event, or the time now, in nanoseconds since the start."""
     counts: FrameCounts | None = None
-    """The counted frames; None unless a pass has counted all frames."""
+    """The counts of frames; None if no pass has counted all frames."""
 
     @cached_property
     def recording(self) -> Recording:
@@ -69,12 +69,12 @@ class DiagnosisContext:
     @property
     @needs("middle", "durations")
     def waited_until_ns(self) -> int | None:
-        """The end of the time that unanswered requests have waited; None if it is not known."""
+        """The time until which unanswered requests have waited; None if the time is not known."""
         return self.end_ns if self.client_end is None else self.client_end.t_ns
 
     @cached_property
     def turns(self) -> list[TurnRow]:
-        """All turns."""
+        """All turns of the recording."""
         return read_turns(self.reader)
 
     @cached_property
@@ -112,22 +112,22 @@ class DiagnosisContext:
 
     @cached_property
     def rules(self) -> Rules:
-        """The requests that the connection allows."""
+        """The rules for requests, from the dialect and the initialization of the connection."""
         return Rules(self.recording.dialect, self.initialization)
 
     @cached_property
     def initialization(self) -> dict[str, Value]:
-        """The initialization, as `read_initialization` returns it."""
+        """The params and the result of the initialization; see `read_initialization`."""
         return read_initialization(self.reader)
 
     @cached_property
     def invalid_lines(self) -> list[InvalidLines]:
-        """The lines that are not messages, by direction."""
+        """The lines of each direction that are not messages, without lines that faults made."""
         return read_invalid_lines(self.reader, self.faults.injected)
 
     @cached_property
     def faults(self) -> FaultEffects:
-        """The effects of faults."""
+        """The effects of the faults in the recording."""
         return FaultEffects(self.reader, self.events)
 
     @cached_property
@@ -137,7 +137,7 @@ class DiagnosisContext:
 
     @property
     def client_end(self) -> RecordedEvent | None:
-        """The event that shows that the client left first or stopped the agent; None if neither."""
+        """The event that shows that the client left first or stopped the agent, or None."""
         first = self.first_end
         return first if first is not None and is_client_ending(first) else None
 
@@ -149,13 +149,13 @@ class DiagnosisContext:
 
     @property
     def holding_fault(self) -> str | None:
-        """The rule of a fault that prevented all further answers before any peer left, or None."""
+        """The rule of a fault that prevented all later answers before any peer left, or None."""
         end = self.first_end
         return self.faults.first_rule(HOLDING, None if end is None else end.seq)
 
     @cached_property
     def is_cut(self) -> bool:
-        """Whether the agent left by itself or the recorder died; then requests no longer wait."""
+        """Whether the agent left by itself or the recorder died, so that requests stay open."""
         if self.reader.is_open or self.client_end is not None:
             return False
         return self.first_end is not None or self.recording.state != "complete"
@@ -168,17 +168,19 @@ class DiagnosisContext:
 
     @cached_property
     def cut(self) -> list[int]:
-        """The prompts of `cut_turns` and the other requests that the agent left unanswered."""
+        """The prompts of `cut_turns`, and other requests that the agent left open, by number."""
         if not self.is_cut:
             return []
         asked = (request.seq for request in self.unanswered if request.direction == "to-agent")
         return sorted({*asked, *(turn.prompt_seq for turn in self.cut_turns)})
 
     def cut_requests_text(self, who: str) -> str:
-        """Returns a phrase for the requests in `cut`, which names the first; empty without any.
+        """Returns a phrase that names the first request in `cut` and counts the others.
+
+        The phrase is empty if `cut` is empty.
 
         Args:
-            who: a word for the agent.
+            who: the word for the agent in the phrase.
         """
         if not self.cut:
             return ""
@@ -189,12 +191,12 @@ class DiagnosisContext:
 
     @cached_property
     def first_of_agent(self) -> StoredFrame | None:
-        """The first message of the agent."""
+        """The frame with the first message of the agent; None without a message."""
         return first_message(self.reader, "to-client")
 
     @cached_property
     def first_opened(self) -> ExchangeRow | None:
-        """The last successful initialization or new session; it shows how far the client came."""
+        """The last successful initialization or new session: it shows how far the client came."""
         rows = exchanges(self.reader, methods=(*INITIALIZE, "session/new"), outcome="result")
         return next(iter(sorted(rows, key=lambda row: row.request_seq)[-1:]), None)
 
@@ -203,11 +205,11 @@ class DiagnosisContext:
         return frame_times(self.reader, [seq])[seq]
 
     def last_of_agent(self, turn: TurnRow, end: int | None = None) -> StoredFrame | None:
-        """Returns the agent's last frame in a turn before a frame or event; None if there is none.
+        """Returns the last frame that the agent sent in a turn before a frame or event, or None.
 
         Args:
             turn: the turn.
-            end: the number of the frame or event; None for the event of the client's end.
+            end: the number of the frame or event; None for the event with which the client left.
         """
         if end is None:
             end = NEVER if self.client_end is None else self.client_end.seq
@@ -228,11 +230,11 @@ class DiagnosisContext:
         return self.waited_until_ns - since_ns
 
     def ignored_cancels(self, turn: TurnRow, end_ns: int | None, least: int = _SOON) -> list[int]:
-        """Returns the first cancels of a turn; no cancels if the agent had too little time to obey.
+        """Returns the cancels of a turn; empty if the agent had too little time to obey.
 
         Args:
             turn: the turn.
-            end_ns: the end of the agent's time to obey; None if it is not known.
+            end_ns: the time until which the agent could obey; None if the time is not known.
             least: the time that the agent needs to obey, in nanoseconds.
         """
         if end_ns is None or self.waited_until_ns is None:
@@ -264,25 +266,25 @@ class DiagnosisContext:
     ) -> dict[int, str]:
         """Returns the titles of a turn's tool calls that were running at the time of a frame.
 
-        The titles have the numbers of the first frames of the calls as keys.
+        The key of a title is the number of the first frame about the call.
 
         Args:
-            turn: the number of the turn; without a turn, the result is empty.
+            turn: the number of the turn; None for an empty result.
             first: the number of the prompt's frame.
-            last: the number of the frame; without a frame, the result is empty.
+            last: the number of the frame; None for an empty result.
         """
         if turn is None or last is None:
             return {}
         return RunningCalls(self.reader, turn, first).at(last)
 
     def is_stuck(self, turn: TurnRow, end: int = NEVER) -> bool:
-        """Whether the agent did nothing after its permission request was answered.
+        """Whether the agent did nothing in a turn after its permission request was answered.
 
-        It has not even begun the tool call that needed the permission.
+        The agent has not even begun the tool call that needed the permission.
 
         Args:
             turn: the turn.
-            end: the first frame or event that is not examined.
+            end: the number of the first frame or event that is not examined.
         """
         span, last = (turn.prompt_seq, end), self.last_of_agent(turn, end)
         asked = exchanges(self.reader, methods=(PERMISSION,), direction="to-client", span=span)

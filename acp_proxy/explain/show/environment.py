@@ -1,8 +1,8 @@
 """Recognizes failures around an agent: its launcher, its installation, a login, the network.
 
-In such a failure, neither peer breaks a rule: the conversation only shows that the agent dies or
-fails. Signs of the cause are the exit code, a first message that never came, and words on stderr or
-in an error.
+In such a failure, neither peer breaks a rule of the protocol: the conversation only shows that the
+agent exits or answers with errors. Signs of the cause are the exit code, a first message that never
+came, and words on stderr or in an error.
 """
 
 import re
@@ -19,7 +19,7 @@ LAUNCHERS = (
 """Programs that fetch an agent and then start it."""
 _LINES, _SIZE = 40, 2_000
 _NEVER_RAN = (126, 127, 255)
-"""Exit codes of shells, launchers and the dynamic loader that mean that nothing was started."""
+"""Exit codes of shells, launchers and the dynamic loader for an agent that was never started."""
 _REASONS = (
     (
         "a login is missing",
@@ -78,9 +78,9 @@ OUTSIDE = tuple(reason for reason, _ in _REASONS[:4])
 """Reasons why a request may fail although the agent handled it correctly."""
 _KINDS = "invalid_request|authentication|permission|rate_limit|overloaded|api|server"
 PROVIDERS_ERROR = re.compile(rf"\b(?:type|code)\W{{1,9}}(?:(?:{_KINDS})_error|rate_limit)\b")
-"""A member of an error from a model's provider, also in JSON within a string."""
+"""A member that errors from a model's provider contain, also in JSON within a string."""
 _POINTER = "complete log of this run"
-"""Words in npm's last line, which does not tell what has failed."""
+"""Words in npm's last line on stderr, which does not report what has failed."""
 
 
 def outside_reason(text: str) -> str | None:
@@ -95,9 +95,9 @@ def outside_reason(text: str) -> str | None:
 
 
 def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[str | None, str]:
-    """Returns the failure in the environment that a line on stderr names, and this line.
+    """Returns the last failure in the environment that stderr names, and its line.
 
-    If no line names a failure, the result is None and the last line, which may be empty.
+    If no line names a failure, the result is None and the last line on stderr, or an empty text.
 
     Args:
         context: the recording.

@@ -1,9 +1,9 @@
 """Groups the errors of a recording by method and code, and finds who is to blame for each.
 
 If a request breaks a rule of its dialect and is refused (-32600 to -32602), the sender of the
-request is to blame. The peer that answers is to blame for an internal error (-32603), and for
-refusing a login that it offers. A fault is to blame for the errors that it sends. For any other
-error, nobody is to blame: neither peer makes a mistake if a login or a file is missing.
+request is to blame. The peer that answers is to blame if it reports an internal error (-32603), or
+if it refuses a login that it offers. A fault is to blame for the errors that it sends. Nobody is to
+blame for other errors: neither peer makes a mistake if a login or a file is missing.
 
 `required_params.json`, written by ``make schemas``, lists the methods that each peer may call in
 each dialect, and the required params of these methods. A request is only checked against this list.
@@ -45,7 +45,7 @@ _TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
     "object": ("an object", (dict,)),
     "any": ("a value", (object,)),
 }
-"""The words for a JSON type, and the Python types that are accepted for it."""
+"""The words for each JSON type, and the Python types of values that count as this type."""
 
 
 @cache
@@ -56,17 +56,17 @@ def _required() -> dict[str, dict[str, Params]]:
 
 
 _NEEDED = {**OFFERS, (V1, "elicitation/create"): ("elicitation",)}
-"""The capability that a peer has to announce before a method may be called."""
+"""The capability that a peer has to announce before the other peer may call a method."""
 
 
 @frozen
 class Rules:
-    """The requests that a connection allows."""
+    """The rules for requests on a connection: its dialect, and what the peers announced."""
 
     dialect: str | None
     announced: Mapping[str, dict[str, Any]]
-    """The announcement of the receiver in the initialization, by the direction of requests; empty
-    if the recording has no initialization."""
+    """For each direction of requests, the receiver's half of the initialization: its params or its
+    result. Empty if the recording has no initialization."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
         """Returns the mistake in a request, in words to print after ``sent METHOD``.
@@ -130,7 +130,7 @@ class Rules:
 
 _REFUSED = (-32600, -32601, -32602)
 _read_requests = needs("parts", unknown={})(messages_of_exchanges)
-"""Reads refused requests; reads none if an import may have left out the part that was refused."""
+"""Reads refused requests; reads none if an import may lack the refused parts of messages."""
 _MISSING = re.compile(
     r"not (?:found|a directory)|no such|does ?n.t exist|does not exist|ENOENT|invalid directory",
     re.IGNORECASE,
@@ -140,21 +140,22 @@ _ROUTINE = {("fs/read_text_file", "resource not found")}
 
 
 _Group = tuple[str, str | None, int | None, str | None, str]
-"""The values that the errors in one tally share: direction, method, code, who is to blame, and
+"""The values that the errors in one group share: direction, method, code, who is to blame, and
 why."""
 
 
 def read_errors(
     reader: RecordingReader, read_rules: Callable[[], Rules], injected: dict[int, str]
 ) -> list[ErrorTally]:
-    """Returns the errors by method, code and blame, the most frequent first.
+    """Returns the errors, grouped by method, code and blame, the most frequent first.
 
     At most 10,000 errors are read.
 
     Args:
         reader: the recording.
-        read_rules: reads the rules of the connection; called only if a request was refused.
-        injected: the frames that faults inserted, each with its rule.
+        read_rules: a function that reads the rules of the connection; it is called only if a
+            request was refused.
+        injected: the numbers of the frames that faults made up, each with the name of its rule.
     """
     failed = exchanges(reader, outcome="error", order="response_seq", most=REMEMBERED_CALLS)
     rows = {(row.response_seq, row.id): row for row in failed}
@@ -177,9 +178,9 @@ def read_errors(
 
 
 def _error(answer: StoredMessage) -> Value:
-    """Returns the error in an answer; empty without one.
+    """Returns the error in an answer; empty without an error.
 
-    The error of an MCP server is in the result of the answer.
+    The error of an MCP server is within the result of the answer.
     """
     return answer.part("error") or mcp_error(answer.part("result"))
 

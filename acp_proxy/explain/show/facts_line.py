@@ -1,7 +1,7 @@
 """One line of facts about a recording: what was asked, done and changed, and how long it took.
 
-`show` prints the line after the findings, and a report has it below its verdict. Facts that an
-imported recording lacks are left out; they are never 0.
+`show` prints the line after the findings, and a report shows the line below its verdict. Facts that
+an imported recording lacks are left out, and not shown as 0.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ PARTS = {
 }
 """The words for the parts of a turn's time."""
 _LEAST_SHARE = 10
-"""A wait is named if it is at least this part of the time of all turns: a tenth."""
+"""A wait is named in the line if it takes at least one tenth of the time of all turns."""
 _ANSWERS = {
     "allow_once": "allowed", "allow_always": "allowed", "granted": "allowed",
     "reject_once": "rejected", "reject_always": "rejected", "denied": "rejected",
@@ -40,7 +40,7 @@ _TROUBLE = FAILED | {"error", "never ended", "never answered"}
 
 @frozen
 class Fact:
-    """A fact of the line."""
+    """A fact in the line of facts."""
 
     text: str
     tone: str = ""
@@ -80,7 +80,7 @@ def facts_line(summary: Summary) -> list[Fact]:
 def _counted(
     noun: str, ends: Counter[str], usual: str = "", mark: str = "", alone: str = " "
 ) -> Iterator[Fact]:
-    """Yields how many things there were, and how many ended in an unusual way."""
+    """Yields the number of turns or other things, and how many of them ended in an unusual way."""
     if (count := ends.total()) <= 0:
         return
     odd = {end: n for end, n in ends.items() if end != usual and n > 0}

@@ -50,14 +50,14 @@ _UNSUPPORTED = re.compile(r"\b(?:not (?:yet )?|un)(?:supported|implemented)\b", 
 _ASKED_NS = 10**8
 """A turn that ends sooner cannot have asked a model."""
 _OF_REQUEST = (-32700, -32600, -32601, -32602, -32002, -32800)
-"""Codes of errors that are about the request."""
+"""Codes of errors that the request causes, not the agent."""
 _LOGIN_WORD = re.compile(r"\b(?:un)?auth|log ?in|sign ?in|credential", re.IGNORECASE)
 _ERROR_LINE = re.compile(r"error|exception|failed|panic|traceback", re.IGNORECASE)
 """A line of stderr that reports a failure."""
 
 
 def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds all errors that are not routine."""
+    """Finds all errors that answer requests, except for errors that are usual."""
     for error in context.errors:
         if error.is_routine:
             continue
@@ -85,7 +85,7 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds errors that answer nothing; in an import, their requests may be missing."""
+    """Finds errors without a recorded request, which an import may lack."""
     by_text: dict[str, list[int]] = {}
     for answer in read_messages(context.reader, stray_errors(context.reader, LISTED), LINE_EDGE):
         by_text.setdefault(describe_error(answer.message.get("error")), []).append(answer.seq)
@@ -161,8 +161,8 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds turns that ended normally although the agent sent nothing in them.
 
     Agents may end such turns, so the finding is usually an info. It is a warning if there is a sign
-    of a failure: an error in the metadata of the answer, no output tokens, or an error on stderr. A
-    turn that ended before a model could answer is left out, unless it has such a sign.
+    of a failure: an error in the metadata of the answer, no output tokens, or an error on stderr.
+    Without such a sign, a turn that ended before a model could answer is left out.
     """
     empty = {turn.id: turn for turn in context.turns
              if turn.stop_reason == "end_turn" and not turn.updates}  # fmt: skip
@@ -187,7 +187,7 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
 def _is_remarkable(context: DiagnosisContext, turn: TurnRow) -> bool:
     """Whether an empty turn without a sign of a failure is reported.
 
-    A turn is not reported if it was too short, or if the agent sent a request in it.
+    A turn is left out if it was too short for a model, or if the agent sent a request in it.
     """
     if context.recording.origin is not None:
         return True
@@ -222,7 +222,7 @@ def _is_offered(context: DiagnosisContext, error: ErrorTally) -> bool:
 
 
 def _is_agents_own(context: DiagnosisContext, error: ErrorTally) -> bool:
-    """Whether an error is not about the request, but about a failure of the agent itself.
+    """Whether an error reports a failure of the agent itself, not a problem with the request.
 
     Agents choose their own codes for such failures, even the code that asks for a login.
     """

@@ -30,7 +30,7 @@ from acp_proxy.store.queries.exchanges import exchanges
 from acp_proxy.store.reader import RecordingReader
 
 _SHOWN = re.compile(rb'"(?:title|name|tool|kind|diff)"').search
-"""Finds a member, or a type of content, that a log of calls needs in addition to the status."""
+"""Finds a member or a type of content that `CallLog` needs in addition to the status."""
 
 
 @define(eq=False)
@@ -40,11 +40,11 @@ class LoggedCall(CallState):
     key: CallKey = (None, "")
     seq: int = 0
     changed: dict[str, tuple[int, int]] = field(factory=dict)
-    """The files in its diffs, each with the numbers of added and removed lines."""
+    """The files in the call's diffs, each with the numbers of added and removed lines."""
 
 
 class CallLog:
-    """Keeps the first 100,000 tool calls."""
+    """Keeps the first 100,000 tool calls of a recording."""
 
     def __init__(self) -> None:
         self.calls: list[LoggedCall] = []
@@ -59,7 +59,7 @@ class CallLog:
         self._last.pop(key, None)
 
     def add(self, key: CallKey, seq: int, raw: bytes, status: str | None) -> None:
-        """Notes an update of a call; values that the update omits stay unchanged.
+        """Adds an update of a tool call; values that the update lacks stay unchanged.
 
         Args:
             key: the session and the id of the call.
@@ -145,7 +145,7 @@ class FrameCounts(Listener):
         Args:
             run: the frame, or the run of frames.
             message: the message of the first frame.
-            transition: the changes that this message made.
+            transition: the changes that this message made to the state of the connection.
         """
         seq, _, stream, kind, _, last_seq, _ = run
         key = stream, kind
@@ -202,11 +202,11 @@ class RunningCalls:
         self._last = LastCalls[CallKey](reader.recording.dialect)
 
     def at(self, seq: int, statuses: Collection[str | None] = RUNNING) -> dict[int, str]:
-        """Returns the titles of the calls, with the numbers of their first frames as keys.
+        """Returns the titles of the running calls, by the numbers of their first frames.
 
         Args:
-            seq: the number of the frame, which must not be before `upto`.
-            statuses: the statuses of running calls.
+            seq: the number of the frame, which must not be smaller than `upto`.
+            statuses: the statuses that count as running.
         """
         span = self.upto + 1, seq
         updates = call_updates_of_turn(self._reader, self._turn, span)
@@ -228,15 +228,15 @@ class RunningCalls:
 
 
 _METHODS = ("fs/write_text_file", "terminal/wait_for_exit", "terminal/output")
-"""The requests whose answers show the work; the first one changes a file."""
+"""The requests whose answers show the work of an agent; the first of them changes a file."""
 
 
 def read_work(reader: RecordingReader, calls: Iterable[LoggedCall]) -> WorkDone:
-    """Reads the work of the agent.
+    """Reads which files the agent changed, and how its commands ended.
 
     Args:
         reader: the recording.
-        calls: the tool calls.
+        calls: the tool calls of the recording.
     """
     rows = [*exchanges(reader, methods=_METHODS, direction="to-client", outcome="result")]
     keys = [(seq, row.id) for row in rows for seq in (row.request_seq, row.response_seq)]

@@ -18,7 +18,7 @@ _LOST = {"unrecorded": "nothing was recorded", "damaged": "the log was damaged"}
 
 
 def stalls(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds peers that stopped reading; a finding also tells whether the peer read again."""
+    """Finds peers that stopped reading, and whether and when they began to read again."""
     notes = context.of_kind("note")
     for note in notes:
         stream = note.data.get("stream")
@@ -51,7 +51,7 @@ def _said(_context: DiagnosisContext, word: str, t_ns: int) -> str:
 
 
 def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
-    """Returns when the chunk that could not be written was read, by the recording's clock."""
+    """Returns the time when the first bytes that could not be written had been read."""
     start = next(iter(context.of_kind("start")), None)
     origin, since = (start.data.get("origin") if start else None), note.data.get("since")
     if isinstance(origin, int) and isinstance(since, int) and 0 <= since - origin <= note.t_ns:
@@ -60,7 +60,7 @@ def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
 
 
 def _first_unread(context: DiagnosisContext, stream: str, before: int, since: int) -> int | None:
-    """Returns the first frame of the chunk (at most 65,536 bytes) that could not be written."""
+    """Returns the number of the first frame in the bytes that could not be written, or None."""
     first = None
     for frame in frames_before(context.reader, stream, before, CHUNK):
         if frame.t_ns < since:
@@ -70,7 +70,7 @@ def _first_unread(context: DiagnosisContext, stream: str, before: int, since: in
 
 
 def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds messages that faults withheld or changed, so that neither peer is to blame."""
+    """Finds messages that faults withheld or changed; neither peer is to blame for them."""
     lost = context.faults.lost_answers()
     lines = requests_by_number(context.reader, (answer.request_seq for answer in lost))
     for answer in lost:
@@ -93,7 +93,7 @@ def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:
-    """Returns the rules of faults that other findings already name as the cause of something."""
+    """Returns the rules of faults that other findings already name as a cause."""
     exit_ = next(iter(context.of_kind("exit")), None)
     ended = None if exit_ is None else context.faults.first_rule(ENDING, exit_.seq)
     errors = {error.why for error in context.errors if error.charged == FAULT}
@@ -102,7 +102,7 @@ def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:
 
 
 def gaps(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds bytes that passed while there was no recorder, or while it could not write."""
+    """Finds bytes that passed while no recorder ran, or while the recorder could not write."""
     for note in context.of_kind("note"):
         if what := _LOST.get(str(note.data.get("action"))):
             why = plain(str(note.data.get("reason", "")))

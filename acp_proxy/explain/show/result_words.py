@@ -1,4 +1,4 @@
-"""Says how a conversation went, in a few words: for lists, titles, and the line of the ending."""
+"""Describes how a conversation went in a few words, for lists, titles and the line ``ending``."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from acp_proxy.explain.show.unanswered import UNANSWERED
 from acp_proxy.recording.recording import Recording
 
 STOPPED = "told to stop"
-"""The reason that a recorder notes for an agent that its client stopped with a signal."""
+"""The reason that a recorder notes if the client stopped the agent with a signal."""
 _REASONS = {STOPPED: "stopped by the client", "by itself": "on its own"}
 _NO_ANSWER = {"agent": "agent hung", "client": "client: no answer", None: "never answered"}
 """The words for a request without an answer, by who is to blame."""
@@ -23,7 +23,7 @@ def result_words(
     Args:
         findings: the findings, the worst first.
         recording: the row of the recording.
-        waiting: who is waited for now, in words.
+        waiting: who has to act now, in words; empty if nobody has to act.
         live: whether the recorder is running.
     """
     first = next((f for f in findings if f.severity is not Severity.INFO), None)

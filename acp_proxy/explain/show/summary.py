@@ -43,11 +43,12 @@ _SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
 def summarize(
     reader: RecordingReader, now_ns: int | None = None, context: DiagnosisContext | None = None
 ) -> Summary:
-    """Summarizes a recording; the only findings are findings about the conversation itself.
+    """Summarizes a recording, with findings about the conversation itself but no broken rules.
 
     Args:
         reader: the recording.
-        now_ns: as for `counted`.
+        now_ns: the time now on the monotonic clock, up to which a live recording is examined; None
+            for the last frame or event.
         context: the result of `counted`, if the recording was already read.
     """
     context = context or counted(reader, now_ns)
@@ -115,7 +116,7 @@ def summarize(
 
 
 def _silent_call(context: DiagnosisContext, silence: Silence | None) -> str:
-    """Returns the tool calls that ran in a long silence of the agent, in words; empty without."""
+    """Returns in words which tool calls ran in a long silence of the agent; empty without one."""
     if silence is None or silence.party is not Party.AGENT or silence.length_ns < LEAST_NS:
         return ""
     prompt = silence.request
@@ -130,7 +131,7 @@ def with_rules(
 
     Args:
         summary: the summary of the recording.
-        findings: all findings, of both sorts.
+        findings: all findings, about the conversation and about broken rules.
         extent: how much was checked for broken rules.
         most: the largest number of findings of each rule that are listed.
     """
@@ -153,11 +154,12 @@ def find_quickly(
     """Finds problems of the conversation itself, current waits and tokens, from stored rows.
 
     All frames are read only if the recorder is running and a request or turn is open, since only
-    the times of frames show whether it hangs. Silences that have ended are not found.
+    the times of frames show a hang. Silences that have ended are not found.
 
     Args:
         reader: the recording.
-        now_ns: as for `summarize`.
+        now_ns: the time now on the monotonic clock, up to which a live recording is examined; None
+            for the last frame or event.
     """
     if reader.live and (open_exchange_count(reader) or open_turn_count(reader)):
         context = counted(reader, now_ns)
@@ -181,12 +183,12 @@ def counted(
 
     Args:
         reader: the recording.
-        now_ns: the time now on the monotonic clock, in nanoseconds. A live recording is examined up
-            to this time; if it is None, up to the last frame or event.
-        watch: yields all runs of frames unchanged, and may show the progress.
+        now_ns: the time now on the monotonic clock, up to which a live recording is examined; None
+            for the last frame or event.
+        watch: a function that yields all runs of frames unchanged, and may show the progress.
         messages: the pass, if the listeners need it; None for a new pass.
-        listeners: other listeners of the pass.
-        single_upto: the number of the last frame that is always read separately.
+        listeners: listeners of the pass, besides the counter of frames.
+        single_upto: frames up to this number are never joined into runs.
         pause_ns: the longest time between two pieces of a run, in nanoseconds.
     """
     messages = messages or MessagePass(reader)
@@ -215,8 +217,9 @@ def finished(
     Args:
         reader: the recording.
         messages: the pass, which has read all frames.
-        now_ns: as for `counted`.
-        is_over: whether the pass reads no later frames.
+        now_ns: the time now on the monotonic clock, up to which a live recording is examined; None
+            for the last frame or event.
+        is_over: whether the pass has ended, so that open silences end, too.
     """
     end_ns, intervals = messages.end_ns, messages.intervals
     origin = next((e.data.get("origin") for e in messages.events if e.kind == "start"), None)
@@ -249,7 +252,7 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
 
 
 def _end_reason(context: DiagnosisContext) -> str:
-    """Returns why the agent ended; a client that left after the agent is not the reason."""
+    """Returns why the agent ended, which is never a client that left after the agent."""
     reason = context.recording.end_reason or ""
     is_afterwards = context.first_end is not None and context.client_end is None
     return "by itself" if reason == CLIENT_CLOSED and is_afterwards else reason

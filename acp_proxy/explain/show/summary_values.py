@@ -83,7 +83,7 @@ class ToolTally:
     kind: str
     count: int
     statuses: dict[str, int]
-    """The number of calls by their last status."""
+    """The number of calls with each last status."""
 
 
 REJECTED = "rejected"
@@ -101,7 +101,7 @@ class BegunCall:
     title: str
     kind: str
     status: str
-    """The last status; empty if none was sent."""
+    """The last status of the call; empty if the agent sent no status."""
 
 
 @frozen
@@ -109,7 +109,7 @@ class FailedCall:
     """A tool call that has failed, or was denied."""
 
     seq: int
-    """The number of the update with the status."""
+    """The number of the update that reports the failure."""
     session: str | None
     tool_call: str
     title: str
@@ -140,8 +140,8 @@ class PersonRequest:
     turn: int | None
     title: str
     answer: str | None
-    """The kind of the chosen option; or cancelled, granted, denied or error; or the action on a
-    form. None without an answer."""
+    """The kind of the chosen option, the action on a form, or the outcome: cancelled, granted,
+    denied or error. None without an answer."""
     waited_ns: int | None
     """How long the person took, or has taken so far, in nanoseconds; None if it is not known."""
     tool_call: str | None = None
@@ -170,11 +170,11 @@ class ErrorTally:
     """The number of the first answer with the error."""
     count: int
     is_routine: bool
-    """Whether such errors are usual: a peer tries out a method, or looks for a file."""
+    """Whether such errors are usual, since a peer only tries out a method or looks for a file."""
     charged: str | None = None
     """Who is to blame: client, agent or fault; None if nobody is."""
     why: str = ""
-    """The mistake in the request, or the fault that answered it."""
+    """The mistake in the request, or the rule of the fault that answered the request."""
     request_seq: int = 0
     """The number of the request to which the first answer belongs."""
 
@@ -186,7 +186,7 @@ class InvalidLines:
     stream: str
     count: int
     seq: int
-    """The number of the first such line."""
+    """The number of the first of the lines."""
     text: str
     reason: str
 
@@ -224,7 +224,7 @@ class CurrentWait:
     """How long the peer that has to act has sent nothing, in nanoseconds; None if the peer is held
     up."""
     words: str = field(default="", metadata={"hidden": True})
-    """Who has to act and for how long already, in a few words."""
+    """Who has to act and how long the wait has taken so far, in a few words."""
 
 
 @frozen
@@ -248,7 +248,7 @@ class WorkDone:
     files: int | None = None
     """The number of files that the agent changed."""
     lines: tuple[int, int] | None = None
-    """How many lines it added and removed in these files."""
+    """The number of lines that the agent added and the number that it removed in these files."""
     exits: dict[str, int] = field(factory=dict)
     """How commands in terminals ended, in words, each with the number of commands."""
 
@@ -277,9 +277,9 @@ class Summary:
     first_calls: list[BegunCall] = field(factory=list)
     """The first tool calls; at most 100."""
     failed_calls: list[FailedCall] = field(factory=list)
-    """At most 100."""
+    """The first failed tool calls; at most 100."""
     questions: list[PersonRequest] = field(factory=list)
-    """At most 100."""
+    """The first requests that a person had to answer; at most 100."""
     answers: dict[str, int] = field(factory=dict)
     """The number of all questions by answer; ``open`` for questions without an answer."""
     files_read: Tally = field(factory=Tally)
@@ -293,11 +293,11 @@ class Summary:
     severities: dict[str, int] = field(factory=dict)
     """The number of all findings by severity."""
     checked: Extent = Extent(0, 0, is_whole=False)
-    """How much was checked for broken rules; the conversation itself is always checked whole."""
+    """How much was checked for broken rules; failures of the conversation are always checked."""
     waiting: list[CurrentWait] = field(factory=list)
     """The current waits; empty unless the recorder is running."""
     unanswered: list[OpenRequest] = field(factory=list)
-    """At most 100."""
+    """The first requests without an answer; at most 100."""
     longest_silence: Silence | None = None
     errors: int = 0
     """The number of requests that were answered with an error."""
@@ -316,7 +316,7 @@ class Summary:
     spent: dict[Part, int] = field(factory=dict, metadata={"hidden": True})
     """The time that each part took in all turns together, in nanoseconds; empty without a turn."""
     silent_call: str = field(default="", metadata={"hidden": True})
-    """The tool calls that ran during the agent's longest silence, in words; empty without one."""
+    """The tool calls that ran during the agent's longest silence, in words; empty without any."""
 
     @property
     @needs("ending")
@@ -326,17 +326,17 @@ class Summary:
 
     @property
     def is_open(self) -> bool:
-        """Whether unanswered requests may still be answered, or have an answer not imported."""
+        """Whether open requests may still get an answer, or the import may lack their answers."""
         return self.recording.is_open(live=self.live)
 
     def status_of(self, call: BegunCall | FailedCall | CallStatistics) -> str:
-        """Returns the status of a tool call; ``rejected`` if it failed without its permission."""
+        """Returns the status of a tool call; `REJECTED` if its permission was denied."""
         key = (call.session, call.tool_call)
         is_rejected = call.status in FAILED and key in rejected_calls(self.questions)
         return REJECTED if is_rejected else call.status or ""
 
     def statuses_of(self, tally: ToolTally) -> dict[str, int]:
-        """Returns the number of calls of a kind by status, as `status_of` tells it."""
+        """Returns the number of calls of one kind with each status; see `status_of`."""
         of_kind = (call for call in self.first_calls if (call.kind or "other") == tally.kind)
         was = [call.status for call in of_kind if self.status_of(call) == REJECTED]
         return Counter(tally.statuses) - Counter(was) + Counter([REJECTED] * len(was))

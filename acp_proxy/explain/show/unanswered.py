@@ -34,13 +34,13 @@ from acp_proxy.store.queries.frames import frames_before
 
 UNANSWERED = "wait.unanswered"
 _PATIENCE_NS = 2 * 10**9
-"""A client that leaves within this time after the agent's last message has not given up waiting,
-unless it told its recorder so."""
+"""A client that leaves within this time after the agent's last message has not given up waiting, if
+it did not tell its recorder that it gave up."""
 _LOGIN_NS = 15 * 60 * 10**9
-"""Nobody takes this long to log in; an agent that waits longer should have given up."""
+"""Longer than anybody takes to log in; an agent that waits longer should have given up."""
 _AT_ONCE_NS, _LONG_LINE = 10**8, 1 << 16
-"""A client that leaves within this time after a line of more than this size may have failed to read
-the line."""
+"""A client may have failed to read a line if the line is larger than this number of bytes, and if
+the client leaves within this time after the line."""
 
 
 @frozen
@@ -51,7 +51,7 @@ class _Judgement:
     unblamed: str | None = None
     severity: Severity = Severity.ERROR
     said: str = ""
-    """The words on stderr about the cause."""
+    """The words on stderr that name the cause; empty without such words."""
 
 
 def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
@@ -100,7 +100,7 @@ def _prompt(
 ) -> Finding | None:
     """Returns the finding for a prompt without an answer.
 
-    The result is None if the agent could not answer, since its own request was not answered.
+    The result is None if the agent could not answer, since it waited for an answer of the client.
     """
     text = f"the agent never answered {what}"
     if turn.end_seq is not None:
@@ -134,7 +134,7 @@ def _prompt(
 def _request(
     context: DiagnosisContext, request: OpenRequest, what: str, rule: str | None
 ) -> Finding:
-    """Returns the finding for any other request that has no answer."""
+    """Returns the finding for a request without an answer that is not a prompt."""
     waited = duration(request.waited_ns, context.recording.step_ns)
     waited = waited and f", which waited {waited}"
     text = f"the {RECEIVERS[request.direction]} never answered {what}{waited}"
@@ -218,10 +218,10 @@ def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
 
 
 def waiting_for(waiting: Sequence[CurrentWait]) -> str:
-    """Returns who has to act in a running conversation, and for how long already.
+    """Returns who has to act in a running conversation, and how long the wait has taken so far.
 
-    The result is such as ``a person: permission 12.0 s`` or ``agent silent 7.0 s, prompt #4 open``;
-    empty without a wait.
+    Examples are ``a person: permission 12.0 s`` and ``agent silent 7.0 s, prompt #4 open``. The
+    text is empty without a wait.
 
     Args:
         waiting: the result of `find_waiting`.
@@ -233,12 +233,12 @@ def waiting_for(waiting: Sequence[CurrentWait]) -> str:
 
 
 def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
-    """Returns a sentence: who was silent, for how long, where, and which request it had to answer.
+    """Returns a sentence: which peer was silent, how long, where, and which request was open.
 
     Args:
         silence: the silence.
         step_ns: the resolution of times; see `duration`.
-        end: a phrase for a silence that has not ended.
+        end: the phrase that is used if the silence has not ended.
     """
     length = duration(silence.length_ns, step_ns)
     request = silence.request
@@ -254,8 +254,8 @@ def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
 def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
     """Returns a long line that came right before the client left; None without such a line.
 
-    The client may have failed to read the line: some clients fail at a line that is larger than
-    their buffer.
+    The client may have failed to read the line, since some clients fail at lines that are larger
+    than their buffer.
     """
     end = context.client_end
     cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
@@ -273,7 +273,7 @@ def _asked_within(context: DiagnosisContext, turn: TurnRow) -> OpenRequest | Non
 
 
 def _until(context: DiagnosisContext, turn: TurnRow) -> str:
-    """Returns a phrase about how the client gave up."""
+    """Returns a phrase about the end of a wait, such as how the client gave up."""
     end = context.client_end
     if end is None:
         return "until the end"
@@ -314,7 +314,7 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def hangs(context: DiagnosisContext, limits: SilenceLimits = HANGS) -> dict[int, OpenWait]:
-    """Returns the hangs of a running conversation by number of the request.
+    """Returns the hangs of a running conversation, by the numbers of their requests.
 
     Args:
         context: the context with the open waits.
@@ -338,7 +338,7 @@ def hang_text(context: DiagnosisContext, wait: OpenWait) -> str:
 
     Args:
         context: the context with the open waits.
-        wait: a hang.
+        wait: an open request or turn that hangs.
     """
     turn = next((turn for turn in context.turns if turn.id == wait.request.turn), None)
     prompt = "" if turn is None else quoted_prompt(context, turn)
@@ -374,7 +374,7 @@ def _running_calls(context: DiagnosisContext, wait: OpenWait) -> dict[int, str]:
 
 
 def _waiting_words(context: DiagnosisContext, wait: OpenWait, calls: dict[int, str]) -> str:
-    """Returns who has to act and for how long already, such as ``call pytest -q 31.0 s``."""
+    """Returns who has to act and how long the wait has taken, such as ``call pytest -q 31.0 s``."""
     request, party = wait.request, wait.request.awaited
     who = named_wait(party, request.method, [*calls.values()]).removeprefix("the ")
     if calls:
