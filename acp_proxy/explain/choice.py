@@ -1,4 +1,4 @@
-"""Chooses the frames and events that a command shows: by filter, turn, session or neighborhood."""
+"""Chooses the frames and events that a command shows: by filter, by turn, by session or nearby."""
 
 import heapq
 import operator
@@ -19,13 +19,13 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 _MOST_COUNTED = 200_000
-"""Parts of a filter are tried only if a recording has at most this many frames."""
+"""If a filter matches nothing, similar filters are tried if at most so many frames are recorded."""
 _AT_A_TIME = 100
 """How many frames are read by their numbers with one query."""
 
 
 def chosen_in(reader: RecordingReader, text: str) -> Filter:
-    """Parses a filter, which may contain the last turn of the recording.
+    """Parses a filter, which may contain ``turn:last`` and names that the recording has.
 
     Args:
         reader: the recording.
@@ -69,7 +69,7 @@ def _hints(reader: RecordingReader, tokens: list[str], total: int) -> Iterator[s
             if is_word and total <= _MOST_COUNTED and _count(reader, [update]):
                 yield f"; did you mean {update}?"
         elif key == "turn" and value.isdecimal() and int(value) > last_turn(reader):
-            yield f"; it has {counted(last_turn(reader), 'turn')}"
+            yield f"; the recording has {counted(last_turn(reader), 'turn')}"
         elif not colon and total <= _MOST_COUNTED:
             terms = (
                 term for word in (token, token.removesuffix("s")) for term in _terms_with(word)
@@ -133,7 +133,7 @@ def row_of(reader: RecordingReader, seq: int) -> Row:
 def frames_numbered(
     reader: RecordingReader, seqs: Iterable[int], chosen: Filter = EVERYTHING
 ) -> Iterator[Row]:
-    """Yields some frames, in order.
+    """Yields the frames with the given numbers that match a filter, in order.
 
     Args:
         reader: the recording.
@@ -178,7 +178,7 @@ def of_session(reader: RecordingReader, start: str) -> Filter:
     """
     known = requested_sessions(reader)
     matching = _matching(known, start)
-    if not matching:  # the text may be of a session that no request names
+    if not matching:  # no request may name the session
         known = known + [s for s in labels_of(reader, "session") if s not in known]
         matching = _matching(known, start)
     if len(matching) != 1:

@@ -1,4 +1,4 @@
-"""A finding: a problem of a conversation or a fact worth knowing, with who did it, and where.
+"""A finding: a problem of a conversation or a fact worth knowing, with its cause and its frames.
 
 A recording has one list of findings. The list contains broken rules of the protocol and failures
 of the conversation itself (waits that never ended, exits, crashes, silence). Every command prints
@@ -21,7 +21,7 @@ class Severity(StrEnum):
     """A SHOULD was violated; or a MUST was violated, but a race or a newer version may explain it;
     or an injected fault kept a message from its receiver."""
     INFO = "info"
-    """A hint."""
+    """A fact that is worth knowing but not a problem."""
 
 
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
@@ -34,7 +34,7 @@ CONVERSATION = ("agent", "answer", "fault", "pipe", "recording", "wait")
 
 
 _NAME = re.compile(r'"[^"]*"')
-"""A name in the sentence of a finding."""
+"""A name in quotes within the sentence of a finding."""
 
 
 @frozen
@@ -42,7 +42,7 @@ class Finding:
     """One thing that is wrong, or worth knowing."""
 
     rule: str
-    """The id of the rule in the catalogue."""
+    """The id of the rule; docs/rules.md lists all rules."""
     severity: Severity
     by: str | None
     """Who is to blame: client, agent, environment or fault; None if nobody is."""
@@ -57,7 +57,7 @@ class Finding:
     place: str | None = None
     """The JSON pointer to the value that breaks a rule."""
     method: str | None = None
-    """The method of the message, or of the request that it answers."""
+    """The method of the frame that shows the finding, or of the request that the frame answers."""
     session: str | None = None
     turn: int | None = None
     source: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Finding:
     line: int | None = None
     """The number of the frame's line in the text form; None without a text form."""
     fingerprint: str = ""
-    """A text that is the same for this finding in another run."""
+    """A text that identifies the finding; the same finding has the same text in each run."""
     known: bool = False
     """Whether the baseline of a check contains the finding, so that the finding does not count."""
     brief: str = field(default="", metadata={"hidden": True}, eq=False)
@@ -79,7 +79,7 @@ class Finding:
 
     @property
     def group(self) -> str:
-        """The part of the id before the dot."""
+        """The part of the rule's id before the dot, such as ``wait``."""
         return self.rule.partition(".")[0]
 
     @property
@@ -93,8 +93,8 @@ class Finding:
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Returns findings in the order in which all commands print them.
 
-    The worst come first. Within a severity, findings about the conversation itself come first,
-    since they may explain the broken rules; the rest are sorted by frame.
+    The worst findings come first. Within a severity, findings about the conversation itself come
+    first, since they may explain the broken rules. Otherwise, findings are sorted by frame.
     """
     return sorted(
         findings,
@@ -111,7 +111,10 @@ def counts_of(findings: Iterable[Finding]) -> dict[str, int]:
 
 
 def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Groups new findings by rule and by who is to blame, in the order of `in_order`."""
+    """Groups the findings that are not in the baseline by rule and by who is to blame.
+
+    Groups and findings are in the order of `in_order`.
+    """
     groups: dict[tuple[str, str | None], list[Finding]] = {}
     for finding in in_order(findings):
         if not finding.known:
@@ -120,9 +123,9 @@ def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Groups broken rules whose sentences are the same but for names in quotes.
+    """Groups broken rules whose sentences differ only in names in quotes.
 
-    A finding about the conversation itself is always alone.
+    A finding about the conversation itself is always a group by itself.
     """
     groups: dict[object, list[Finding]] = {}
     for finding in findings:

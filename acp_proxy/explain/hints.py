@@ -37,9 +37,10 @@ class _Calls:
 
     calls: LastCalls[None]
     first_seqs: "array[int]" = field(factory=lambda: array("q"))
-    """The first frame of each call, in order."""
+    """The number of the first frame of each call, in order."""
     titles: dict[int, tuple[int, str]] = field(factory=dict)
-    """The titles of the first calls, by the number of the call; each with its frame's number."""
+    """The titles of the first calls, by the number of the call; each after the number of the frame
+    that contains the title."""
     untitled: int = _SEARCHED
     """How many further updates of the last call are searched for the title of the call."""
     upto: int = 0
@@ -48,7 +49,7 @@ class _Calls:
     def take(self, frame: StoredFrame, tail: bytes | None) -> None:
         """Adds the next frame with the id.
 
-        If the frame's line is large, the frame has only its beginning, and ``tail`` is its end.
+        If a line is large, the frame contains only its beginning, and ``tail`` is its end.
         """
         raw = frame.raw or b""
         message = read(raw) if tail is None else read_outline(raw, tail)
@@ -121,7 +122,7 @@ class CallSpans:
 
 @frozen
 class Hints:
-    """Facts about a frame from other frames."""
+    """Facts about a frame that are read from other frames."""
 
     dialect: str | None = None
     """The dialect whose names for error codes are used."""
@@ -132,12 +133,12 @@ class Hints:
 
 
 NONE = Hints()
-"""No hints."""
+"""Hints without any fact."""
 
 
 @define
 class HintReader(CallSpans):
-    """Looks up hints through the indexes of a recording, once for each tool call."""
+    """Looks up hints for the frames of a recording; reads frames about a tool call only once."""
 
     def of(self, frame: Row) -> Hints:
         """Returns hints for a row of `frames`, or for a message of a batch."""

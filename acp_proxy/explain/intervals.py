@@ -18,8 +18,8 @@ A *silence* is a stretch of time in which a peer had to act in a session and sen
 
 The second result is how each turn spends its time: see `explain.stats.turn_times`.
 
-Every call is given the time: the machine has no clock, and reads no payloads. The state machine of
-the connection knows which requests, turns and terminals are open.
+The caller passes the time, since `Intervals` has no clock. Payloads are not read: the state machine
+of the connection determines which requests, turns and terminals are open.
 """
 
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ class _SessionWaits:
     asked: int = 0
     """How many requests of the agent are open."""
     terminals: set[str] = field(factory=set)
-    """The terminals that run."""
+    """The ids of the terminals whose commands run."""
     silent: dict[Party, _Moment] = field(factory=dict)
     """The peers that have to act, each with the moment when its silence began."""
 
@@ -140,7 +140,7 @@ class Intervals:
         Args:
             run: the frame of the message, or the run of frames that the message begins.
             message: the message.
-            transition: the changes that the message made.
+            transition: the changes that the message made to the state of the connection.
         """
         if message.members:
             for member, change in zip(message.members, transition.members, strict=True):
@@ -176,7 +176,7 @@ class Intervals:
             if transition.terminal is not None:
                 self._follow_terminal(waits, transition.terminal, message, transition)
             self._settle(waits, now)
-            # Otherwise the turn ended before the answer.
+            # If the turn no longer waits for the answer, it ended before the answer.
             if waiting is not None and exchange in waiting.waits:
                 self._pass_time(waiting, t_ns, seq)
                 waiting.has_spoken = False
@@ -235,13 +235,13 @@ class Intervals:
         return sorted(opened, key=lambda wait: wait.request.seq)
 
     def end_silences(self, t_ns: int) -> None:
-        """Adds the silences that have not ended; call `take` no more afterwards."""
+        """Adds the silences that have not ended; `take` must not be called afterwards."""
         for waits in self._sessions.values():
             for party in LONG_NS:
                 self._record(waits, party, None, t_ns)
 
     def _leave(self, peer: Party, now: _Moment) -> None:
-        """Notes that a peer has ended its output, and will answer nothing more."""
+        """Notes that a peer has ended its output, so that it will answer no more requests."""
         self._absent[peer].add("gone")
         if peer is Party.CLIENT:  # the terminals end with the client
             for waits in self._sessions.values():
@@ -270,7 +270,7 @@ class Intervals:
     def _end_silence(
         self, waits: _SessionWaits, stream: str, seq: int, t_ns: int, last: _Moment
     ) -> None:
-        """Ends the silence of a frame's sender; its next silence begins after the frame's run."""
+        """Ends the silence of a frame's sender, who may be silent again after the frame's run."""
         party = _SENDERS[stream]
         if (since := waits.silent.get(party)) is not None:
             if t_ns - since[0] >= self._least_ns[party]:
@@ -377,7 +377,7 @@ class Intervals:
     def _pass_time(
         self, running: RunningTurn, t_ns: int, seq: int | None, *, is_pause: bool = True
     ) -> None:
-        """Adds the time since the last call as an interval, unless no time has passed."""
+        """Adds the time since the last call as an interval, if any time has passed."""
         if (since_ns := running.now_ns) < t_ns:
             part = running.pass_time(t_ns, is_pause=is_pause)[0]
             if self.ended is not None:

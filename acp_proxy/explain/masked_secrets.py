@@ -1,4 +1,4 @@
-"""Finds the markers that replace secrets in a recording that is read with masking."""
+"""Finds the markers that replace the secrets of a recording while the recording is read."""
 
 import re
 from collections.abc import Iterable, Iterator, Set
@@ -16,16 +16,17 @@ from acp_proxy.store.tables.checked_values import is_excerpt
 
 @frozen
 class MaskedValue:
-    """A place where a marker stands for a secret."""
+    """A marker that replaces a secret, and where the marker is."""
 
     seq: int | None
     """The number of the frame or event; None for the recording's own row."""
     place: str
-    """The name of a frame's stream; elsewhere ``event``, ``fault`` or ``recording``."""
+    """For a frame, the name of its stream; for other markers, ``event``, ``fault`` or
+    ``recording``."""
     pointer: str | None
     """A JSON pointer to the string, with ``*`` for list items; None in a text that is not JSON."""
     kind: str
-    """The kind of secret, such as ``token``."""
+    """The kind of the secret, such as ``token``."""
     marker: str
     in_file: bool
     """Whether the file contains the secret itself, so that only the output is masked."""

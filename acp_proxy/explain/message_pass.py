@@ -1,9 +1,9 @@
 """Feeds a recording to the state machine of a connection: the one pass over its messages.
 
-The pass has `Intervals`, which determine who has to act and how turns spend their time. Listeners
-receive the messages: `show` counts messages, `audit` collects actions, and `stats` finds the first
-words of turns; other listeners draw the waterfall of a turn and check the rules. A report runs one
-pass for all listeners.
+The pass contains `Intervals`, which determine who has to act and how turns spend their time.
+Listeners receive the messages: `show` counts messages, `audit` collects actions, and `stats` finds
+the first words of turns. Other listeners draw the waterfall of a turn and check the rules. A report
+runs one pass for all listeners.
 
 For `show`, `audit` and `stats`, it is enough to read the first piece of a message that is streamed
 without a pause, so the other pieces are not read. This makes the pass quick, since most frames are
@@ -25,7 +25,7 @@ from acp_proxy.store.queries.recorded_events import events as read_events
 from acp_proxy.store.reader import RecordingReader
 
 Watch = Callable[[Iterator[FrameRun]], Iterator[FrameRun]]
-"""Yields runs of frames unchanged, and may show the progress of the pass."""
+"""A function that yields runs of frames unchanged, and may show the progress of the pass."""
 PAUSE_NS = 10**8
 """The longest pause within a run of pieces, for listeners that do not need each frame."""
 
@@ -52,7 +52,7 @@ class Listener:
         Args:
             run: the frame, or the run of frames.
             message: the message of the first frame.
-            transition: the changes that this message made.
+            transition: the changes that this message made to the state of the connection.
         """
 
 
@@ -85,9 +85,10 @@ class MessagePass:
         """The number of the last frame or event that `play_to` has read."""
         self._opened_before = opened_before(recording)
         self._loading: dict[str | None, dict[int, int]] = {}
-        """For each session, the numbers of the pending requests that reopen it, by exchange."""
+        """For each session, the pending requests that reopen it: their numbers, by exchange."""
         self._loaded_by: dict[int, str | None] = {}
-        """The session that each request names; the answer to a fork names another session."""
+        """The session that each pending request names, by exchange. The answer to a fork names
+        another session."""
 
     def play_to(
         self,
@@ -103,9 +104,9 @@ class MessagePass:
 
         Args:
             listeners: the listeners, in the order in which they receive a frame.
-            pause_ns: as for `read`.
-            watch: as for `read`.
-            single_upto: as for `read`.
+            pause_ns: the longest time between two frames of a run, in nanoseconds.
+            watch: a function that yields all runs unchanged, and may show the progress.
+            single_upto: frames up to this number are never joined into runs.
         """
         follow, takers = self.intervals.take, [listener.take for listener in listeners]
         if self._reader.live:
@@ -134,12 +135,15 @@ class MessagePass:
     def read(
         self, pause_ns: int, watch: Watch = iter, single_upto: int = 0
     ) -> Iterator[tuple[FrameRun, Message, Transition]]:
-        """Yields each frame, or the first of each run, with its message and its transition.
+        """Yields each run of frames with the message of its first frame and the message's effects.
+
+        A frame that continues no message is a run by itself. The effects are the changes that the
+        message made to the state of the connection.
 
         Args:
             pause_ns: the longest time between two frames of a run, in nanoseconds.
-            watch: yields all runs unchanged, and may show the progress.
-            single_upto: the number of the last frame that is always a run by itself.
+            watch: a function that yields all runs unchanged, and may show the progress.
+            single_upto: frames up to this number are never joined into runs.
         """
         feed = self.connection.feed
         nothing, no_message = Transition(), read(b"")
@@ -200,8 +204,8 @@ class MessagePass:
 def _read_ahead(runs: Iterable[FrameRun]) -> Iterator[tuple[FrameRun, Message]]:
     """Yields each run with the message of its line; a missing line is read as a blank line.
 
-    Many lines are read at once: a processor needs less time for them than if the database and
-    the listeners run in between.
+    Many lines are parsed at once, which is faster than if the database and the listeners run in
+    between.
     """
     group, size = list[FrameRun](), 0
     for run in runs:
@@ -214,11 +218,11 @@ def _read_ahead(runs: Iterable[FrameRun]) -> Iterator[tuple[FrameRun, Message]]:
 
 
 def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Message, Transition]]:
-    """Returns the messages of a batch, or a message itself, each with its transition.
+    """Returns the messages of a batch, or the only message, each with the changes that it made.
 
     Args:
         message: a message or a batch.
-        transition: the transition of the message or batch.
+        transition: the changes that the message or the batch made to the state of the connection.
     """
     if message.members:
         return zip(message.members, transition.members, strict=True)

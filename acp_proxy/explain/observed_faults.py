@@ -37,11 +37,11 @@ class FiredRule:
     effects: list[str]
     """The effects of the rule, in words."""
     seqs: list[int]
-    """The first frames that the rule changed, withheld or made up."""
+    """The numbers of the first frames that the rule changed, withheld or made up."""
 
 
 def mark(frame: Row) -> str:
-    """Returns the mark before a frame's text: the rules that fired, and what was sent instead."""
+    """Returns the mark before a frame's text: the rules that fired, and what they sent instead."""
     if frame.get("fault") is None:
         return "" if frame["delivered"] == "full" else f"[delivered: {frame['delivered']}] "
     fired = frame.get("fired") or []
@@ -122,7 +122,7 @@ def rules(plan: str | None) -> list[str]:
     """Returns the names of a plan's rules; an empty list if the text is not a plan."""
     if not plan:
         return []
-    from acp_proxy.faults.plan import structure_plan  # late: few recordings have one
+    from acp_proxy.faults.plan import structure_plan  # late: few recordings have a plan
     from acp_proxy.faults.structuring import read_toml
 
     try:
@@ -142,7 +142,7 @@ def times_fired(faults: dict[str, int]) -> str:
 
 @define
 class FaultEffects:
-    """The effects of the faults in one recording; each kind is read when it is first needed."""
+    """The effects of the faults in one recording; each effect is read when it is first needed."""
 
     reader: RecordingReader
     events: Sequence[RecordedEvent]
@@ -159,7 +159,7 @@ class FaultEffects:
         return _named(fired_faults.injected_frames(self.reader)) if self.any_fired else {}
 
     def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Returns the numbers of the frames that rules withheld, each with the name of its rule."""
+        """Returns those of the given frames that rules withheld, with the name of each rule."""
         wanted = list(seqs)
         if not wanted or not self.any_fired:
             return {}

@@ -1,6 +1,6 @@
-"""Marks facts of an imported recording that are not known: words for people, null for programs.
+"""Replaces facts that an imported recording lacks: by words for people, and by null for programs.
 
-A recording made by acp-proxy has all facts, so these functions do not change its values.
+A recording that acp-proxy made has all facts, so these functions do not change its values.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ MEMBERS: dict[tuple[Fact, ...], tuple[str, ...]] = {
     ),
     ("bytes",): ("bytes", "newline", "size"),
 }  # fmt: skip
-"""The members of values that depend on facts; without the facts, these members are null."""
+"""The members of values that need facts about a recording. Without the facts, they are null."""
 _NEEDED = {name: needed for needed, names in MEMBERS.items() for name in names}
 
 Value = TypeVar("Value", bound=AttrsInstance)
@@ -104,9 +104,9 @@ def why_no_times(recording: Recording) -> str:
     if origin is None or recording.knows("middle", "durations"):
         return ""
     if recording.knows("durations"):
-        return f"no times of turns: in {origin.title} messages may be missing"
+        return f"no times of turns: messages may be missing in {origin.title}"
     if not recording.knows("times"):
-        return f"no times: {origin.title}, from which it was imported, has none"
+        return f"no times: the recording was imported from {origin.title}, which has none"
     lines = counted(origin.inferred_times, "message")
     have = "has" if origin.inferred_times == 1 else "have"
     return f"no durations: {lines} in {origin.title} {have} no usable time"

@@ -3,7 +3,8 @@
 A pause is a time between two neighbouring frames or events. It is marked if it takes at least a
 tenth of the turn that was open, and at least `LEAST_NS`. A pause of at least `ALWAYS_NS` is always
 marked. The party that was waited for is determined from stored requests, turns and tool calls. So
-one pause can be described without a pass over the recording, and a timeline stays a stream.
+one pause can be described without a pass over the recording, and a timeline can be printed while
+it is read.
 """
 
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from acp_proxy.store.tables.checked_values import Row
 ALWAYS_NS = 5 * 10**9
 """A pause of at least this length is always marked."""
 _SHARE = 10
-"""A pause is marked if it takes at least this part of its turn: a tenth."""
+"""A pause is marked if it takes at least one tenth of its turn."""
 
 
 class Pause(NamedTuple):
@@ -33,7 +34,7 @@ class Pause(NamedTuple):
     before: int
     """The number of the frame or event before the pause."""
     after: int | None
-    """The number of the frame or event after it; None if nothing came so far."""
+    """The number of the frame or event after the pause; None if nothing came so far."""
     length_ns: int
     awaited: str
     """Who was waited for, in words that can follow "waiting for"."""
@@ -65,11 +66,11 @@ class Pauses:
 
     @needs("middle", "durations")
     def find(self, before: int, after: int | None, length_ns: int) -> Pause | None:
-        """Returns the pause between two neighbours; None if the pause is not marked.
+        """Returns the pause between two neighbouring frames or events; None if it is not marked.
 
         Args:
             before: the number of the frame or event before the pause.
-            after: the number of the next one; None if nothing came so far.
+            after: the number of the frame or event after the pause; None if nothing came so far.
             length_ns: the length of the pause, in nanoseconds.
         """
         if length_ns < LEAST_NS:
@@ -84,7 +85,9 @@ class Pauses:
         return Pause(before, after, length_ns, awaited, never_ended)
 
     def between(self, before: tuple[int, int] | None, row: Row) -> Pause | None:
-        """Returns the marked pause before a row; None if rows are left out between the two.
+        """Returns the marked pause before a row, or None.
+
+        The result is None if frames or events between the row and the previous row are left out.
 
         Args:
             before: the number and the time of the previous row; None for the first row.
@@ -100,7 +103,8 @@ class Pauses:
         """Yields all marked pauses, in order.
 
         Args:
-            now_ns: the time now, since the recording began, for a recording that still runs.
+            now_ns: for a recording that still runs, the time since its beginning, in nanoseconds;
+                None to leave out a pause that has not ended.
         """
         for before, after, length_ns in gaps(self.reader, LEAST_NS):
             if (pause := self.find(before, after, length_ns)) is not None:

@@ -1,6 +1,6 @@
 """Describes a frame in one line, such as the text of a prompt, or a tool call and its status.
 
-This module parses the frame and makes the line safe to print; `describe` has the words.
+This module parses the frame and makes the line safe to print; `describe` chooses the words.
 """
 
 from typing import Any
@@ -91,5 +91,5 @@ def _decoded(raw: bytes) -> str:
 
 
 def one_line(text: str) -> str:
-    """Returns the beginning of a text, safe to print; the rest is cut first, to save time."""
+    """Returns the beginning of a text as one line without base64 that is safe to print."""
     return plain(without_base64(beginning(text, 2 * SHOWN_LINE)))

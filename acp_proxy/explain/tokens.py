@@ -1,8 +1,9 @@
 """Reads the tokens of a recording: of each turn, and of all turns together.
 
-An answer to a prompt, or in v2 the state that ends a turn, has the counts of the turn. In v1,
-agents may send running totals of the session instead, since the schema says both. Running totals
-are never added up. Updates have the size of the context, and the cost of the session so far.
+The answer to a prompt, or in v2 the state that ends a turn, contains the numbers of tokens of the
+turn. In v1, agents may send running totals of the session instead, since the schema describes both.
+Running totals are never added up. Usage updates contain the size of the context, and the cost of
+the session so far.
 """
 
 from collections import Counter, defaultdict, deque
@@ -24,7 +25,7 @@ from acp_proxy.store.queries.frames import Span, last_frame, updates_with
 from acp_proxy.store.reader import RecordingReader
 
 RISES = 5
-"""Counts that rise this often in a session, and never fall, are running totals."""
+"""Numbers of tokens that rise this often in a session, and never fall, are running totals."""
 _BEFORE, _AFTER, _OPEN = 64, 16, 2_000
 """How many frames before and after the end of a turn are searched for usage, and how many frames at
 the end of a recording whose last turn has not ended."""
@@ -35,14 +36,14 @@ class RecordedTokens:
     """The tokens that an agent reported."""
 
     turns: dict[int, Tokens]
-    """The tokens of the turns by number: the counts as they were sent, the context at the end, and
-    the cost of the turn."""
+    """The tokens by turn: the numbers as they were sent, the context at the turn's end, and the
+    cost of the turn."""
     whole: Tokens | None
     """The tokens of the recording; None if the agent reported nothing."""
     beyond: dict[int, Tokens]
-    """The updates that have more tokens in the context than the context can hold, by number."""
+    """The updates that report more tokens in the context than fit into it, by frame number."""
     totals: dict[str | None, list[int]]
-    """The turns with running totals, by session."""
+    """The turns whose reported numbers are running totals, by session."""
 
 
 def read_tokens(reader: RecordingReader, turns: Sequence[TurnRow]) -> RecordedTokens:
@@ -121,7 +122,7 @@ def _of_turn(sent: Tokens, before: Tokens) -> Tokens:
 
 
 def _way(sessions: Iterable[Sequence[Tokens]], recording: Recording) -> str:
-    """Returns how the counts of the turns make up the counts of a recording; see `Tokens`."""
+    """Returns whether the numbers of turns are running totals: turns, session or unclear."""
     rises = 0
     for turns in sessions:
         steps = [{after[name] - before[name] for name in before.keys() & after.keys()}
@@ -137,7 +138,7 @@ def _way(sessions: Iterable[Sequence[Tokens]], recording: Recording) -> str:
 def _sum(
     sessions: Iterable[Sequence[Tokens]], spent: Iterable[Tokens], counted: str | None
 ) -> Tokens:
-    """Adds up counts, and the costs of sessions unless they have several units."""
+    """Adds up the numbers of tokens, and also the costs if all costs have the same currency."""
     counts, costs = Counter[str](), dict[str, float]()
     for tokens in chain.from_iterable(s if counted == "turns" else s[-1:] for s in sessions):
         counts.update(_counts(tokens))

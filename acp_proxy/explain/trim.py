@@ -37,7 +37,7 @@ def trim(
 
 
 def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
-    """Adds the missing request or answer of each exchange; one is missing only in batches."""
+    """Adds the request or the answer that a kept exchange lacks, as only batches may cause."""
     before = -1
     while len(kept) != before:
         before = len(kept)

@@ -1,8 +1,8 @@
 """Values about waiting: who has to act on a request, open requests, and silences that are hangs.
 
 An open request is not a fault by itself: a person may think about a permission for an hour, and a
-program may run for a day. A silence counts only if a peer had to act and nothing held it up;
-`intervals` determines this.
+program may run for a day. A silence counts only if a peer had to act and nothing held the peer up;
+`intervals` determines such silences.
 """
 
 import heapq
@@ -48,7 +48,7 @@ class SilenceLimits(NamedTuple):
 
     agent_ns: int
     call_ns: int | None
-    """The length if a tool call of the agent is running."""
+    """The length for the agent while one of its tool calls is running."""
     client_ns: int | None = None
 
 
@@ -57,7 +57,7 @@ HANGS = SilenceLimits(LONG_NS[Party.AGENT], None, LONG_NS[Party.CLIENT])
 
 
 def answering_party(direction: str, method: str | None) -> Party:
-    """Returns who has to act on a request: the receiver, or a person or program it waits for.
+    """Returns who has to act on a request: its receiver, a person or a program.
 
     Args:
         direction: the direction of the request.
@@ -96,10 +96,10 @@ class PendingRequest:
     """A request without an answer so far, or a turn without an end."""
 
     seq: int
-    """The frame of the request, or of the prompt."""
+    """The number of the frame with the request, or with the prompt of the turn."""
     t_ns: int
     direction: str
-    """The direction of the frame."""
+    """The direction of this frame: to-agent or to-client."""
     method: str | None
     session: str | None
     turn: int | None
@@ -116,10 +116,11 @@ class Silence:
     """The agent or the client."""
     request: PendingRequest = field(metadata={"json": "owed"})
     from_seq: int
-    """The frame or event from which on the peer had to act, or its last frame if that is later."""
+    """The number of the frame or event after which the silence began: the peer had to act from
+    then on, or it was the last frame that the peer sent before the silence."""
     to_seq: int | None
-    """The peer's next frame, or the frame or event that held the peer up; None if the silence never
-    ended."""
+    """The number of the frame or event that ended the silence: the peer's next frame, or whatever
+    held the peer up. None if the silence never ended."""
     t_ns: int
     """The time when the silence began, in nanoseconds."""
     length_ns: int
@@ -137,10 +138,10 @@ class OpenWait:
     request: PendingRequest
     waited_ns: int
     last_seq: int | None = None
-    """The last frame or event before the silence of the peer that has to act. None if nobody has to
-    act, or if the peer is held up."""
+    """The number of the last frame or event before the silence of the peer that has to act. None
+    if neither peer has to act, or if the peer is held up."""
     silent_ns: int | None = None
-    """How long this silence has lasted, in nanoseconds."""
+    """How long the peer that has to act has been silent, in nanoseconds; None as for `last_seq`."""
 
     @property
     def is_streaming(self) -> bool:

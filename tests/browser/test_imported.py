@@ -66,7 +66,7 @@ def test_no_time_is_shown_that_nobody_knows(window: Visit, tmp_path: Path) -> No
         r"\b(NaN|undefined|null s|(?<!wait\.)unanswered|not answered|exit)\b", theirs
     )
     assert "no times: in the order of the frames" in theirs
-    assert "There are no times: zed, from which it was imported, has none." in theirs
+    assert "There are no times: the recording was imported from zed, which has none." in theirs
 
 
 def test_no_time_is_shown_more_exactly_than_the_log_has_it(window: Visit, tmp_path: Path) -> None:

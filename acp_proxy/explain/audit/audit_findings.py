@@ -160,7 +160,7 @@ def _done_for_another(action: Action) -> str:
         seq = granted.permissions[-1].seq
         return (
             f"{did} {subject(action)} (#{action.seq}) without a permission request, while"
-            f" permission was given for {subject(granted)} (#{seq}), for which it requested"
+            f" permission was given for {subject(granted)} (#{seq}), for which the agent requested"
             " nothing"
         )
     if _is_granted(action):

@@ -122,7 +122,7 @@ class AuditedPermission:
 
 @frozen
 class LastingGrant:
-    """An earlier permission that may also cover an action for which the agent did not ask."""
+    """An earlier permission that may also cover an action without a permission request."""
 
     seq: int
     """The number of the permission request's frame."""

@@ -58,7 +58,7 @@ _SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
 
 @define
 class Statement:
-    """What one message states about an action; facts that the message lacks are None or empty."""
+    """The facts about an action in one message; facts that the message lacks are None or empty."""
 
     kind: ActionKind | None = None
     title: str | None = None

@@ -28,8 +28,8 @@ def frame_json(row: Row) -> bytes:
     """Returns the JSON of a row of `frames`, with the member ``note`` if a person wrote a note.
 
     The last member contains the frame's line. This member is ``message`` if the line is a message,
-    which is copied unchanged. It is ``text`` if the line is no message, or if strict parsers refuse
-    it, and ``base64`` if the line is not UTF-8.
+    which is copied unchanged. It is ``text`` if the line is not a message, or if strict parsers
+    refuse the line. It is ``base64`` if the line is not UTF-8.
     """
     value = _labels(row)
     raw = bytes(row["raw"])

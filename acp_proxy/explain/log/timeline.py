@@ -28,7 +28,7 @@ _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 
 
 Tone = Literal["plain", "prompt", "permission", "trouble"]
-"""What a line is about, which decides the colour of the line."""
+"""The subject of a line, which decides the colour of the line."""
 Pace = Literal["", "slow", "stuck"]
 """How slow an answer was; empty for a fast answer, and for an answer that normally takes long."""
 

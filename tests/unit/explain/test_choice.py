@@ -231,7 +231,7 @@ def test_a_first_guess_works(
         ("method:session/promt", "; did you mean method:session/prompt?"),
         ("method:tool_call", "; did you mean params.update.sessionUpdate=tool_call?"),
         ("call:tolu_01", "; did you mean call:toolu_01?"),
-        ("turn:9", "; it has 3 turns"),
+        ("turn:9", "; the recording has 3 turns"),
         ("to-agent", "; did you mean dir:to-agent?"),
         ("requests", "; did you mean kind:request?"),
         ("errors", ""),

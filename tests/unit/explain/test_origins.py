@@ -92,11 +92,11 @@ def test_every_time_that_is_printed_declares_what_it_needs() -> None:
 def test_the_reason_is_said() -> None:
     """The remark about an import whose times are unknown gives the reason."""
     lost = a_recording(Origin("zed", ("times",)))
-    assert why_no_times(lost) == "no times: zed, from which it was imported, has none"
+    assert why_no_times(lost) == "no times: the recording was imported from zed, which has none"
     untimed = a_recording(Origin("lines", inferred_times=1))
     assert why_no_times(untimed) == "no durations: 1 message in a plain log has no usable time"
     gaps = a_recording(Origin("lines", ("middle",)))
-    assert why_no_times(gaps) == "no times of turns: in a plain log messages may be missing"
+    assert why_no_times(gaps) == "no times of turns: messages may be missing in a plain log"
 
 
 def test_messages_without_a_sign_of_acpx_are_not_said_to_be_from_it() -> None:

@@ -176,7 +176,7 @@ def test_permission_for_one_file_and_a_write_of_another() -> None:
     texts = conversation.findings()
     assert texts["asked-for-another"] == (
         "the client wrote b.py (#9) without a permission request, while permission was given for"
-        " a.py (#7), for which it requested nothing"
+        " a.py (#7), for which the agent requested nothing"
     )
 
 
