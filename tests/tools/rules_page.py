@@ -54,18 +54,18 @@ _GROUPS = {
 _INTRODUCTION = """\
 # Rules
 
-[`check`](commands/check.md) checks these rules. Each holds in some [dialects](json.md#recording).
-The severity is the worst that a finding of the rule can have; it is lower where something else may
-explain the finding. `acp-proxy check --explain RULE` prints a rule with a conversation that keeps
-it, and with one that breaks it.
+[`check`](commands/check.md) checks these rules. Each rule holds in one or more
+[dialects](json.md#recording). The column "severity" shows the worst severity of a rule's findings;
+a finding is less severe if something else may explain it. `acp-proxy check --explain RULE` prints a
+rule with two example conversations: one that keeps the rule, and one that breaks it.
 
-A rule names its place in the specification. If no specification states the rule, it says "a rule
-of acp-proxy". The rules of the last six groups are about the conversation as a whole: that it
-begins, goes on and ends. The others look at messages. All commands tell what they
-find in one list of [findings](json.md#finding). `tool.no-progress` is only told with
+Each rule names the place in the specification that states it, or "a rule of acp-proxy" if no
+specification states it. The rules of the last six groups are about the conversation as a whole:
+whether it begins, goes on and ends. The rules of the other groups are about messages. Commands
+print all [findings](json.md#finding) in one list. `tool.no-progress` is only checked with
 `--rule tool.no-progress`, since many healthy agents break it.
 
-This page is made from the catalogue by `make rules`.
+`make rules` makes this page from the catalogue of rules.
 """
 
 
