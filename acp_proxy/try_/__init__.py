@@ -1,1 +1,1 @@
-"""The client of ``acp-proxy try``: it talks to an agent that a recorder has started."""
+"""The client of ``acp-proxy try``, which talks to a recorded agent."""

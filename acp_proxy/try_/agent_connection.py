@@ -1,8 +1,8 @@
-"""One end of a JSON-RPC connection over two streams: sends requests, and answers those of the peer.
+"""The client's end of a JSON-RPC connection: sends requests, and answers the agent's requests.
 
 Each request of the agent is answered by a task of its own, so the agent may ask for a file while a
-person still thinks about a permission. Lines that are not messages are ignored here: they are in
-the recording, and `show` explains them.
+person still thinks about a permission. Lines that are not messages are ignored here. The recording
+contains these lines, and `show` explains them.
 """
 
 import contextlib
@@ -22,21 +22,21 @@ from acp_proxy.protocol.json_text import encode_json, json_or_none
 from acp_proxy.protocol.jsonrpc import Direction, Kind, read
 
 _LOOK_S = 0.2
-"""Seconds between two looks at whether the agent has to act."""
+"""Seconds between two checks of whether the agent has been silent for too long."""
 METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
 
 Watch = Callable[[Direction, bytes], None]
 """Receives each line of the connection, without its newline, in the order of its stream."""
 Handler = Callable[[str, Any], Awaitable[Any]]
-"""Answers a request of the peer: takes its method and the whole message, returns the result."""
+"""Answers a request of the agent: takes the method and the decoded request, returns the result."""
 
 
 class RequestError(Exception):
-    """The answer to a request is an error.
+    """Raised by a handler to answer a request of the agent with an error.
 
     Args:
-        code: the code of the error, as JSON-RPC 2.0 section 5.1 has it.
-        message: the sentence of the error.
+        code: the error code of the answer, as in JSON-RPC 2.0, section 5.1.
+        message: the sentence that the answer contains.
     """
 
     def __init__(self, code: int, message: str) -> None:
@@ -45,18 +45,18 @@ class RequestError(Exception):
 
 
 class AgentLeft(Exception):
-    """The agent has ended its output, so an answer will never come."""
+    """The agent's output has ended or the agent hangs, so an expected answer will never come."""
 
 
 @define(eq=False)
 class AgentConnection:
-    """A client on two streams.
+    """A client's connection with an agent, over two streams.
 
     Args:
         source: the agent's output.
         sink: the agent's input.
         handler: answers the agent's requests.
-        watch: receives all lines of both directions.
+        watch: receives each line that is sent or received.
     """
 
     _source: ReceiveStream
@@ -64,14 +64,17 @@ class AgentConnection:
     _handler: Handler
     _watch: Watch
     moved_ns: int = field(init=False, factory=now_ns)
-    """When the agent last sent something, or was last sent something; in nanoseconds of trio."""
+    """When bytes were last sent or received, in nanoseconds of trio's clock."""
     answering: int = field(init=False, default=0)
     """How many requests of the agent are being answered."""
     has_left: trio.Event = field(init=False, factory=trio.Event)
-    """Set when the agent's output has ended."""
+    """Set when the agent's output has ended, or when the wait for a hanging agent was ended."""
     _numbers: Iterator[int] = field(init=False, factory=count)
     _pending: dict[str, trio.MemorySendChannel[Any]] = field(init=False, factory=dict)
-    """Takes what is expected of the agent: an answer, by the JSON text of its request's id."""
+    """For each awaited answer or update, the channel that receives it.
+
+    The key of an answer is the JSON text of its request's id.
+    """
     _lock: trio.Lock = field(init=False, factory=trio.Lock)
     """Held while a line is written, so that lines do not mix."""
 
@@ -90,19 +93,20 @@ class AgentConnection:
             nursery.cancel_scope.cancel()
 
     def leave(self) -> None:
-        """Ends the wait for all answers, because none will come."""
+        """Ends the wait for all answers, because no further answer will come."""
         self.has_left.set()
         for answers in self._pending.values():
             answers.close()
 
     async def fall_silent(self, limit_s: float, is_held_up: Callable[[], bool]) -> None:
-        """Returns when the agent has to act, and has been silent for too long.
+        """Waits until the agent has been silent for too long, although it has to act.
 
-        The agent has to act while something is expected of it, but not while it waits for us.
+        The agent has to act while a request to it is open, except while it waits for our answer to
+        a request of its own.
 
         Args:
-            limit_s: the seconds of silence.
-            is_held_up: returns whether something else than our answer holds the agent up.
+            limit_s: how many seconds of silence are too long.
+            is_held_up: returns whether the agent waits for anything else, such as a command.
         """
         while True:
             is_idle = self._pending and not self.answering and not is_held_up()
@@ -117,10 +121,10 @@ class AgentConnection:
         Args:
             method: the method.
             params: the params, as JSON values.
-            name: the id of the request; None for the next number.
+            name: the id of the request; None to use the next number as the id.
 
         Raises:
-            AgentLeft: the agent's output has ended, or it ends before the answer.
+            AgentLeft: the agent's output ended before the answer came, or the agent hangs.
         """
         number = next(self._numbers) if name is None else name
         token = encode_json(number).decode()
@@ -132,13 +136,16 @@ class AgentConnection:
 
     @contextlib.contextmanager
     def expected(self, token: str) -> Iterator[trio.MemoryReceiveChannel[Any]]:
-        """Expects something of the agent while the context is entered.
+        """Waits for one answer or update while the context is open.
+
+        Yields:
+            The channel on which the answer or update arrives.
 
         Args:
-            token: the name under which it is given.
+            token: the name that `give` uses for the answer or update.
 
         Raises:
-            AgentLeft: the agent's output ends while it is waited for.
+            AgentLeft: the agent's output ends before the answer or update comes.
         """
         self._pending[token], things = trio.open_memory_channel[Any](1)
         try:
@@ -149,11 +156,11 @@ class AgentConnection:
             self._pending.pop(token, None)
 
     def give(self, token: str | None, thing: Any) -> None:
-        """Gives what is expected under a name; nothing happens if nothing is expected.
+        """Passes an answer or update to the code that waits for it; if none waits, drops it.
 
         Args:
-            token: the name: for an answer, the JSON text of the id of its request.
-            thing: the thing.
+            token: the name of the answer or update; for an answer, its request's id as JSON text.
+            thing: the answer or update.
         """
         if (things := self._pending.pop(token or "", None)) is not None:
             things.send_nowait(thing)
@@ -168,7 +175,7 @@ class AgentConnection:
         await self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def send(self, message: Any) -> None:
-        """Sends a message as one line; nothing happens if the agent reads no more.
+        """Sends a message as one line; has no effect if the agent has closed its input.
 
         Args:
             message: a JSON value, or the bytes of a line without its newline.
@@ -194,7 +201,7 @@ class AgentConnection:
     async def _answer(
         self, token: str | None, method: str, message: Any, *, task_status: trio.TaskStatus[None]
     ) -> None:
-        task_status.started()  # so that the requests are taken up in the order of their lines
+        task_status.started()  # only now is the next line read, so handlers start in order
         answer: dict[str, Any] = {"jsonrpc": "2.0", "id": json.loads(token or "null")}
         try:
             answer["result"] = await self._handler(method, message)

@@ -30,7 +30,7 @@ _OF_TERMINAL: dict[str, Callable[[RunningCommand], dict[str, Any] | None]] = {
     "terminal/kill": RunningCommand.kill,
     "terminal/release": RunningCommand.release,
 }
-"""Serves the requests about a terminal; the result is the answer."""
+"""For each method about a terminal, the function that serves it and returns the result."""
 _ALLOWING = ("allow_once", "allow_always")
 _DRAFT_OPTIONS = [{"name": "Allow", "kind": "allow_once"}, {"name": "Reject"}]
 
@@ -39,20 +39,20 @@ class Policy(StrEnum):
     """Who decides what an agent may do."""
 
     ALLOW = "allow"
-    """Everything is allowed."""
+    """The agent may do whatever it asks for."""
     REJECT = "reject"
-    """Nothing is allowed; files of the directory can be read."""
+    """The agent may only read files of the directory."""
     ASK = "ask"
-    """The user is asked."""
+    """The user is asked about each request, except requests to read a file."""
 
 
 @frozen
 class ConsentQuestion:
-    """A question to the user.
+    """Asks the user whether a request of the agent is allowed.
 
     Attributes:
         method: the method of the agent's request.
-        message: the request, decoded.
+        message: the whole request, decoded.
         options: the answers to choose from; the user may also choose none of them.
     """
 
@@ -70,13 +70,14 @@ class AgentRequests:
     """Answers the requests of one agent.
 
     Args:
-        policy: who decides.
-        ask: asks the user; called only if the policy is to ask.
-        root: the directory that the agent may read, write, and run commands in.
-        nursery: has a task for each command; when it is cancelled, the commands are killed.
+        policy: who decides what the agent may do.
+        ask: asks the user; only called with `Policy.ASK`.
+        root: the directory in which the agent may read and write files, and run commands.
+        nursery: runs a task for each command; when the nursery is cancelled, the commands are
+            killed.
 
     Attributes:
-        dialect: the dialect of the requests, which the answer to ``initialize`` decides.
+        dialect: the dialect of the requests. The caller sets it after ``initialize``.
     """
 
     _policy: Policy
@@ -91,7 +92,7 @@ class AgentRequests:
 
     @property
     def writes(self) -> bool:
-        """Whether files may be written, and terminals may run."""
+        """Whether the client offers to write files and to run commands."""
         return self._policy is not Policy.REJECT
 
     @property
@@ -100,7 +101,7 @@ class AgentRequests:
         return any(not command.ended.is_set() for command in self._terminals.values())
 
     def cancel(self) -> None:
-        """Withdraws all questions, also those that wait, because the turn was cancelled."""
+        """Withdraws the open question and all waiting questions, because the turn was cancelled."""
         for scope in self._open_questions:
             scope.cancel()
 
@@ -127,8 +128,8 @@ class AgentRequests:
         """Returns the result that answers a request.
 
         Raises:
-            OSError, TypeError, ValueError: the params are not as the protocol has them, or name
-                nothing that can be served.
+            OSError, TypeError, ValueError: the params break the protocol, or their file, command
+                or terminal cannot be used.
             RequestError: the request is refused.
         """
         if not isinstance(params, dict):
@@ -177,7 +178,9 @@ class AgentRequests:
         return {"content": text, "encoding": "utf-8"} if is_draft else {"content": text}
 
     async def _write(self, message: Any, params: dict[str, Any]) -> dict[str, Any]:
-        self._files.place(params.get("path"))  # a path outside is not worth a question
+        self._files.place(
+            params.get("path")
+        )  # refuses a path outside the directory without a question
         await self._allowed(_WRITE, message)
         text = params.get("content")
         is_new = self._files.write(params.get("path"), text)
@@ -194,16 +197,19 @@ class AgentRequests:
         return {"terminalId": name}
 
     async def _allowed(self, method: str, message: Any) -> None:
-        """Asks the user about a request if the policy says so.
+        """Returns if the policy or the user allows a request.
 
         Raises:
-            RequestError: the user refuses.
+            RequestError: the user refuses the request.
         """
         if self._policy is Policy.ASK and await self._asked(method, message, ("Yes", "No")) != 0:
             raise RequestError(INVALID_PARAMS, "the user has refused this")
 
     async def _asked(self, method: str, message: Any, options: Sequence[str]) -> int | None:
-        """Asks the user; returns None if the turn is cancelled before the answer."""
+        """Returns the index of the option that the user chose.
+
+        Returns None if the user chose none, or if the turn was cancelled before.
+        """
         with trio.CancelScope() as scope:
             self._open_questions.add(scope)
             try:

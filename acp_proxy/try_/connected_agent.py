@@ -1,4 +1,4 @@
-"""Connects us as a client with an agent, and gives up on an agent that hangs."""
+"""Starts an agent, connects with it as its client, and gives up on an agent that hangs."""
 
 import contextlib
 from collections.abc import AsyncIterator, Callable
@@ -18,14 +18,14 @@ from acp_proxy.try_.agent_connection import AgentConnection, Watch
 from acp_proxy.try_.agent_requests import AgentRequests, Ask, Policy
 
 _MOMENT_S = 0.5
-"""Seconds until the stderr counts as complete after the agent has ended."""
+"""How many seconds stderr is still read after the agent has ended."""
 GRACE_S = 5.0
-"""Seconds in which an agent ends after its input was closed."""
+"""How many seconds an agent has to end after its input was closed, before it is stopped."""
 
 RunningAgent = AbstractAsyncContextManager[RecorderProcess]
-"""Starts a recorder and its agent, and ends both when the context is left."""
+"""A context that starts a recorder and its agent, and ends both on exit."""
 started_agent = partial(recorded, grace=GRACE_S, stderr=PIPE)
-"""Starts an agent for `connected`."""
+"""Returns a context for `connected` that starts an agent below a recorder."""
 
 
 @define(eq=False)
@@ -33,10 +33,10 @@ class ConnectedAgent:
     """An agent that is running, and our connection with it.
 
     Attributes:
-        recorder: the recorder, which is our child.
+        recorder: the recorder, a child process that runs the agent.
         requests: answers the agent's requests.
         peer: the connection.
-        silence: why we gave up on the agent, in words; empty if we did not.
+        silence: a sentence about how long a hanging agent was silent; empty if it did not hang.
     """
 
     recorder: RecorderProcess
@@ -45,10 +45,10 @@ class ConnectedAgent:
     silence: str = ""
 
     async def watch_silence(self, limit_s: float) -> None:
-        """Gives up on the agent when it has to act and is silent for too long.
+        """Gives up on the agent when it is silent for too long, although it has to act.
 
         Args:
-            limit_s: the seconds of silence.
+            limit_s: how many seconds of silence are too long.
         """
         await self.peer.fall_silent(limit_s, lambda: self.requests.are_running)
         self.recorder.is_hopeless = True
@@ -65,14 +65,14 @@ async def connected(
     hear: Callable[[bytes], None],
     timeout_s: float,
 ) -> AsyncIterator[ConnectedAgent]:
-    """Starts an agent and answers its requests, which are about the current directory.
+    """Starts an agent, and answers its requests about files and commands of the current directory.
 
     Args:
         running: starts the agent.
         policy: who decides what the agent may do.
         ask: asks the user.
         watch: receives each line of the connection.
-        hear: receives what comes on stderr, also while the agent is being ended.
+        hear: receives the bytes of the agent's stderr, up to shortly after the agent's end.
         timeout_s: the seconds of silence after which an agent that has to act counts as hung.
     """
     async with trio.open_nursery() as readers:
@@ -86,7 +86,7 @@ async def connected(
             yield agent
             recorder.last_read_ns = now_ns()
             nursery.cancel_scope.cancel()
-        # A process may keep stderr open: what comes soon is still part of it.
+        # A process may keep stderr open after the agent's end, so it is only read a little longer.
         readers.cancel_scope.deadline = trio.current_time() + _MOMENT_S
 
 

@@ -1,4 +1,4 @@
-"""The messages of a client in each dialect: v1, the draft of v2, and the 1.0 draft."""
+"""The params of a client's requests in each dialect: v1, the draft of v2, and the 1.0 draft."""
 
 import json
 import re
@@ -13,12 +13,12 @@ from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.json_text import member
 
 CLIENT = {"name": "acp-proxy try", "version": __version__}
-"""Our name, as the client of an agent."""
+"""The client's name and version, as ``initialize`` sends them."""
 _NAME = re.compile(r'"\{(\w+)\}"')
 
 
 def stored(name: str) -> Any:
-    """Returns the value of a JSON file beside this module.
+    """Returns the content of a JSON file in the folder of this module.
 
     Args:
         name: the name of the file.
@@ -27,11 +27,11 @@ def stored(name: str) -> Any:
 
 
 def filled(form: Any, known: Mapping[str, Any]) -> Any:
-    """Returns a JSON value in which each text ``{name}`` is replaced by the known value.
+    """Returns a JSON value in which each string ``{name}`` is replaced by the value of that name.
 
     Args:
-        form: the value.
-        known: the values by name; other names are kept.
+        form: the JSON value with the names.
+        known: the value of each name; a string with an unknown name is kept.
     """
 
     def meaning(match: re.Match[str]) -> str:
@@ -45,7 +45,7 @@ _FORMS = stored("forms.json")
 
 @frozen
 class Forms:
-    """Writes the messages of one dialect, as ``forms.json`` has them.
+    """Makes the params of requests in one dialect, from the forms in ``forms.json``.
 
     Args:
         dialect: the dialect.
@@ -62,7 +62,7 @@ class Forms:
         return self._message("initialize", client=CLIENT, writes=writes)
 
     def following(self, result: Any) -> "Forms":
-        """Returns the forms of the version in the answer to ``initialize``.
+        """Returns the forms for the protocol version that the agent answered to ``initialize``.
 
         Args:
             result: the result of ``initialize``.

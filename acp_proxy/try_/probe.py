@@ -1,8 +1,8 @@
-"""Plays the probes with an agent, and judges its answers.
+"""Plays the probes with an agent, and judges the agent's answers.
 
 Probes that begin alike share one agent, which is started anew when it has ended or hangs. A step
-that nothing has to answer, or perhaps nothing will answer, is followed by a request with an unknown
-method. Agents read their input in order, so its answer shows that they have read the step.
+that may stay without an answer is followed by a request with an unknown method. An agent reads its
+input in order, so the answer to this request shows that the agent has read the step.
 """
 
 import os
@@ -26,11 +26,11 @@ from acp_proxy.try_.probes import Probe, ProbeStep, brief, misfit, probes
 
 _UNKNOWN = "_acp-proxy/no_such_method"
 _MOMENT_S = 1.0
-"""Seconds in which the answer to a line comes, once a later request has been answered."""
+"""Seconds in which a line must be answered after the agent has answered a later request."""
 _RACE_S = 2.0
-"""Seconds in which a turn may have ended before the agent has read the cancellation."""
+"""If a turn ends this soon after its cancellation, the agent may not have read it in time."""
 _KEPT = 4000
-"""The number of bytes of stderr that are kept."""
+"""How many bytes from the end of the agent's stderr are kept."""
 
 
 class ProbeVerdict(StrEnum):
@@ -47,49 +47,49 @@ class ProbeResult:
 
     id: str
     text: str
-    """The sentence that holds if the agent does as it should."""
+    """What a correct agent does, as a sentence."""
     source: tuple[str, ...]
-    """The places in the specifications."""
+    """The sections of the specifications that require it."""
     severity: str
-    """``error`` for a MUST, and if the agent ended or hung; ``warning`` for anything else, and if a
-    race may explain it."""
+    """``error`` if the agent broke a MUST, ended or hung; otherwise ``warning``. Also ``warning``
+    if the agent may have read a cancellation too late."""
     verdict: ProbeVerdict
     detail: str
-    """The answer that came, or why the probe was not tested; empty if it holds."""
+    """What was wrong, or why the probe was not tested; empty if the probe holds."""
     start: int = field(default=0, metadata={"hidden": True})
-    """The number of the agent's start, from 1 on; 0 if the verdict is about all of them."""
+    """Which start of the agent the verdict is about, from 1 on; 0 for all starts."""
     lines: Sequence[LinePlace] = field(default=(), metadata={"hidden": True})
     recording: str | None = None
-    """The recording that shows it; None if no single one does."""
+    """The path of the recording that shows the reason for the verdict; None without frames."""
     frames: Sequence[int] = ()
-    """The numbers of its frames: what was sent, and what came."""
+    """The numbers of the recording's frames that the probe sent and received."""
 
 
 class _NotTested(Exception):
-    """A probe says nothing about this agent; the message says why."""
+    """Raised if a probe cannot be judged with this agent; the message is the reason."""
 
 
 async def _nobody(_question: ConsentQuestion) -> int | None:
-    """Nobody is asked, since everything is rejected."""
+    """Answers no question; it is never called, since probes reject all requests."""
     return None
 
 
 @define(eq=False)
 class Prober:
-    """Plays all probes.
+    """Plays all probes with an agent.
 
     Args:
-        start: starts an agent.
-        tell: receives a few words about each probe before it is played.
-        dialect: the dialect to begin with; the answer to ``initialize`` is followed.
+        start: starts the agent; called several times.
+        tell: receives a few words about each probe before the probe is played.
+        dialect: the first dialect to use; changed to the version that the agent answers.
         prompts: the texts of the prompts of a turn that ends, and of a turn that is cancelled.
         timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
 
     Attributes:
-        results: the verdicts by the id of the probe.
-        stderr: the end of what the last agent has written to its stderr.
+        results: the verdict on each probe, by the probe's id.
+        stderr: the last bytes that the agent wrote to stderr since its last start.
         is_mute: whether the agent did not answer ``initialize`` in time.
-        left_behind: processes of the agents that outlived them; they were ended.
+        left_behind: processes that still ran after the end of their agent, and were then ended.
     """
 
     _start: Callable[[], RunningAgent]
@@ -107,20 +107,20 @@ class Prober:
     _tape: ProbeTape = field(init=False)
     _agent: ConnectedAgent = field(init=False)
     _state: int = field(init=False, default=0)
-    """The rank of the probes that can be played."""
+    """The highest rank of probes that the agent is ready for; see `Probe.rank`."""
     _end: str = field(init=False, default="")
-    """How the agent has ended, or that it hangs; empty while it can be asked."""
+    """A few words that the agent has ended or hangs; empty while the agent can answer."""
     _cancelled_s: float = field(init=False, default=inf)
-    """When the probe's turn was cancelled."""
+    """When the current probe cancelled its turn, on trio's clock; infinite if it has not."""
     _is_race: bool = field(init=False, default=False)
-    """Whether the probe's turn may have ended before the agent has read the cancellation."""
+    """Whether the probe's turn may have ended before the agent read the cancellation."""
     _why: str = field(init=False, default="")
-    """Why the next state could not be reached."""
+    """Why probes of the next rank cannot be played; empty if they can."""
     _facts: dict[str, Any] = field(init=False, factory=dict)
     """The answer to ``initialize``, and the kept answers to ``session/new`` by their names."""
 
     async def play(self) -> list[ProbeResult]:
-        """Plays the probes of the dialect, and returns the verdicts in their order."""
+        """Plays the probes of the dialect, and returns the verdicts in the order of the probes."""
         played = [probe for probe in probes() if probe.steps and not probe.opens]
         queue = sorted(played, key=lambda probe: not probe.rank)
         while queue and not self.is_mute:
@@ -133,7 +133,10 @@ class Prober:
         return [self.results[probe.id] for probe in mine]
 
     async def _serve(self, queue: list[Probe]) -> None:
-        """Starts an agent, and plays the first probes of the queue with it."""
+        """Starts an agent, and plays probes from the start of the queue with this agent.
+
+        Played probes are removed from the queue.
+        """
         self._state, self._end, self._why, self._facts = 0, "", "", {}
         self._tape = ProbeTape()
         self._tapes.append(self._tape)
@@ -162,7 +165,10 @@ class Prober:
         self.left_behind += self._agent.recorder.left_behind
 
     async def _reach(self, probe: Probe) -> None:
-        """Plays a probe of the dialect, after those that lead to its start."""
+        """Plays a probe, after the probes that bring the agent to the required rank.
+
+        A probe of another dialect is not played.
+        """
         if self.dialect in probe.dialects:
             for opener in probes():
                 is_due = opener.opens and opener.rank == self._state < probe.rank
@@ -175,7 +181,7 @@ class Prober:
         del self.stderr[:-_KEPT]
 
     async def _play(self, probe: Probe) -> None:
-        """Plays one probe, and keeps the verdict."""
+        """Plays one probe, and stores the verdict."""
         self._tell(f"probe {probe.id}")
         self._tape.lines, self._is_race = [], False
         verdict, detail = ProbeVerdict.NOT_TESTED, self._obstacle(probe)
@@ -199,14 +205,14 @@ class Prober:
         self._keep(probe, verdict, detail, len(self._tapes), self._tape.lines)
 
     def _keep(self, probe: Probe, verdict: ProbeVerdict, detail: str | None, *place: Any) -> None:
-        """Keeps a verdict, unless there is one from an earlier start of the agent."""
+        """Stores the verdict on a probe; an earlier verdict on the same probe stays."""
         result = ProbeResult(
             probe.id, probe.text, probe.source, probe.severity, verdict, detail or "", *place
         )
         self.results.setdefault(probe.id, result)
 
     def _keep_watched(self, probe: Probe) -> None:
-        """Judges what holds in all other probes."""
+        """Judges a probe without steps, from the lines that all other probes sent and received."""
         for number, tape in enumerate(self._tapes, 1):
             if offences := tape.offences.get(probe.id):
                 lines = [line for line, _ in offences if line is not None]
@@ -215,7 +221,7 @@ class Prober:
         self._keep(probe, ProbeVerdict.NOT_TESTED if detail else ProbeVerdict.HOLDS, detail)
 
     def _obstacle(self, probe: Probe) -> str | None:
-        """Returns why a probe cannot be played, or not be judged; None if it can."""
+        """Returns why a probe cannot be played or judged; None if nothing prevents it."""
         if probe.steps and (self._end or self._state < probe.rank):
             return self._why
         if probe.needs and member(self._facts, *probe.needs.split(".")) is None:
@@ -227,7 +233,11 @@ class Prober:
         return f"it can only follow {probe.after}, which does not hold"
 
     async def _steps(self, probe: Probe) -> str | None:
-        """Plays the steps of a probe; returns how the first wrong answer differs, or None."""
+        """Plays the steps of a probe up to the first wrong answer.
+
+        Returns:
+            How this answer differs from the expected form; None if all answers were right.
+        """
         for number, step in enumerate(probe.steps):
             name = f"probe:{probe.id}{f':{number}' if number else ''}"
             params = filled(step.params, known := self._values())
@@ -246,7 +256,7 @@ class Prober:
         return None
 
     def _values(self) -> dict[str, Any]:
-        """Returns the values of all names in steps."""
+        """Returns the value of each name ``{name}`` that steps of probes may contain."""
         forms = Forms(self.dialect)
         session = member(self._facts, "session", "sessionId")
         prompt, long_prompt = (forms.prompt(session, text) for text in self._prompts)
@@ -259,7 +269,7 @@ class Prober:
         }  # fmt: skip
 
     def _learn(self, probe: Probe, step: ProbeStep, result: Any) -> None:
-        """Keeps what later probes need to know of an answer."""
+        """Stores what later probes need from an answer: session, capabilities and dialect."""
         if step.keep and isinstance(member(result, "sessionId"), str):
             self._facts[step.keep] = result
         elif probe.opens and not step.keep and isinstance(result, dict):
@@ -276,7 +286,11 @@ class Prober:
         return await self._agent.peer.request(method, params, name)
 
     async def _send(self, name: str, step: ProbeStep, params: Any) -> str | None:
-        """Sends a notification or a line, and returns how its answer differs, or None."""
+        """Sends a notification or a line.
+
+        Returns:
+            How the answer differs from the expected answer; None if it does not differ.
+        """
         strays = self._tape.strays = []
         message = {"jsonrpc": "2.0", "method": step.notify, "params": params}
         await self._agent.peer.send(message if step.send is None else step.send.encode())
@@ -296,7 +310,7 @@ class Prober:
         """Sends the request of a step, and returns its answer.
 
         Raises:
-            _NotTested: the turn ended before the agent had to know of the cancellation.
+            _NotTested: the turn ended before it could be cancelled.
         """
         self._tape.moved, self._cancelled_s = trio.Event(), inf
         async with trio.open_nursery() as nursery:
@@ -310,7 +324,12 @@ class Prober:
         return answer
 
     async def _cancel(self, name: str, when: str) -> None:
-        """Cancels a turn that has begun, unless it has ended first."""
+        """Cancels the turn of a request at once or at its first update, if the turn is still open.
+
+        Args:
+            name: the id of the request.
+            when: ``at-once`` or ``first-update``.
+        """
         if when == "first-update":
             await self._tape.moved.wait()
         if session := self._tape.open.get(_token(name)):
@@ -320,5 +339,5 @@ class Prober:
 
 
 def _token(name: str) -> str:
-    """Returns the JSON text of the id of a request."""
+    """Returns the id of a request as JSON text."""
     return encode_json(name).decode()

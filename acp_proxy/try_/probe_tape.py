@@ -1,6 +1,6 @@
-"""The lines between the probes and one agent: answers of requests, and offences.
+"""Watches the lines between the probes and one agent: answers to requests, and broken rules.
 
-A line is named by its direction and its number, so that it can be found as a frame of the
+A line is identified by its direction and its number, so that its frame can be found in the
 recording.
 """
 
@@ -17,26 +17,28 @@ from acp_proxy.protocol.updates import TURN_OUTPUT, UPDATE
 from acp_proxy.try_.probes import brief
 
 NEXT = ":next"
-"""The end of the id of a request that only shows what the agent has read."""
+"""The end of the id of a request that only serves to show that the agent has read all before it."""
 _ANSWERS = (Kind.RESPONSE, Kind.ERROR)
 _OFFERED = (PERMISSION, "fs/read_text_file", "_", "$")
-"""How the methods begin that the agent may call; extensions need no offer."""
+"""The beginnings of the methods that the agent may call; ``_`` and ``$`` begin extensions."""
 
 
 LinePlace = tuple[Direction, int]
-"""A line of a connection: its direction, and its number, from 1 on, in this direction."""
+"""Identifies a line of a connection: its direction, and its number in that direction, from 1."""
 
 
 @define(eq=False)
 class ProbeTape:
-    """The connection with one agent.
+    """Collects what passes between the probes and one agent.
 
     Attributes:
-        lines: the lines of the probe that is being played: its own, and their answers.
-        offences: the lines that break a probe without steps, each with a few words.
-        open: the JSON text of the id of each open request, and the session of the request.
-        strays: the answers to no request, while such answers are expected; otherwise None.
-        moved: set by an update of an open request, and by each answer.
+        lines: the lines that the current probe sent, and the answers to these lines.
+        offences: for the id of each broken probe without steps, the lines that break it, each with
+            a few words. The line is None if no single line breaks the probe.
+        open: the session of each open request, by the request's id as JSON text.
+        strays: the answers that belong to no open request; None while the current step expects no
+            answers of this kind.
+        moved: set by an update in a session with an open request, and by each answer.
     """
 
     lines: list[LinePlace] = field(factory=list)
@@ -47,10 +49,10 @@ class ProbeTape:
     _counts: Counter[Direction] = field(factory=Counter)
 
     def watch(self, direction: Direction, raw: bytes) -> None:
-        """Takes a line of the connection.
+        """Notes what a line of the connection shows.
 
         Args:
-            direction: the direction.
+            direction: the direction of the line.
             raw: the line, without its newline.
         """
         self._counts[direction] += 1
@@ -70,12 +72,12 @@ class ProbeTape:
                 self.blame("calls", line, f"it called {label.method}")
 
     def blame(self, probe: str, line: LinePlace | None, words: str) -> None:
-        """Notes an offence.
+        """Notes that the agent broke a probe.
 
         Args:
-            probe: the probe that is broken.
-            line: the line; None if there is none.
-            words: what is wrong.
+            probe: the id of the probe.
+            line: the line that breaks the probe; None if no single line breaks it.
+            words: what is wrong, in a few words.
         """
         self.offences.setdefault(probe, []).append((line, words))
 

@@ -1,7 +1,7 @@
 """The probes of ``acp-proxy try --probe``: what each sends, and what an agent has to answer.
 
-``probes.json`` lists them in the order in which they are played. In the params and the expected
-answer of a step, the text ``{name}`` stands for a value that is known when the step is played.
+``probes.json`` lists the probes in the order in which they are played. In the params and the
+expected answer of a step, the string ``{name}`` is replaced by a value, such as the session's id.
 """
 
 import json
@@ -27,44 +27,44 @@ class ProbeStep:
     notify: str | None = None
     """The method of a notification."""
     send: str | None = None
-    """A line, which may be no message at all."""
+    """A line to send unchanged, such as broken JSON."""
     params: Any = None
     expect: Any = None
-    """The form of the answer, see `misfit`; None if nothing may be answered."""
+    """The form of the right answer, see `misfit`; None if the agent must not answer."""
     cancel: str | None = None
-    """When the turn is cancelled: ``at-once``, or at its ``first-update``."""
+    """When the turn is cancelled, ``at-once`` or ``first-update``; None if it is not."""
     keep: str | None = None
-    """The name under which the session id of the answer is known afterwards."""
+    """The name by which later steps use the session id of the answer; None if none does."""
 
 
 @frozen
 class Probe:
-    """A question to an agent."""
+    """A question about the protocol that is asked of an agent, in one or more messages."""
 
     id: str
     text: str
-    """The sentence that holds if the agent does as it should."""
+    """What a correct agent does, as a sentence."""
     severity: str
-    """How bad it is if it does not: ``error`` for a MUST, ``warning`` for anything else."""
+    """How bad another answer is: ``error`` if the protocol says MUST, otherwise ``warning``."""
     source: tuple[str, ...]
-    """The places in the specifications."""
+    """The sections of the specifications that require the answer."""
     rank: int
-    """How many requests the agent must have answered: 0 for a probe that needs an agent of its own,
-    1 after ``initialize``, 2 after ``session/new``."""
+    """When the probe is played: 0 with a fresh agent of its own, 1 after ``initialize``, 2 after
+    ``session/new``."""
     dialects: tuple[str, ...] = (V1, V2, DRAFT)
     opens: bool = False
-    """Whether the answer to this probe leads to the next rank."""
+    """Whether a right answer to this probe makes the agent ready for the next rank."""
     needs: str | None = None
-    """The path of a capability, or of a member of the answer to ``session/new``, that must be
-    offered."""
+    """What the agent must offer, as a dotted path such as ``session.modes``: a capability, or a
+    member of the answer to ``session/new``. None if nothing."""
     after: str | None = None
-    """The probe that must hold first."""
+    """The id of the probe that must hold before; None if there is no such probe."""
     steps: tuple[ProbeStep, ...] = ()
-    """The messages. A probe without any is about all that passes in the others."""
+    """The messages to send. A probe without steps judges all lines of the other probes."""
 
     @property
     def prompts(self) -> int:
-        """How many turns the probe costs: its prompts that must have a result."""
+        """How many turns of the model the probe causes: its prompts that must have a result."""
         return sum(step.request == PROMPT and "result" in step.expect for step in self.steps)
 
 
@@ -75,14 +75,14 @@ def probes() -> tuple[Probe, ...]:
 
 
 def misfit(form: Any, value: Any, name: str = "the answer") -> str | None:
-    """Returns how a value differs from its form, in words; None if it does not.
+    """Returns how a value differs from the expected form, in words; None if the value fits.
 
     Args:
-        form: a list is one of several values, a text is the name of a type, with ``?`` if the
-            value may be null or missing, ``{"not": X}`` is another value than X, and any other
-            object has the forms of members.
-        value: the value.
-        name: how the words name the value.
+        form: a list contains the allowed values. A string is the name of a type, with ``?`` if the
+            value may be null or missing. ``{"not": X}`` allows any value except X. Any other object
+            contains the forms of the value's members.
+        value: the JSON value; None if it is missing.
+        name: what the words call the value.
     """
     shown = "missing" if value is None else brief(value)
     if isinstance(form, list):
@@ -103,6 +103,6 @@ def misfit(form: Any, value: Any, name: str = "the answer") -> str | None:
 
 
 def brief(value: Any) -> str:
-    """Returns a JSON value as text, cut if it is long."""
+    """Returns a JSON value as text; the end of a long text is cut off."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"

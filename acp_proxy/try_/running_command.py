@@ -1,6 +1,6 @@
-"""Runs a command that an agent asks for, in a process group that ends with us.
+"""Runs a command that an agent asks for, in a process group that ends with acp-proxy.
 
-A guardian process, as of a recorded agent, leads the group: when our process ends, even by SIGKILL,
+A guardian process leads the group, as for a recorded agent. When acp-proxy ends, even by SIGKILL,
 the guardian kills the group.
 """
 
@@ -19,18 +19,18 @@ from acp_proxy.protocol.json_text import member
 from acp_proxy.record.capture.process_groups import GUARDIAN, SHELL
 
 _MOMENT_S = 0.5
-"""Seconds until the output counts as complete after the command has ended."""
+"""How many seconds the output is still read after the command has ended."""
 _MOST_OUTPUT = 1_000_000
-"""The number of bytes of output that are kept if the agent names no limit."""
+"""How many bytes from the end of the output are kept if the agent names no limit."""
 
 
 @define(eq=False)
 class RunningCommand:
-    """A command that runs or has ended.
+    """A command that the agent has started, until the agent releases its terminal.
 
     Args:
         params: the params of ``terminal/create``.
-        cwd: the directory of the command.
+        cwd: the directory in which the command runs.
     """
 
     _params: dict[str, Any]
@@ -39,15 +39,17 @@ class RunningCommand:
     _guardian: trio.Process = field(init=False)
     _process: trio.Process = field(init=False)
     life: trio.CancelScope = field(init=False, factory=trio.CancelScope)
-    """Cancelled when the command is released."""
+    """The scope of the command's task; cancelled when the agent releases the terminal."""
     _output: bytearray = field(init=False, factory=bytearray)
     _is_cut: bool = field(init=False, default=False)
 
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
-        """Starts the command, and collects its output; ends its group when it is released.
+        """Starts the command, collects its output, and waits until the command is released.
+
+        At the end, it kills the processes of the command that still run.
 
         Args:
-            task_status: is told when the command has started.
+            task_status: started as soon as the command runs.
 
         Raises:
             OSError, TypeError, ValueError: the command cannot be started.
@@ -86,7 +88,7 @@ class RunningCommand:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._collect, out)
             await self._process.wait()
-            # A descendant may keep the output open: what comes soon is still part of it.
+            # A descendant may keep the output open, so it is only read a little longer.
             nursery.cancel_scope.deadline = trio.current_time() + _MOMENT_S
 
     async def _collect(self, out: trio.abc.ReceiveStream) -> None:
@@ -95,26 +97,32 @@ class RunningCommand:
         while chunk := await out.receive_some(CHUNK):
             self._output += chunk
             if (beyond := len(self._output) - most) > 0:
-                # The beginning is left out, at a boundary of characters.
+                # Cut the beginning, but not within a character of UTF-8.
                 while beyond < len(self._output) and self._output[beyond] & 0xC0 == 0x80:
                     beyond += 1
                 del self._output[:beyond]
                 self._is_cut = True
 
     def output(self) -> dict[str, Any]:
-        """Returns the output so far, and the exit status if the command has ended."""
+        """Returns the result of ``terminal/output``: the output so far, and perhaps an exit status.
+
+        The exit status is only present if the command has ended.
+        """
         shown = {"output": self._output.decode(errors="replace"), "truncated": self._is_cut}
         return {**shown, "exitStatus": self.exit_status()} if self.ended.is_set() else shown
 
     def exit_status(self) -> dict[str, Any]:
-        """Returns the exit code, or the name of the signal that ended the command."""
+        """Returns the exit code of the command, or the name of the signal that ended it.
+
+        Both are None while the command is running.
+        """
         code = self._process.returncode
         if code is None or code >= 0:
             return {"exitCode": code, "signal": None}
         return {"exitCode": None, "signal": signal.Signals(-code).name}
 
     def release(self) -> None:
-        """Ends the command, since its output is not needed any more."""
+        """Ends the command if it still runs, and ends `run`."""
         self.life.cancel()
 
     def kill(self) -> None:

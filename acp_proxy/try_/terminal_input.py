@@ -1,4 +1,4 @@
-"""Reads lines that a person types, without keeping the conversation waiting."""
+"""Reads lines that a person types, while the conversation with the agent goes on."""
 
 import contextlib
 import os
@@ -12,22 +12,25 @@ from acp_proxy.base.limits import CHUNK
 
 @define(eq=False)
 class TerminalInput:
-    """The standard input of a terminal, which edits lines itself."""
+    """Standard input on a terminal. The terminal passes each line when the user types Enter."""
 
     prompt: str = field(init=False, default="")
-    """The words before the cursor while a line is being typed; otherwise empty."""
+    """The words before the cursor while the user types a line; otherwise empty."""
     _typing: trio.Lock = field(init=False, factory=trio.Lock)
 
     def forget(self) -> None:
-        """Discards what was typed before a question, since it cannot be the answer."""
+        """Discards the typed keys that were not read yet, since a new question will be shown."""
         with contextlib.suppress(termios.error):
             termios.tcflush(0, termios.TCIFLUSH)
 
     async def line(self, prompt: str) -> str | None:
-        """Prints a prompt on stderr and returns the line that is typed; None at the end of input.
+        """Prints words on stderr, and returns the line that the user types.
 
         Args:
             prompt: the words before the cursor.
+
+        Returns:
+            The line without its newline; None at the end of the input.
         """
         async with self._typing:
             self.prompt = prompt

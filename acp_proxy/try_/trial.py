@@ -20,11 +20,11 @@ from acp_proxy.try_.forms import Forms
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _IDLE = "idle"
-"""The name under which the end of a turn of v2 is expected, which is an update."""
+"""The name of the update that ends a turn of v2, for `AgentConnection.expected`."""
 
 
 class Refused(Exception):
-    """The agent has answered a request with an error, so the conversation cannot go on."""
+    """The agent refused a request of the handshake, so the conversation cannot go on."""
 
 
 class TrialScreen(Protocol):
@@ -34,22 +34,22 @@ class TrialScreen(Protocol):
     ask: Ask
 
     def prompts(self) -> AsyncGenerator[str, None]:
-        """Yields the prompts, each when the turn before it has ended."""
+        """Yields the prompts; each is requested when the turn before it has ended."""
         ...
 
     def stderr(self, text: bytes) -> None:
         """Shows what the agent has written to its stderr.
 
         Args:
-            text: a piece of the text.
+            text: the new bytes.
         """
         ...
 
     def tick(self, quiet_since: int) -> None:
-        """Shows who is waited for; called every second.
+        """Shows whether the agent or the user is waited for; called every second.
 
         Args:
-            quiet_since: when something last happened, in nanoseconds of trio's clock.
+            quiet_since: when bytes were last sent or received, in nanoseconds of trio's clock.
         """
         ...
 
@@ -59,15 +59,15 @@ class Trial:
     """Talks to an agent as its client, prompt by prompt.
 
     Args:
-        start: starts the agent; takes the signals that stop us.
-        screen: shows the conversation, and has the prompts.
+        start: starts the agent; receives the signals that stop acp-proxy.
+        screen: shows the conversation, and supplies the prompts.
         policy: who decides what the agent may do.
-        forms: the messages of the dialect to begin with; the answer to ``initialize`` is followed.
+        forms: the messages of the first dialect; replaced if the agent answers another version.
         servers: the commands of the MCP servers of the session.
         timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
 
     Attributes:
-        agent: the agent, which has ended when the conversation has been played.
+        agent: the agent; its process has ended when `play` returns.
         detail: why the conversation ended too early; empty if all prompts were answered.
     """
 
@@ -80,7 +80,7 @@ class Trial:
     agent: ConnectedAgent = field(init=False)
     detail: str = field(init=False, default="")
     _turn: str | None = field(init=False, default=None)
-    """The session of the open turn; None if there is no turn that can be cancelled."""
+    """The id of the session whose turn can be cancelled; None if there is none."""
 
     async def play(self) -> None:
         """Starts the agent, plays the conversation to its end, and ends the agent."""
@@ -112,7 +112,7 @@ class Trial:
 
         Raises:
             AgentLeft: the agent's output has ended, or the agent was silent for too long.
-            Refused: the agent has refused to go on.
+            Refused: the agent refused ``initialize`` or ``session/new``, or named no session.
         """
         peer, requests = self.agent.peer, self.agent.requests
         requests.dialect = self._forms.dialect
@@ -133,10 +133,10 @@ class Trial:
                 self._turn = None
 
     async def _asked(self, method: str, params: Any) -> Any:
-        """Sends a request, and returns the result.
+        """Sends a request, and returns the result of its answer.
 
         Raises:
-            AgentLeft: the agent's output has ended, or it ends before the answer.
+            AgentLeft: the agent's output ended before the answer came, or the agent hangs.
             Refused: the answer is an error.
         """
         answer = await self.agent.peer.request(method, params)
@@ -157,7 +157,7 @@ class Trial:
             self._screen.tick(self.agent.peer.moved_ns)
 
     async def _stop_on_signal(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
-        """Cancels the open turn on the first Ctrl-C, and stops on any other signal."""
+        """Cancels the open turn on the first Ctrl-C; ends the conversation on any other signal."""
         async for signum in signals:
             if signum == signal.SIGINT and self._turn is not None:
                 session, self._turn = self._turn, None

@@ -1,6 +1,6 @@
-"""Reads and writes text files for the agent, in one directory alone.
+"""Reads and writes text files for the agent, only in one directory.
 
-Symbolic links are followed before the directory is compared, so that no link leads out of it.
+A path is resolved first, so that a symbolic link cannot lead out of the directory.
 """
 
 import os
@@ -18,7 +18,7 @@ def _real(path: Path) -> Path:
 
 @define
 class WorkFiles:
-    """The text files of a directory.
+    """Reads and writes the text files of a directory.
 
     Args:
         root: the directory.
@@ -27,14 +27,14 @@ class WorkFiles:
     root: Path = field(converter=_real)
 
     def place(self, path: object) -> Path:
-        """Returns the place in the directory that a path leads to.
+        """Returns the absolute path of a file or directory, with all symbolic links resolved.
 
         Args:
             path: the path in the agent's request; a relative path begins at the directory.
 
         Raises:
-            ValueError: the value is not a path, such as a text with a zero byte or half of a
-                surrogate pair, or it leads out of the directory.
+            ValueError: the path leads out of the directory, or the value is not a path, such as a
+                text with a zero byte or half of a surrogate pair.
         """
         if not isinstance(path, str) or not path:
             raise ValueError(f"{path!r} is not a path")
@@ -44,12 +44,12 @@ class WorkFiles:
         return place
 
     def read(self, path: object, first: int = 1, most: int | None = None) -> str:
-        """Returns the text of a file, or some of its lines.
+        """Returns the text of a file, or some lines of the text.
 
         Args:
             path: the path of the file.
-            first: the number of the first line, from 1 on.
-            most: the largest number of lines; None for all.
+            first: the number of the first line to return, from 1 on.
+            most: the largest number of lines to return; None for all lines.
 
         Raises:
             OSError: the file cannot be read.
@@ -63,19 +63,19 @@ class WorkFiles:
         return "".join(lines if most is None else lines[: max(0, most)])
 
     def write(self, path: object, text: object) -> bool:
-        """Writes a file, and the directories above it.
+        """Writes a file, and creates the directories above it that are missing.
 
         Args:
             path: the path of the file.
-            text: the text.
+            text: the new content of the whole file.
 
         Returns:
-            Whether the file is new.
+            Whether the file did not exist before.
 
         Raises:
             OSError: the file cannot be written.
-            ValueError: the path leads out of the directory or to another kind of file, or the text
-                is not a text.
+            ValueError: the path leads out of the directory, or to something other than a regular
+                file; or the content is not a string.
         """
         place = self.place(path)
         if not isinstance(text, str):

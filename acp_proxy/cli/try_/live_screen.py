@@ -1,4 +1,4 @@
-"""Prints a conversation while it runs, asks for prompts, and asks what the agent may do."""
+"""Prints a conversation while it runs, and asks the user for prompts and for consent."""
 
 import json
 import os
@@ -34,14 +34,14 @@ from acp_proxy.try_.terminal_input import TerminalInput
 from acp_proxy.try_.trial import TrialScreen
 
 _COLUMNS = 100
-"""The width of lines, in columns, if stdout is not a terminal."""
+"""The width of lines, in columns, if stdout is no terminal."""
 
 
 class LiveScreen(TrialScreen):
-    """Prints the conversation on stdout, and on stderr who is waited for.
+    """Prints the conversation on stdout, and on stderr whether the agent or the user is waited for.
 
     Args:
-        prompts: the prompts; if there are none, they are asked for on the terminal.
+        prompts: the prompts to send; if empty, the user types them on the terminal.
     """
 
     def __init__(self, prompts: Sequence[str]) -> None:
@@ -51,17 +51,17 @@ class LiveScreen(TrialScreen):
         screen = Screen(screen.columns or _COLUMNS, screen.color)
         self._page = TranscriptPage(screen, TextLimits(), str(Path.cwd()))
         self._said: EntryKind | None = None
-        """The kind of the text that is being printed."""
+        """The kind of the agent's text that is being printed; None between two texts."""
         self._line = ""
-        """The last line of this text, which may be incomplete."""
+        """The last line of the text that is being printed, if it is still incomplete."""
         self._is_code = False
         self._display = WaitDisplay(show_status if sys.stderr.isatty() else None)
         self._redactor = new_redactor()
         self._answered = 0
-        """How many entries will come for requests that the user was asked about."""
+        """How many requests the user was asked about whose entries have not been printed yet."""
         self._waiting: list[TranscriptEntry | SaidText] | None = None
-        """Output that waits until the user has answered a question; None if nobody is asked. So
-        the agent cannot push the question off the screen."""
+        """Output that waits until the user has answered a question, so that the agent cannot push
+        the question off the screen; None while there is no question."""
         self._input = TerminalInput()
 
     async def prompts(self) -> AsyncGenerator[str, None]:
@@ -76,11 +76,11 @@ class LiveScreen(TrialScreen):
                 yield text
 
     def watch(self, direction: Direction, raw: bytes) -> None:
-        """Takes a line of the conversation, and prints the entries that are complete now.
+        """Receives a line of the conversation, and prints the entries that are now complete.
 
         Args:
             direction: the direction of the line.
-            raw: the line.
+            raw: the line, without its newline.
         """
         if not is_unredacted():
             raw = apply(raw, self._redactor.changed(Stream(direction.value), raw))
@@ -91,7 +91,7 @@ class LiveScreen(TrialScreen):
             self._show(items)
 
     def _show(self, items: Sequence[TranscriptEntry | SaidText]) -> None:
-        """Prints entries and texts, and after them the words before the cursor again."""
+        """Prints entries and texts, then the words before the cursor again if the user is typing."""
         self._display.clear()
         for item in items:
             if isinstance(item, SaidText):
@@ -106,24 +106,26 @@ class LiveScreen(TrialScreen):
             os.write(2, self._input.prompt.encode())
 
     def close(self) -> None:
-        """Prints the rest of the last text, and removes the line about the wait."""
+        """Prints the rest of the last text, and removes the status line about the wait."""
         self._display.clear()
         self._end_text()
         self._page.flush()
 
     def stderr(self, text: bytes) -> None:
-        """Prints what the agent writes to its stderr."""
+        """Writes bytes of the agent's stderr to stderr, unchanged."""
         self._display.clear()
         os.write(2, text)
 
     def tick(self, quiet_since: int) -> None:
-        """Shows who is waited for, unless the user is being asked.
+        """Shows who is waited for, except while the user is asked.
+
+        If the text being printed has an incomplete last line for a second, prints this line.
 
         Args:
-            quiet_since: when something last happened, in nanoseconds of trio's clock.
+            quiet_since: when bytes were last sent or received, in nanoseconds of trio's clock.
         """
         now = now_ns()
-        if self._line and now - quiet_since > NS_PER_S:  # the rest may come late
+        if self._line and now - quiet_since > NS_PER_S:  # the line's rest may come late
             self._print(self._line)
             self._line = ""
             self._page.flush()
@@ -131,13 +133,13 @@ class LiveScreen(TrialScreen):
             self._display.update(now, quiet_since, self._awaited)
 
     async def ask(self, question: ConsentQuestion) -> int | None:
-        """Shows a request of the agent and asks what to answer.
+        """Shows a request of the agent, and asks the user what to answer.
 
         Args:
             question: the request, and the possible answers.
 
         Returns:
-            The index of the answer; None if none was chosen.
+            The index of the chosen answer; None if the user chose none.
         """
         self._answered += 1
         self._waiting = []
@@ -165,10 +167,10 @@ class LiveScreen(TrialScreen):
                 return int(typed) - 1
 
     def described(self, question: ConsentQuestion) -> Iterator[list[Piece]]:
-        """Returns the lines that show a request of the agent whole.
+        """Returns the lines that show a request of the agent in full.
 
         Args:
-            question: the request, with params that may have any members.
+            question: the request, whose params may be of any form.
         """
         params = member(question.message, "params")
         if question.method != PERMISSION:
@@ -207,7 +209,7 @@ class LiveScreen(TrialScreen):
         self._said, self._line, self._is_code = None, "", False
 
     def _print(self, line: str) -> None:
-        if not is_unredacted():  # a secret may have come in several pieces
+        if not is_unredacted():  # a secret may be complete only now, if it came in pieces
             line = self._redactor.text(line)
         if FENCE.match(line):
             self._is_code = not self._is_code
@@ -218,7 +220,7 @@ class LiveScreen(TrialScreen):
 
 
 def _request(method: str, params: dict[str, Any]) -> Iterator[list[Piece]]:
-    """Yields lines that show a whole request to run a command or to write a file."""
+    """Yields lines that show a request to run a command or to write a file, in full."""
     if method == "terminal/create":
         yield _heading("The agent wants to run", command_of(params) or "")
         if cwd := word(params, "cwd"):
@@ -233,7 +235,7 @@ def _request(method: str, params: dict[str, Any]) -> Iterator[list[Piece]]:
 
 
 def _permission(params: dict[str, Any], announced: dict[str, Any]) -> Iterator[list[Piece]]:
-    """Yields lines that show a whole request for permission, and what is known of its tool call."""
+    """Yields lines that show a request for permission and all that is known about its tool call."""
     call = {**announced}
     merge(call, call_of(params))
     title = word(call, *NAMES) or word(params, "title", "operation") or word(call, "toolCallId")

@@ -21,24 +21,24 @@ from acp_proxy.try_.probe import Prober, ProbeResult, ProbeVerdict
 
 @frozen
 class ProbeReport:
-    """The verdicts on one agent."""
+    """The verdicts of all probes on one agent, as ``--json`` prints them."""
 
     dialect: str
     recordings: list[str]
-    """One for each start of the agent."""
+    """The path of a recording for each start of the agent, in order."""
     counts: dict[str, int]
-    """The number of probes of each verdict."""
+    """The number of probes with each verdict."""
     probes: list[ProbeResult]
     exit: int
 
 
 def report_of(results: Sequence[ProbeResult], prober: Prober, recordings: list[str]) -> ProbeReport:
-    """Returns the verdicts with the frames of their recordings.
+    """Returns the verdicts, each with the recording and the frames that show its reason.
 
     Args:
         results: the verdicts.
-        prober: has played the probes.
-        recordings: the path of each recording.
+        prober: the prober that has played the probes.
+        recordings: the path of a recording for each start of the agent, in order.
     """
     frames = [_frames(Path(path)) for path in recordings]
     reported = []
@@ -54,12 +54,16 @@ def report_of(results: Sequence[ProbeResult], prober: Prober, recordings: list[s
 
 
 def _is_failing(probe: ProbeResult) -> bool:
-    """Whether a probe is broken, and not only with a warning."""
+    """Whether a probe is broken with the severity ``error``."""
     return probe.verdict is ProbeVerdict.BROKEN and probe.severity == Severity.ERROR
 
 
 def _frames(path: Path) -> dict[tuple[str, int], int]:
-    """Returns the number of the frame of each line of a recording."""
+    """Returns the frame number of each line of a recording.
+
+    A line is identified by its stream and its number in that stream, from 1. The result is empty
+    if there is no recording.
+    """
     counts, frames = Counter[str](), {}
     if recording_at(path) is not None:
         with RecordingReader(path) as reader:
@@ -70,7 +74,7 @@ def _frames(path: Path) -> dict[tuple[str, int], int]:
 
 
 def junit_text(report: ProbeReport) -> str:
-    """Returns a JUnit suite with a case for each probe."""
+    """Returns the text of a JUnit suite with a case for each probe."""
     cases = []
     for probe in report.probes:
         words, is_failing = _evidence(probe), _is_failing(probe)
@@ -87,7 +91,7 @@ def _evidence(probe: ProbeResult) -> str:
 
 
 def show_probes(report: ProbeReport) -> None:
-    """Prints the broken probes, the worst first, then the names of the others."""
+    """Prints the broken probes, the worst first, then the probes that hold or were not tested."""
     page = RecordingPage(stdout_screen())
     broken = [probe for probe in report.probes if probe.verdict is ProbeVerdict.BROKEN]
     broken.sort(key=lambda probe: SEVERITIES.index(Severity(probe.severity)))

@@ -48,7 +48,7 @@ _PROBE_PROMPTS = (
     "Answer with the word hello, and use no tool.",
     "Count from 1 to 300 in words, one number in a line, and use no tool.",
 )
-"""The prompts of the probes: of a turn that ends, and of a turn that is cancelled."""
+"""The default prompts of the probes: for a turn that ends, and for a turn that is cancelled."""
 
 
 def _texts(name: str, metavar: str, text: str) -> Callable[[F], F]:
@@ -77,15 +77,15 @@ Examples:
 """
 )
 @agent_argument
-@_texts("--prompt", "TEXT", "A prompt, of one turn. Default: asked for, or all of standard input.")
+@_texts("--prompt", "TEXT", "A prompt, for one turn. Default: typed, or all of standard input.")
 @flag_option(
     "--probe",
-    text="Ask what the protocol answers, in some thirty probes, instead of a conversation. "
-    "A --prompt is the text of their turns, a second one of the turns they cancel.",
+    text="Check in some thirty probes whether the agent follows the protocol. The first --prompt "
+    "is sent in turns that end, a second one in turns that are cancelled.",
 )
 @file_option("-o", "--output", text="Where to record, by default in the recordings directory.")
 @_policy(Policy.ALLOW, "Allow whatever the agent asks for: to write files, to run commands.")
-@_policy(Policy.REJECT, "Refuse all of that. The default without a terminal, to ask nobody.")
+@_policy(Policy.REJECT, "Refuse what --allow allows. The default if there is no terminal.")
 @unredacted_option
 @click.option("--timeout", callback=seconds, default="120", metavar="S",
               help="End after S seconds in which the agent had to answer and sent nothing; 0 for "
@@ -95,7 +95,7 @@ Examples:
     "--dialect",
     type=click.Choice((V1, V2, DRAFT)),
     default=V1,
-    help="The protocol to begin with; the version in the agent's answer is followed.",
+    help="The first protocol to use; the agent may answer another version.",
 )
 @click.option("--json", is_flag=True, help="With --probe: print one JSON object.")
 @file_option("--junit", text="With --probe: write a report as JUnit XML.")
@@ -123,7 +123,7 @@ def try_(
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
     if (json or junit) and not probe:
-        raise Refusal("expected --json and --junit with --probe, which has the verdicts for them")
+        raise Refusal("expected --json and --junit only with --probe, whose verdicts they print")
     if not (prompt or probe or sys.stdin.isatty()):
         prompt = (sys.stdin.buffer.read().decode(errors="replace").removesuffix("\n"),)
     if any(not text.strip() for text in prompt):
@@ -213,8 +213,8 @@ def _start_failure(path: Path, code: int) -> int | None:
     """Returns the exit code if there is no agent to judge; None if one was started.
 
     Args:
-        path: the recording.
-        code: the exit code if there is no recording, since the recorder has printed the reason.
+        path: the path of the recording.
+        code: the exit code to return if there is no recording; the recorder has printed why.
     """
     if recording_at(path) is None:
         return code
@@ -226,7 +226,7 @@ def _start_failure(path: Path, code: int) -> int | None:
 
 
 def _conclude(new: Path, trial: Trial) -> int:
-    """Prints the verdict on the recording, and returns the exit code."""
+    """Prints the verdict of `show` on the new recording, and returns the exit code."""
     recorder = trial.agent.recorder
     _warn_of(recorder.left_behind)
     if (code := _start_failure(new, recorder.process.returncode or 1)) is not None:
