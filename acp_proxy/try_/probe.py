@@ -47,7 +47,7 @@ class ProbeResult:
 
     id: str
     text: str
-    """What a correct agent does, as a sentence."""
+    """A sentence about the right behaviour of an agent; the probe holds if it is true."""
     source: tuple[str, ...]
     """The sections of the specifications that require it."""
     severity: str
@@ -55,7 +55,7 @@ class ProbeResult:
     if the agent may have read a cancellation too late."""
     verdict: ProbeVerdict
     detail: str
-    """What was wrong, or why the probe was not tested; empty if the probe holds."""
+    """The wrong answer, or the reason why the probe was not tested; empty if the probe holds."""
     start: int = field(default=0, metadata={"hidden": True})
     """Which start of the agent the verdict is about, from 1 on; 0 for all starts."""
     lines: Sequence[LinePlace] = field(default=(), metadata={"hidden": True})

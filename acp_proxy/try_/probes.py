@@ -34,7 +34,7 @@ class ProbeStep:
     cancel: str | None = None
     """When the turn is cancelled, ``at-once`` or ``first-update``; None if it is not."""
     keep: str | None = None
-    """The name by which later steps use the session id of the answer; None if none does."""
+    """A name for the session id in the answer, for later steps; None if they do not need it."""
 
 
 @frozen
@@ -43,7 +43,7 @@ class Probe:
 
     id: str
     text: str
-    """What a correct agent does, as a sentence."""
+    """A sentence about the right behaviour of an agent; the probe holds if it is true."""
     severity: str
     """How bad another answer is: ``error`` if the protocol says MUST, otherwise ``warning``."""
     source: tuple[str, ...]
@@ -55,8 +55,8 @@ class Probe:
     opens: bool = False
     """Whether a right answer to this probe makes the agent ready for the next rank."""
     needs: str | None = None
-    """What the agent must offer, as a dotted path such as ``session.modes``: a capability, or a
-    member of the answer to ``session/new``. None if nothing."""
+    """The path of a capability, or of a member of the answer to ``session/new``, that the agent
+    must offer, such as ``session.modes``; None if it need not offer anything."""
     after: str | None = None
     """The id of the probe that must hold before; None if there is no such probe."""
     steps: tuple[ProbeStep, ...] = ()

@@ -34,7 +34,7 @@ from acp_proxy.try_.terminal_input import TerminalInput
 from acp_proxy.try_.trial import TrialScreen
 
 _COLUMNS = 100
-"""The width of lines, in columns, if stdout is no terminal."""
+"""The width of lines, in columns, if stdout is not a terminal."""
 
 
 class LiveScreen(TrialScreen):
@@ -91,7 +91,8 @@ class LiveScreen(TrialScreen):
             self._show(items)
 
     def _show(self, items: Sequence[TranscriptEntry | SaidText]) -> None:
-        """Prints entries and texts, then the words before the cursor again if the user is typing."""
+        """Prints entries and texts, then repeats the words before the cursor if the user is typing.
+        """
         self._display.clear()
         for item in items:
             if isinstance(item, SaidText):
