@@ -292,8 +292,6 @@ def _cells(
     result = result_words(findings, recording, entry.waiting, live=entry.live)
     if first is None and (counts.get("error") or counts.get("warning")):
         result = "broke rules"
-    elif broken is None and result == "ended":
-        result = "ended, rules unchecked"
     if entry.live:
         result = f"running: {result}"
     return [
