@@ -30,7 +30,7 @@ _PATH = re.compile(
 )
 """Matches the path of a file, but not a JSON pointer, since apart from numbers, a JSON pointer is
 the same in each run."""
-_ID = re.compile(r"(?<![\w.+:-])[\w.+:-]*\d[\w.+:-]*")  # from a word's start, for speed
+_ID = re.compile(r"(?<![\w.+:-])[\w.+:-]*\d[\w.+:-]*")  # only from a word's start: faster
 _OPAQUE = re.compile(r'"[A-Za-z_.-]{16,}…?"?')
 """Matches a long quoted value without blanks or digits; most such values are ids."""
 _MARKS = re.compile(r'["…]')
@@ -48,7 +48,7 @@ class KnownFinding:
     fingerprint: str
     count: int
     text: str
-    """The text of one of these findings, without ids, paths and numbers, for people who read the
+    """The text of one finding of the entry, without ids, paths and numbers, for people who read the
     file."""
 
 

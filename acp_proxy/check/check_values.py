@@ -33,7 +33,7 @@ class Rule:
     by: str
     """Who has to follow it: client, agent or either."""
     severity: Severity
-    """The highest severity of its findings."""
+    """The highest severity of the rule's findings."""
     dialects: tuple[str, ...]
     text: str
     """The requirement of the specification."""

@@ -52,7 +52,7 @@ class CheckedMessage:
     update_kind: str = ""
     """The kind of a session update of any dialect; empty for other messages."""
     update: dict[str, Any] = field(factory=dict)
-    """The members of a session update."""
+    """The members of a session update; empty for other messages."""
     is_plain: bool = False
     """Whether the message has exactly the usual members, each with the right type."""
     metadata: list[tuple[tuple[str, ...], Any]] | None = None

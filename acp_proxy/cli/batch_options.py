@@ -35,7 +35,7 @@ class BatchOptions:
 
     @property
     def is_given(self) -> bool:
-        """Whether any of these options was given; then even one recording is a batch."""
+        """Whether any option of a batch was given; then even one recording is a batch."""
         return self != BatchOptions()
 
 
@@ -100,7 +100,7 @@ def option_words(ctx: click.Context, without: Collection[str] = ()) -> Iterator[
     """
     for option in ctx.command.params:
         if option.name == "unredacted":
-            if is_unredacted():  # the option of a group may be set instead
+            if is_unredacted():  # a group's option may be set instead
                 yield "--unredacted"
             continue
         if not isinstance(option, click.Option) or option.name in {*without, *_NAMES}:

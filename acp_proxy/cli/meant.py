@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 MEANT: dict[str, str] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-"""The line that works, by the words that were typed."""
+"""For each wrong command, option or value, a line that works."""
 
 
 def meant(command: str, option: str = "", value: str = "") -> str:

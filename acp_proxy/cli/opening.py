@@ -43,7 +43,7 @@ NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
 """The facts that an imported recording must have for each option, and the message if it lacks a
 fact."""
 _COMPARED: "dict[str, Fact]" = {"latencies": "durations", "endings": "ending"}
-"""Comparisons that are made only if both recordings have a fact, each with this fact."""
+"""The comparisons that need a fact in both recordings, each with the needed fact."""
 T = TypeVar("T")
 R = TypeVar("R")
 

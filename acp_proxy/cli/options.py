@@ -240,7 +240,7 @@ def collected(
     Args:
         name: the name of the parameter.
         value: makes the value of the parameter from the options that the parameter replaces.
-        members: the names of these options.
+        members: the names of the options that the parameter replaces.
         options: all options to add.
     """
 
@@ -364,5 +364,5 @@ AGENT: dict[str, Any] = {
     "metavar": "-- AGENT [ARGS]...",
     "shell_complete": complete_agent,
 }
-"""The form of the argument that is the command of an agent."""
+"""The settings of a click argument that is the command of an agent."""
 agent_argument = click.argument("command", **AGENT)

@@ -60,7 +60,7 @@ def write_page(
         Refusal: the page cannot be written.
     """
     if str(output) == "-":
-        from acp_proxy.cli.screens.output import Writer  # late: files need none
+        from acp_proxy.cli.screens.output import Writer  # late: files need no writer
 
         writer = Writer()
         writer.all(parts)
@@ -151,7 +151,7 @@ def write_text(path: Path, text: str) -> None:
 
 def json_report(value: Any) -> str:
     """Returns a value of acp-proxy as JSON for a file, with null for NaN and infinities."""
-    from acp_proxy.base.forms import converter  # late: a replay without reports needs none
+    from acp_proxy.base.forms import converter  # late: a replay without reports needs no converter
 
     values = json.loads(converter.dumps(value), parse_constant=lambda _: None)
     return json.dumps(values, indent=2) + "\n"

@@ -277,7 +277,7 @@ class Walk:
         """Returns a text up to the end of its first directory, which is replaced.
 
         Agents cut session titles at some length, so the text after a directory depends on the
-        length of the directory. Without this, two runs of the capture vibe-edit would differ.
+        length of the directory. Without this rule, two runs of the capture vibe-edit would differ.
         """
         cut = self._values.cut_in(text)
         if cut is None:

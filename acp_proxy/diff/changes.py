@@ -1,8 +1,8 @@
 """Aligns sequences to find items that only one side has, that changed, or that moved.
 
 If a request is missing from one recording, the session of its response and of the values in the
-response is unknown there, so the response is in another sequence. Its template and its id are the
-same, so only the request is reported; test_a_removed_request_is_only_in_a checks every capture.
+response is unknown there, so the response is in another sequence. Its template and its id do not
+differ, so only the request is reported; test_a_removed_request_is_only_in_a checks every capture.
 
 A response that creates a session belongs to that session; an error in its place belongs to no
 session. If the same request creates a session in A and fails in B, or the other way round, its

@@ -10,7 +10,7 @@ from acp_proxy.diff.named_values import ValueIndex
 from acp_proxy.diff.sequences import ItemIndex, MessageSequence, SideIndex
 
 CommonIndex = NewType("CommonIndex", int)
-"""A value of either recording: its index in A, or a negative number for a value only in B."""
+"""The shared index of a value: its index in A, or a negative number for a value only in B."""
 MOST_PASSED = 1000
 """The largest number of items that another item may have passed by chance."""
 
@@ -113,7 +113,7 @@ class ComparedItems:
         return text is not None and text.is_empty
 
     def is_answer(self, item: ItemIndex) -> bool:
-        """Returns whether an item is a response or an error, which its id connects to a request."""
+        """Returns whether an item answers a request: whether it is a response or an error."""
         return self.type_of(item).sort == "answer"
 
     def call(self, item: ItemIndex) -> CommonIndex | None:

@@ -17,7 +17,7 @@ REQUEST, TURN, PROCESS, UUID, OUTPUT = "request", "turn", "process", "uuid", "ou
 SECRET = "secret"
 
 NAMED = "value"
-"""The kind of the values at places that the user gives; there, equal texts are one value."""
+"""The kind of the values at places that the user gives; equal texts count as one value."""
 
 GLOBAL = (SESSION, PATH, SECRET)
 """Kinds of values that mean the same in every session."""

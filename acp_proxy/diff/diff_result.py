@@ -95,7 +95,7 @@ class DiffEntry:
     direction: str
     """``to-agent`` or ``to-client``."""
     title: str
-    """The type, such as ``session/update tool_call`` or ``the answer to session/prompt``."""
+    """The type of the message: ``session/update tool_call`` or ``the answer to session/prompt``."""
     a: int | None = None
     """The number of the frame in A, or of a text's first chunk; None if only B has the entry."""
     b: int | None = None
@@ -178,7 +178,7 @@ class Side:
     name: str
     id: str
     started_at: str | None
-    """None for a recording without times."""
+    """When the recording began; None for a recording without times."""
     state: str
     frames: int
     """The number of compared lines; stderr and blank lines are not compared."""
@@ -208,7 +208,7 @@ class Counts:
 class Diff:
     """The differences between two recordings.
 
-    Entries are read from the recordings on demand, so both recordings must still be open then.
+    Entries are read from the recordings on demand, so both recordings must stay open until then.
 
     Attributes:
         handshake: the differing places in ``initialize`` and its answer.
@@ -248,7 +248,7 @@ class Diff:
 
 
 def verdict(diff: Diff) -> str:
-    """Returns the result in one line."""
+    """Returns the result of a comparison in one line."""
     if not diff.is_equal:
         return differences(diff.counts)
     frames = f"{counted(diff.a.frames, 'frame')} and {counted(diff.b.frames, 'frame')}"

@@ -1,7 +1,7 @@
 """Determines the type of a frame, and whether it is part of a text.
 
 Parts of a text are the chunks of a message, and pushed output. In the 1.0 draft, a client pushes
-the output of a command: it sends the output in requests, and the agent acknowledges each. How many
+the output of a command: it sends the output in requests, and the agent acknowledges them. How many
 requests there are, where they divide the output, and which messages come between them differs from
 run to run, as with chunks. So the output of a terminal is one text (test_frames.py).
 """
@@ -35,7 +35,7 @@ class ItemType(NamedTuple):
     """The type of an item; only two items of the same type are reported as one changed item."""
 
     title: str
-    """For instance ``session/update tool_call`` or ``the answer to session/prompt``."""
+    """The name of the type: ``session/update tool_call`` or ``the answer to session/prompt``."""
     sort: str
     """The kind of the frames; for responses and errors ``answer``, or ``decision`` if only the
     decision in the answer is compared."""
@@ -51,7 +51,7 @@ class RequestPeers(NamedTuple):
 
 
 CLIENTS = RequestPeers(Direction.TO_AGENT.value, Direction.TO_AGENT.value)
-"""The client numbered all requests."""
+"""For messages in which the client numbered all requests."""
 
 
 def item_type_of(frame: StoredFrame, update: str | None, *, is_decision: bool = False) -> ItemType:

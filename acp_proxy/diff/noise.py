@@ -1,4 +1,4 @@
-"""Tells the noise of a model from unstable behaviour, with several runs of one agent.
+"""Separates the noise of a model from unstable behaviour, using several runs of one agent.
 
 A model that gets the same prompt twice words its answer differently. Such noise is left out where
 the runs show it: the wording of texts, titles, generated ids, how many messages a text has, and the

@@ -16,7 +16,7 @@ from acp_proxy.base.limits import CACHED
 from acp_proxy.protocol.json_text import parts_of
 
 PLACEHOLDER = "\ue000{}\ue001"
-"""The form of a placeholder; its private characters are in no text of a message."""
+"""The form of a placeholder; no message contains its private-use characters."""
 
 
 @frozen

@@ -126,9 +126,9 @@ class _EqualText(NamedTuple):
     """A text that is equal on both sides."""
 
     first: int
-    """The number of aligned pairs before its first part."""
+    """The number of aligned pairs before the first part of the text."""
     last: int
-    """The number of aligned pairs before its last part."""
+    """The number of aligned pairs before the last part of the text."""
     a: ItemGroup
     b: ItemGroup
     cuts: list[ItemPair]

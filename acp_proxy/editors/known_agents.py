@@ -85,7 +85,7 @@ def command_of(id_: str, is_installed: "Callable[[str], bool]") -> "list[str]":
 
 
 def advice(id_: str, is_installed: "Callable[[str], bool]") -> str:
-    """Returns what to type to run an agent whose package was not compared, or "" if it can run.
+    """Returns what to type to run an agent whose package was not compared, else "".
 
     Args:
         id_: the agent's id.

@@ -1,6 +1,6 @@
 """The list of all known clients, and a search for clients that are installed on this machine.
 
-The clients here have settings in JSON; `script_clients` has the others.
+The clients here have settings in JSON; `script_clients` has the other clients.
 """
 
 import os

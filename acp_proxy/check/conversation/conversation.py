@@ -153,14 +153,14 @@ class MistakenPairs:
     broken: dict[Direction, Remembered[str, int]] = field(factory=_by_direction)
     """The ids of invalid requests, such as those whose method is not a string."""
     without_id: Counter[Direction] = field(factory=Counter)
-    """The number of requests without an id, which may be answered all the same."""
+    """The number of requests without an id, which the other side may answer nevertheless."""
     excused: Counter[str] = field(factory=Counter)
     """How many names of each kind (session, terminal, tool call) unreadable messages may have
     contained."""
     lost_update_seq: int = 0
     """The frame of the latest unreadable message to the client, which may have been an update."""
     adopted: Remembered[int, CheckedMessage] = field(factory=Remembered)
-    """The answer that was matched to each exchange."""
+    """For each exchange, the answer with a wrong id that was matched to the exchange."""
     lost_prompt: str | None = None
     """The session of the latest prompt if this session is unknown; empty if the prompt could not be
     read; else None."""

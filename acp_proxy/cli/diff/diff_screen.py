@@ -146,7 +146,7 @@ def _sides(diff: Diff, screen: Screen) -> Iterator[str]:
         ],
         screen,
     )
-    next(lines)  # without titles
+    next(lines)  # the line of titles
     yield from lines
 
 
