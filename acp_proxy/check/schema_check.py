@@ -111,7 +111,7 @@ class DialectSchema:
             for error in islice(errors(whole), LONG_LIST):
                 explainer.take(error)
             schema_comparison = explainer.result()
-            if schema_comparison != SchemaComparison():  # else the problem is in a cut item
+            if schema_comparison != SchemaComparison():  # else a cut item has the problem
                 break
         return schema_comparison
 

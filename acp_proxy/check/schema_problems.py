@@ -26,7 +26,7 @@ MOST = 100
 _LONGEST = 40
 """The largest number of characters that are quoted from a text in a message."""
 _LARGEST = 10**20
-"""Larger numbers are not quoted, since they may have a million digits."""
+"""The limit for quoted numbers, since a larger number may have a million digits."""
 _MOST_VALUES = 12
 _TYPES: Mapping[type, str] = {
     type(None): "null",

@@ -116,7 +116,7 @@ TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
 """Names of members that identify an item of a list."""
 _NEAR = 16
-"""If the next wanted frame is at most this far away, the frames up to it are read in one query."""
+"""Wanted frames whose numbers differ by at most this are read in one query."""
 _Path = tuple[str, ...]
 
 
@@ -211,7 +211,7 @@ class Messages:
         return NONE if row is None or row["kind"] == "batch" else self._hints.of(row)
 
     def _frames(self, numbers: Sequence[int]) -> Iterator[StoredFrame]:
-        """Yields the frames with the given numbers, which increase."""
+        """Yields the frames with the given numbers, which must be in increasing order."""
         wanted = set(numbers)
         starts = [0, *(k for k in range(1, len(numbers)) if numbers[k] - numbers[k - 1] > _NEAR)]
         for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):

@@ -82,7 +82,7 @@ def _key(entry: DiffEntry, field: Field | None) -> tuple[str, str]:
 
 
 def _turn(entry: DiffEntry, prompts: Prompts) -> _Span:
-    """Returns the number of an entry's turn, twice; a turn has the same number on both sides."""
+    """Returns the turn of an entry as a span whose first and last number is that of the turn."""
     turn = bisect_left(prompts[entry.a is None], entry.a or entry.b or 0)
     return turn, turn
 

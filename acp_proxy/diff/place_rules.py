@@ -123,7 +123,7 @@ class _Machine:
         return self._closed(self._steps(positions, key))
 
     def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
-        """Returns positions, and the positions after each ``**``, since it may match no key."""
+        """Returns positions, and also the next for each ``**``, since ``**`` may match no key."""
         reached = set()
         for rule, at in positions:
             reached.add((rule, at))

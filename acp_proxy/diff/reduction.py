@@ -53,7 +53,7 @@ _KEPT = {
 
 
 def reduced(message: Any, frame: StoredFrame, expect: Expect, decision: str | None = None) -> Any:
-    """Returns the part of a message that is compared, or `NOTHING`.
+    """Returns the part of a message that is compared; `NOTHING` if no part is compared.
 
     Args:
         message: the decoded message.
@@ -115,7 +115,7 @@ def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _outcome(message: dict[str, Any], frame: StoredFrame) -> Any:
-    """Returns the outcome in a message, or `NOTHING`.
+    """Returns the outcome in a message; `NOTHING` if the message has no outcome.
 
     Only answers of the agent have an outcome, and in v2 the update that ends a turn.
     """

@@ -76,7 +76,7 @@ class _OpenText:
             self._size = sum(map(len, self._pieces))
 
     def finished(self) -> Canonical:
-        """Returns the whole text; nothing may be added to it afterwards."""
+        """Returns the canonical form of the whole text; no chunk may be added afterwards."""
         self._take_out(mended("".join(self._pieces)))
         template = hash((self.chunk.template, *self._templates))
         return Canonical(template, tuple(self._placeholders))

@@ -232,7 +232,7 @@ class Conversation:
     has_gap: bool = False
     """Whether some frames were not recorded; from then on, no message counts as missing."""
     left: str | None = None
-    """The side that left first: client or agent."""
+    """The side that left first: client or agent; None if no side has left."""
     is_over: bool = False
     """Whether the recording has ended; otherwise a missing message may still come."""
     open_at_leaving: list[CheckedMessage] = field(factory=list)
@@ -280,20 +280,20 @@ class Conversation:
         return self.client if side == CLIENT else self.agent
 
     def session(self, name: str | None) -> SessionRecord | None:
-        """Returns the record of a session, or None."""
+        """Returns the record of a session; None if the session is unknown."""
         return None if name is None else self.sessions.get(name)
 
     def turn(self, number: int | None) -> TurnRecord | None:
-        """Returns an open turn by its number, or None."""
+        """Returns the open turn with a number; None if no open turn has it."""
         return None if number is None else self.turns.get(number)
 
     def turn_of(self, session: str | None) -> TurnRecord | None:
-        """Returns the newest open turn of a session, or None."""
+        """Returns the newest open turn of a session; None if it has no open turn."""
         open_turn = self.connection.turn_of(session)
         return None if open_turn is None else self.turns.get(open_turn.id)
 
     def other_turn(self, session: str | None, number: int | None) -> TurnRecord | None:
-        """Returns the newest open turn of a session except a given one, or None.
+        """Returns the newest open turn of a session except a given turn; None if there is none.
 
         Args:
             session: the session.
@@ -330,7 +330,7 @@ class Conversation:
         return any(r.session == session and r.method in methods for r in requests)
 
     def request_of(self, answer: CheckedMessage) -> CheckedMessage | None:
-        """Returns the request that a message answers, or None, and removes it from `opening`."""
+        """Removes the request of an answer from `opening`, and returns it; None if unknown."""
         if (exchange := answer.answered) is None:
             return None
         self.opening.pop(exchange.id, None)

@@ -39,7 +39,7 @@ class Remembered(Generic[_Key, _Value]):
         return len(self._entries)
 
     def get(self, key: _Key) -> _Value | None:
-        """Returns the value of a key, or None."""
+        """Returns the value of a key; None if the table lacks the key."""
         return self._entries.get(key)
 
     def add(self, key: _Key, value: _Value) -> None:
@@ -55,7 +55,7 @@ class Remembered(Generic[_Key, _Value]):
             self.has_forgotten = True
 
     def remove(self, key: _Key) -> _Value | None:
-        """Removes an entry and returns its value, or None."""
+        """Removes an entry and returns its value; None if there is no entry."""
         return self._entries.pop(key, None)
 
     def values(self) -> list[_Value]:
@@ -271,7 +271,7 @@ class SessionRecord:
         return known
 
     def take_plan(self, update: dict[str, Any], seq: int, turn: int | None) -> None:
-        """Replaces a plan by its update.
+        """Replaces a plan by an update, and notes which unfinished entries the update leaves out.
 
         Args:
             update: the members of the update.

@@ -147,7 +147,7 @@ def reason_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Bre
 
 @rule("cancel.no-turn", notifications=(CANCEL,))
 def there_is_a_turn(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports cancels of idle sessions, unless they cross the end of a turn."""
+    """Reports cancels of idle sessions, except cancels that cross the end of a turn."""
     session = conversation.session(message.session)
     if session is None or message.sender != CLIENT or conversation.turn_of(session.id) is not None:
         return
@@ -162,7 +162,7 @@ def there_is_a_turn(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("cancel.keeps-working", requests=(PERMISSION, *_WORKING))
 def work_stops(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds new requests in a cancelled turn, unless they may have crossed the cancel."""
+    """Finds new requests in a cancelled turn, except requests that may have crossed the cancel."""
     turn = conversation.turn(message.transition.turn)
     if turn is None or turn.cancel_seq is None or not turn.must_confirm or message.sender != AGENT:
         return

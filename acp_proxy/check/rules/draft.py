@@ -197,7 +197,7 @@ def remember_mode_updates(message: CheckedMessage, conversation: Conversation) -
 
 @turn_rule("s4.mode-notified")
 def modes_are_reported(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds modes that were set before a turn but not reported by its end."""
+    """Finds modes that were set before a turn but not reported by the end of the turn."""
     name, turn = ended.turn.session, ended.turn
     seq = None if name is None else conversation.memory.set_modes.get(name)
     if name is not None and seq is not None and seq < turn.prompt_seq:

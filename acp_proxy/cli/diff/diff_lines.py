@@ -25,7 +25,7 @@ MARKS = {
     Change.CHANGED: ("~", Ink.STDERR, "changed"),
     Change.MOVED: (">", Ink.TO_AGENT, "moved"),
 }
-"""The mark of each change, and its meaning."""
+"""For each kind of change, its mark, its colour and its meaning."""
 _SIDES = {"a": Change.ONLY_A, "b": Change.ONLY_B, None: Change.CHANGED}
 
 

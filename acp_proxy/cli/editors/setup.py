@@ -229,7 +229,7 @@ def _identity(agent: ConfiguredAgent) -> tuple[str, ...]:
 
 
 def _startable(agent: ConfiguredAgent, machine: Machine) -> ConfiguredAgent | None:
-    """Returns an agent with a command.
+    """Returns an agent with a command; None if no command is known for the agent.
 
     An agent that the client installs has no command in the settings; it gets the command of the
     known agent with this name.

@@ -197,7 +197,7 @@ def _running(context: DoctorContext, path: Path) -> CheckResult | None:
 
 
 _RECENT_S = 60.0
-"""For this many seconds after the last change of a file, a program may still be writing the file."""
+"""For this many seconds after a change of a file, a program may still be writing the file."""
 _DAMAGED = re.compile(rf"\.db{re.escape(DAMAGED_SUFFIX)}(-\d+)?$")
 _PARTIAL = re.compile(r"\.[a-z0-9_]{8}\.import(-journal|-wal|-shm)?|\..+\.(db|jsonl)\.[a-z0-9_]{8}")
 _PARTIAL_SETTINGS = re.compile(r"\.acp-proxy-[a-z0-9_]{8}")
