@@ -142,7 +142,7 @@ def test_a_filter_chooses_actions(recording: Path) -> None:
     (by_answer,) = values(recording, "seq:54")["actions"]
     assert by_answer["permissions"][0]["answer_seq"] == 54
     result = run("inspect", "audit", recording, "turn:9")
-    assert result.stderr == "acp-proxy: 0 of 79 frames match turn:9; it has 2 turns\n"
+    assert result.stderr == "acp-proxy: 0 of 79 frames match turn:9; the recording has 2 turns\n"
     assert "actions     none" in result.stdout
 
 
