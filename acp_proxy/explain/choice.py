@@ -1,4 +1,4 @@
-"""Chooses the frames and events that a command shows: by filter, by turn, by session or nearby."""
+"""Chooses the frames and events that a command shows: by filter, turn, session or near a frame."""
 
 import heapq
 import operator
@@ -19,7 +19,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 _MOST_COUNTED = 200_000
-"""If a filter matches nothing, similar filters are tried if at most so many frames are recorded."""
+"""Similar filters are tried only in recordings with at most this number of frames."""
 _AT_A_TIME = 100
 """How many frames are read by their numbers with one query."""
 
@@ -95,12 +95,12 @@ def _count(reader: RecordingReader, tokens: list[str]) -> int:
 
 
 def rows_around(reader: RecordingReader, seq: int, context: int, chosen: Filter) -> Iterator[Row]:
-    """Returns a frame or event, its request or answer, and the rows around it that match a filter.
+    """Returns a frame or event with its request or answer, and the rows nearby that match a filter.
 
     Args:
         reader: the recording.
         seq: the number of the frame or event.
-        context: the number of frames to include before the frame, and after it.
+        context: the number of frames before the frame that are included, and of frames after it.
         chosen: the filter.
 
     Raises:

@@ -18,8 +18,8 @@ class Severity(StrEnum):
     ERROR = "error"
     """A MUST of the specification was violated, or the conversation failed."""
     WARNING = "warning"
-    """A SHOULD was violated; or a MUST was violated, but a race or a newer version may explain it;
-    or an injected fault kept a message from its receiver."""
+    """A SHOULD was violated, or an injected fault kept a message from its receiver. Also a violated
+    MUST, if a race between messages or a newer version of the protocol may explain it."""
     INFO = "info"
     """A fact that is worth knowing but not a problem."""
 
@@ -27,10 +27,10 @@ class Severity(StrEnum):
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 """All severities, the worst first."""
 CLIENT, AGENT, ENVIRONMENT, FAULT = "client", "agent", "environment", "fault"
-"""Who caused a finding. The environment is everything around the agent, such as its launcher, a
-login or the network."""
+"""Who may have caused a finding. The environment is everything around the agent, such as its
+launcher, a login or the network."""
 CONVERSATION = ("agent", "answer", "fault", "pipe", "recording", "wait")
-"""The groups of findings about the conversation itself, which no single message shows."""
+"""The groups of findings about the conversation itself, not about a single message."""
 
 
 _NAME = re.compile(r'"[^"]*"')
@@ -55,7 +55,7 @@ class Finding:
     unblamed: str | None = None
     """Why nobody is to blame, where `by` is None."""
     place: str | None = None
-    """The JSON pointer to the value that breaks a rule."""
+    """The JSON pointer to the value that breaks the rule; None if no single value does."""
     method: str | None = None
     """The method of the frame that shows the finding, or of the request that the frame answers."""
     session: str | None = None

@@ -1,4 +1,4 @@
-"""Looks up facts about a frame in other frames: a tool call's title, a permission's options.
+"""Looks up facts about a frame in other frames: a tool call's title, or a permission's options.
 
 A line of the timeline describes one frame. But an update of a tool call often has only the id of
 the call, and an answer to a permission request has only the id of an option.
@@ -39,7 +39,7 @@ class _Calls:
     first_seqs: "array[int]" = field(factory=lambda: array("q"))
     """The number of the first frame of each call, in order."""
     titles: dict[int, tuple[int, str]] = field(factory=dict)
-    """The titles of the first calls, by the number of the call; each after the number of the frame
+    """The titles of the first calls by the number of the call, each with the number of the frame
     that contains the title."""
     untitled: int = _SEARCHED
     """How many further updates of the last call are searched for the title of the call."""
@@ -49,7 +49,7 @@ class _Calls:
     def take(self, frame: StoredFrame, tail: bytes | None) -> None:
         """Adds the next frame with the id.
 
-        If a line is large, the frame contains only its beginning, and ``tail`` is its end.
+        The frame contains only the beginning of a large line; ``tail`` is the end of the line.
         """
         raw = frame.raw or b""
         message = read(raw) if tail is None else read_outline(raw, tail)
@@ -72,7 +72,7 @@ class CallSpans:
     _by_key: dict[CallKey, _Calls] = field(factory=dict)
 
     def span(self, session: str | None, tool_call: str, seq: int) -> Span:
-        """Returns the span of the tool call that a frame is about.
+        """Returns the range of frames that may be about the same tool call as a frame.
 
         Args:
             session: the session of the tool call.
@@ -90,7 +90,7 @@ class CallSpans:
         return first, first_seqs[at] - 1 if at < len(first_seqs) else LAST_NUMBER
 
     def title(self, session: str | None, tool_call: str, seq: int) -> str:
-        """Returns the title of a frame's tool call; empty if the call had no title by that frame.
+        """Returns the title of a frame's tool call; empty if the title was sent later, or never.
 
         Args:
             session: the session of the tool call.

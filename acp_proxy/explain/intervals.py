@@ -102,7 +102,7 @@ class _SessionWaits:
 
 
 _Place = tuple[_SessionWaits, RunningTurn | None]
-"""The place where an open request or turn is kept, and the turn that waits for the request."""
+"""Where an open request or turn is kept, and the turn that waits for the request."""
 
 
 class Intervals:
@@ -113,7 +113,7 @@ class Intervals:
 
     Attributes:
         silences: the silences that have ended so far.
-        running: the open turns.
+        running: the open turns by their numbers.
         ended: the finished intervals of all turns; None to keep no intervals.
     """
 
@@ -124,7 +124,7 @@ class Intervals:
         self._terminals = connection.state.terminals
         self._connection = _SessionWaits()
         self._holds_up = False
-        """Whether the connection held the agent up when `_settle_all` was last called."""
+        """Whether requests without a session held the agent up at the last `_settle_all`."""
         self._sessions: dict[str | None, _SessionWaits] = {None: self._connection}
         self._places: dict[object, _Place] = {}
         self._least_ns = dict.fromkeys(LONG_NS, 1)
@@ -176,7 +176,7 @@ class Intervals:
             if transition.terminal is not None:
                 self._follow_terminal(waits, transition.terminal, message, transition)
             self._settle(waits, now)
-            # If the turn no longer waits for the answer, it ended before the answer.
+            # A turn that ended before the answer no longer waits for it.
             if waiting is not None and exchange in waiting.waits:
                 self._pass_time(waiting, t_ns, seq)
                 waiting.has_spoken = False
@@ -270,7 +270,7 @@ class Intervals:
     def _end_silence(
         self, waits: _SessionWaits, stream: str, seq: int, t_ns: int, last: _Moment
     ) -> None:
-        """Ends the silence of a frame's sender, who may be silent again after the frame's run."""
+        """Ends the silence of a frame's sender; the sender's next silence begins after the run."""
         party = _SENDERS[stream]
         if (since := waits.silent.get(party)) is not None:
             if t_ns - since[0] >= self._least_ns[party]:
@@ -335,7 +335,7 @@ class Intervals:
         return sorted(self._finished, key=lambda turn: turn.id), whole
 
     def turns_until(self, end_ns: int) -> list[TurnTime]:
-        """Returns the times of all turns so far; an open turn is measured up to `end_ns`."""
+        """Returns the times of all turns so far; the time of an open turn ends at `end_ns`."""
         return [*self._finished, *(turn.until(end_ns) for turn in self.running.values())]
 
     def _begin_turn(self, turn: Turn, t_ns: int) -> None:

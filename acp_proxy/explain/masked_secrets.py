@@ -33,7 +33,7 @@ class MaskedValue:
 
 
 def masked_values(reader: RecordingReader) -> Iterator[MaskedValue]:
-    """Yields the masked values of a recording; first the values in the recording's own row.
+    """Yields the masked values of a recording, beginning with the values in its own row.
 
     Args:
         reader: the recording; secrets in the recording are masked while it is read.

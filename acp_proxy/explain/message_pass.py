@@ -1,4 +1,4 @@
-"""Feeds a recording to the state machine of a connection: the one pass over its messages.
+"""Feeds the messages of a recording to the state machine of a connection, in one pass.
 
 The pass contains `Intervals`, which determine who has to act and how turns spend their time.
 Listeners receive the messages: `show` counts messages, `audit` collects actions, and `stats` finds
@@ -32,7 +32,8 @@ PAUSE_NS = 10**8
 HISTORY = OPENING[1:]
 """Methods that reopen a session: the agent streams the session's history before it answers."""
 _AHEAD, _RUN_SIZE = 1 << 18, 1 << 10
-"""How many bytes of lines are read at once, and how many bytes each run counts in addition."""
+"""The number of bytes of lines that are parsed at once, and the number of bytes that each run
+counts in addition to its line."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
@@ -85,7 +86,7 @@ class MessagePass:
         """The number of the last frame or event that `play_to` has read."""
         self._opened_before = opened_before(recording)
         self._loading: dict[str | None, dict[int, int]] = {}
-        """For each session, the pending requests that reopen it: their numbers, by exchange."""
+        """For each session, the open requests that load or resume it: their numbers by exchange."""
         self._loaded_by: dict[int, str | None] = {}
         """The session that each pending request names, by exchange. The answer to a fork names
         another session."""
@@ -103,7 +104,7 @@ class MessagePass:
         call reads the frames and events that have come since the last call.
 
         Args:
-            listeners: the listeners, in the order in which they receive a frame.
+            listeners: the listeners, in the order in which they receive each frame.
             pause_ns: the longest time between two frames of a run, in nanoseconds.
             watch: a function that yields all runs unchanged, and may show the progress.
             single_upto: frames up to this number are never joined into runs.
@@ -173,7 +174,7 @@ class MessagePass:
         return seq < self._opened_before and session not in self.connection.state.sessions
 
     def history_seq(self, session: str | None) -> int | None:
-        """Returns the number of the pending request that reopens a session, or None."""
+        """Returns the number of the open request that loads or resumes a session, or None."""
         return next(iter(self._loading.get(session, {}).values()), None)
 
     def _follow_loading(self, transition: Transition) -> None:
@@ -191,7 +192,7 @@ class MessagePass:
         return runs if has_times else (run._replace(t_ns=0, last_ns=0) for run in runs)
 
     def _outline(self, seq: int) -> Message:
-        """Reads the header of a message in a line that is too large for memory."""
+        """Reads the kind, method and ids of a message whose line is too large for memory."""
         from acp_proxy.protocol.outline import read_outline  # late: few lines are so large
 
         head = tail = b""

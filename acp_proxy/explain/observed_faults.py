@@ -16,9 +16,9 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 ENDING = ("exit", "close", "kill", "terminate", "limit-data")
-"""Kinds of faults after which an agent is gone."""
+"""Kinds of faults that end the agent."""
 HOLDING = ("stall", "pause", *ENDING)
-"""Kinds of faults after which no more answers come."""
+"""Kinds of faults that prevent all later answers."""
 _EFFECTS = {
     "made": "made up {}",
     "withheld": "withheld {}",
@@ -41,7 +41,7 @@ class FiredRule:
 
 
 def mark(frame: Row) -> str:
-    """Returns the mark before a frame's text: the rules that fired, and what they sent instead."""
+    """Returns the mark that is shown before a frame's text: which rules fired, with what effect."""
     if frame.get("fault") is None:
         return "" if frame["delivered"] == "full" else f"[delivered: {frame['delivered']}] "
     fired = frame.get("fired") or []
@@ -159,24 +159,24 @@ class FaultEffects:
         return _named(fired_faults.injected_frames(self.reader)) if self.any_fired else {}
 
     def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Returns those of the given frames that rules withheld, with the name of each rule."""
+        """Returns which of the given frames were withheld, each with the name of its rule."""
         wanted = list(seqs)
         if not wanted or not self.any_fired:
             return {}
         return _named(fired_faults.withheld_frames(self.reader, wanted))
 
     def lost_answers(self) -> list[LostAnswer]:
-        """Returns the first answers that rules kept from their receivers."""
+        """Returns the first answers that did not reach their receivers because of a rule."""
         if not self.any_fired:
             return []
         answers = fired_faults.lost_answers(self.reader, LISTED)
         return [answer._replace(rule=plain(answer.rule)[:RULE_NAME]) for answer in answers]
 
     def first_rule(self, actions: tuple[str, ...], before: int | None) -> str | None:
-        """Returns the name of the first rule that did one of some actions before a frame, or None.
+        """Returns the first rule that fired with one of the actions before a frame, or None.
 
         Args:
-            actions: the actions: `ENDING` or `HOLDING`.
+            actions: the actions that count: `ENDING` or `HOLDING`.
             before: the number of the frame; None for the whole recording.
         """
         for event in self.events:

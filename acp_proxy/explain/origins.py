@@ -33,7 +33,7 @@ Value = TypeVar("Value", bound=AttrsInstance)
 
 
 def is_known(recording: Recording, name: str) -> bool:
-    """Whether a member of a value is known in a recording.
+    """Whether a recording has the facts that a member of a value needs.
 
     Args:
         recording: the recording of the value.
@@ -43,7 +43,7 @@ def is_known(recording: Recording, name: str) -> bool:
 
 
 def known_value(recording: Recording, value: Value) -> Value:
-    """Returns an attrs value in which each member that is not known is None.
+    """Returns a copy of an attrs value in which each member that is not known is None.
 
     Args:
         recording: the recording of the value.

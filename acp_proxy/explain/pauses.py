@@ -62,7 +62,7 @@ class Pauses:
     def __init__(self, reader: RecordingReader) -> None:
         self.reader, self.recording = reader, reader.recording
         self._calls: dict[int, RunningCalls] = {}
-        """The tool calls of the turns that were open in the last pause, by turn."""
+        """The running tool calls of the turn that was open in the last pause, by turn."""
 
     @needs("middle", "durations")
     def find(self, before: int, after: int | None, length_ns: int) -> Pause | None:
@@ -144,6 +144,6 @@ class Pauses:
 
 
 def _precedence(row: ExchangeRow) -> tuple[bool, int, int]:
-    """Returns a key to sort open requests by: the first request explains a pause."""
+    """Returns the sort key of an open request; the first request in this order explains a pause."""
     is_client = row.direction == "to-client"
     return not is_client, WAITING.index(waiting_part(row.method)), row.request_seq

@@ -17,7 +17,8 @@ from acp_proxy.protocol.tool_calls import NAMES, call_of
 
 _DECODED = 4 * SHOWN_LINE
 _UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
-"""Errors that a describer may raise on an unexpected shape; then the line itself is shown."""
+"""Errors that a describer may raise for a message of an unexpected shape. Then the line itself is
+shown."""
 
 
 def preview(
@@ -39,8 +40,8 @@ def preview(
         kind: the frame's kind.
         method: the method of the frame, or of the request that the frame answers.
         parse_error: why the line is not a message.
-        hints: facts about the frame from other frames.
-        size: the number of bytes in the whole line, if ``raw`` is only its beginning.
+        hints: facts about the frame that are read from other frames.
+        size: the number of bytes in the whole line; None if ``raw`` is the whole line.
     """
     size = size or len(raw)
     if kind in ("stderr", "blank"):
@@ -75,7 +76,7 @@ def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> st
 
 
 def _entitle(params: dict[str, Any], title: str) -> None:
-    """Adds the announced title to a tool call without a title."""
+    """Adds the announced title to the params of a message about a tool call, if they lack one."""
     call = call_of(params)
     if not call and "toolCallId" in params:  # draft-1.0
         call = params["toolCall"] = {}

@@ -27,8 +27,8 @@ from acp_proxy.store.reader import RecordingReader
 RISES = 5
 """Numbers of tokens that rise this often in a session, and never fall, are running totals."""
 _BEFORE, _AFTER, _OPEN = 64, 16, 2_000
-"""How many frames before and after the end of a turn are searched for usage, and how many frames at
-the end of a recording whose last turn has not ended."""
+"""How many frames are searched for usage: before the end of a turn, after it, and at the end of a
+recording with a turn that has not ended."""
 
 
 @frozen
@@ -122,7 +122,7 @@ def _of_turn(sent: Tokens, before: Tokens) -> Tokens:
 
 
 def _way(sessions: Iterable[Sequence[Tokens]], recording: Recording) -> str:
-    """Returns whether the numbers of turns are running totals: turns, session or unclear."""
+    """Returns the value of `Tokens.counted`: whether the numbers of turns are running totals."""
     rises = 0
     for turns in sessions:
         steps = [{after[name] - before[name] for name in before.keys() & after.keys()}

@@ -37,7 +37,7 @@ def trim(
 
 
 def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
-    """Adds the request or the answer that a kept exchange lacks, as only batches may cause."""
+    """Adds the request or the answer of each exchange that is only half kept, due to a batch."""
     before = -1
     while len(kept) != before:
         before = len(kept)
@@ -55,7 +55,7 @@ class _Trimmer:
     exchanges: dict[int, ExchangeRow]
     turns: list[TurnRow]
     _client_kept: dict[str | None, bool] = field(factory=dict)
-    """Whether the client's last message was kept, by session. If so, the agent's frames outside of
+    """By session, whether the client's last message was kept. If so, the agent's frames outside of
     turns are kept, too."""
     _last_kept: bool = False
     """Whether the last frame was kept. If so, a frame without a session is kept, too."""

@@ -26,11 +26,11 @@ _PROGRAM = {"terminal/wait_for_exit"}
 LEAST_NS = 10**9
 """A shorter wait or pause is never worth a line."""
 AT_ONCE_NS = 100 * 10**6
-"""A person hardly answers in a shorter time."""
+"""An answer that comes sooner is hardly from a person."""
 
 
 class Party(StrEnum):
-    """Who has to act before an open request is answered."""
+    """The party that has to act before an open request can be answered."""
 
     PERSON = "person"
     PROGRAM = "program"
@@ -39,8 +39,8 @@ class Party(StrEnum):
 
 
 LONG_NS = {Party.AGENT: 60 * 10**9, Party.CLIENT: 10 * 10**9}
-"""The length of each peer's silence, in nanoseconds, that is a hang; a model needs longer to think
-than a client needs to read a file."""
+"""For each peer, the length of a silence that counts as a hang, in nanoseconds. A model needs more
+time to think than a client needs to read a file."""
 
 
 class SilenceLimits(NamedTuple):
@@ -48,7 +48,7 @@ class SilenceLimits(NamedTuple):
 
     agent_ns: int
     call_ns: int | None
-    """The length for the agent while one of its tool calls is running."""
+    """The length for an agent with a running tool call."""
     client_ns: int | None = None
 
 
@@ -116,8 +116,8 @@ class Silence:
     """The agent or the client."""
     request: PendingRequest = field(metadata={"json": "owed"})
     from_seq: int
-    """The number of the frame or event after which the silence began: the peer had to act from
-    then on, or it was the last frame that the peer sent before the silence."""
+    """The number of the frame or event with which the silence began. It made the peer act, or it is
+    the last frame that the peer sent before the silence."""
     to_seq: int | None
     """The number of the frame or event that ended the silence: the peer's next frame, or whatever
     held the peer up. None if the silence never ended."""
@@ -141,7 +141,7 @@ class OpenWait:
     """The number of the last frame or event before the silence of the peer that has to act. None
     if neither peer has to act, or if the peer is held up."""
     silent_ns: int | None = None
-    """How long the peer that has to act has been silent, in nanoseconds; None as for `last_seq`."""
+    """How long the peer that has to act has been silent, in nanoseconds; None without silence."""
 
     @property
     def is_streaming(self) -> bool:

@@ -59,8 +59,8 @@ class ActionLog(Listener):
         actions: the actions in the order in which they began; an action with `is_absorbed` is part
             of another action.
         left_out: the number of actions that were not kept, since `KEPT_ACTIONS` were kept before.
-        sessions: the sessions, with their directories.
-        permissions: the permission requests.
+        sessions: the log of the sessions with their directories.
+        permissions: the log of the permission requests.
     """
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
@@ -224,7 +224,7 @@ class ActionLog(Listener):
                 _apply_exit(ended, said)
 
     def _call(self, run: FrameRun, change: Transition, call: str, said: Statement) -> Action | None:
-        """Returns the action of a tool call; the first message about it creates the action."""
+        """Returns the action of a tool call, which the first message about the call creates."""
         action = self._calls.get((change.session, call))
         if action is None or change.begins_call:
             action = self._begin(run, change, said.kind or ActionKind.OTHER)
@@ -291,7 +291,7 @@ class ActionLog(Listener):
         _add_paths(action, probe.paths)
 
     def _join_terminal(self, action: Action, terminal: str) -> None:
-        """Merges the action that created a terminal into the tool call that shows it."""
+        """Merges the action that created a terminal into the tool call that shows the terminal."""
         creating = self._terminals.get((action.session, terminal))
         if creating is None or creating is action:
             if action.id:
@@ -373,7 +373,7 @@ def _may_be_part(probe: Action, call: Action) -> bool:
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Copies the tool call's id from one action to another, and also the permissions if needed."""
+    """Copies the tool call id of one action to another, with the permissions if it needs any."""
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]

@@ -78,7 +78,7 @@ def _status(action: Action) -> ActionStatus:
 
 
 def _answered_status(action: Action) -> ActionStatus:
-    """Returns the status of an action that the client was asked to do, from its answers."""
+    """Returns the status of an action that the client was asked to do, based on its answers."""
     outcomes = {request.outcome for request in action.requests}
     if "result" in outcomes:
         is_ended = action.exit_code is not None or action.exit_signal is not None
@@ -155,7 +155,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
 
 
 def _matching(reader: RecordingReader, actions: list[Action], chosen: Filter) -> list[Action]:
-    """Returns the actions with a frame that matches a filter; the lines of frames are not read."""
+    """Returns the actions with a frame that matches a filter; needs no lines of frames."""
     wanted = {seq for action in actions for seq in action.seqs}
     matching = {head.seq for head in reader.heads(chosen) if head.seq in wanted}
     return [action for action in actions if not matching.isdisjoint(action.seqs)]

@@ -95,7 +95,7 @@ def subject(action: Action) -> str:
 
 
 def named(actions: Sequence[Action]) -> str:
-    """Returns the subjects and frame numbers of the first three actions, and the number of more."""
+    """Lists the first three actions by subject and frame number, and counts the other actions."""
     return _listed([f"{subject(action)} {_number(action)}" for action in actions])
 
 
@@ -104,7 +104,7 @@ def _problems(
 ) -> list[AuditFinding]:
     """Returns a finding for each action with something to report, but at most `LISTED` findings.
 
-    ``text_of`` returns the finding's text for an action, which is empty without a finding.
+    ``text_of`` returns the text of an action's finding; the text is empty without a finding.
     """
     texts = ((action, text_of(action)) for action in actions)
     return [_finding(kind, PROBLEM, text, [action]) for action, text in texts if text][:LISTED]
@@ -139,7 +139,7 @@ def _seq_after_refusal(action: Action) -> int | None:
 
 
 def _is_reported(action: Action) -> bool:
-    """Whether the agent reports that an action was done, without a request to the client."""
+    """Whether an action without a request to the client was done, as the agent reports."""
     return action.call_status == "completed" and not action.requests
 
 
@@ -337,7 +337,7 @@ def _count(kind: ActionKind, count: int) -> str:
 
 
 def _number(action: Action) -> str:
-    """Returns the number of an action's first frame; for the agent's claims, with "claimed"."""
+    """Returns an action's first frame as text, with "claimed" if only the agent mentions it."""
     return f"(#{action.seq})" if action.source is Source.CLIENT else f"(#{action.seq}, claimed)"
 
 

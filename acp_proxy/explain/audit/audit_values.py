@@ -22,7 +22,7 @@ class ActionKind(StrEnum):
     RUN = "run"
     FETCH = "fetch"
     OTHER = "other"
-    """Any other tool, or a tool whose kind is not known."""
+    """The kind of tools that fit no other kind, or whose kind is not known."""
 
 
 ASKED_FOR = frozenset(
@@ -90,9 +90,9 @@ class AuditedRequest:
     method: str
     answer_seq: int | None = None
     outcome: str = "unanswered"
-    """result, error, cancelled or unanswered."""
+    """How the client answered: result, error, cancelled or unanswered."""
     error: str | None = None
-    """The code and the message of an error."""
+    """The code and the message of the error that the client answered, or None."""
     paths: list[AuditedPath] = field(init=False, factory=list)
     """The paths in the request; fields with ``init=False`` are not in the JSON."""
 
@@ -106,7 +106,8 @@ class AuditedPermission:
     """The agent's own description of the request."""
     answer_seq: int | None = None
     decision: str = "unanswered"
-    """granted, denied, cancelled, ambiguous, error, unanswered, or another word of the answer."""
+    """How the request was decided: granted, denied, cancelled, ambiguous, error, unanswered, or
+    another word that the answer contains."""
     option: str | None = None
     """The kind of the chosen option; in the 1.0 draft, the scope of the permission instead."""
     name: str | None = None
@@ -164,7 +165,8 @@ class Action:
     directory: AuditedPath | None = None
     """The directory in which the command ran, if a message names it."""
     mentions: list[AuditedPath] = field(factory=list)
-    """Words of the command that look like credentials, or like paths that may be outside."""
+    """Words of the command that look like credentials, or like paths that may be outside the
+    session's directories."""
     url: str | None = None
     exit_code: int | None = None
     exit_signal: str | None = None
@@ -172,7 +174,7 @@ class Action:
     requests: list[AuditedRequest] = field(factory=list)
     permissions: list[AuditedPermission] = field(factory=list)
     perhaps_allowed_by: list[LastingGrant] = field(factory=list)
-    """Earlier answers that may permit the action, if the agent did not ask for a permission."""
+    """Earlier permissions that may cover the action, if the agent did not ask for a permission."""
     refused_before: int | None = None
     """The number of the frame that refused the same action earlier in the turn; else None."""
     perhaps_same_as: list[int] = field(factory=list)
@@ -189,14 +191,14 @@ class Action:
     """The last permission request in the turn that another action made for the same file or
     command."""
     instead_of: "Action | None" = field(init=False, default=None)
-    """The only other action of the same kind in the turn that was granted but not done yet; None
-    if no action, or more than one, was."""
+    """The only other action of the same kind in the turn that was permitted but not done yet; None
+    without such an action, or with several."""
     is_absorbed: bool = field(init=False, default=False)
     """Whether the action was merged into another action."""
 
     @property
     def seqs(self) -> list[int]:
-        """The numbers of the frames about the action; only the first and last of many updates."""
+        """The numbers of the frames about the action; of its updates, only the first and last."""
         seqs = {self.seq, self.call_seq}
         for request in self.requests:
             seqs |= {request.seq, request.answer_seq}
@@ -233,7 +235,7 @@ class AuditedServer:
 
     name: str
     type: str
-    """stdio, http, sse or acp."""
+    """The transport of the server: stdio, http, sse or acp."""
     command: str | None
     url: str | None
     """The URL without user name, password and query."""

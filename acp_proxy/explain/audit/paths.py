@@ -90,8 +90,8 @@ def may_be_same(audited_path: AuditedPath, other: AuditedPath) -> bool:
     paths is relative.
 
     Args:
-        audited_path: a path.
-        other: another path of the same session.
+        audited_path: the first path.
+        other: the second path, of the same session.
     """
     first, second = _folded(audited_path.shown), _folded(other.shown)
     is_unknown = PathPlace.UNKNOWN in (audited_path.place, other.place)
@@ -127,10 +127,10 @@ def looks_like_credentials(path: str) -> bool:
 def mentions(
     command: str, directories: Sequence[str], where: str | None = None
 ) -> list[AuditedPath]:
-    """Returns the words of a command that name credentials, or paths that may be outside.
+    """Returns the words of a command that name credentials or paths outside.
 
-    Outside means: outside the session's directories. Variables and wildcards are not expanded.
-    Programs and devices of the system are left out.
+    A path counts as outside if it may be outside the session's directories. Variables and wildcards
+    are not expanded. Programs and devices of the system are left out.
 
     Args:
         command: the command line.
@@ -163,7 +163,7 @@ def _mentioned(
 
 
 def _place(path: str, local: str | None, whole: str, directories: Sequence[str]) -> PathPlace:
-    if local is None:  # a file on another machine, a URL of no file, or a name with a colon
+    if local is None:  # a URL, a file on another machine, or a name with a colon
         return PathPlace.OUTSIDE if "://" in path else PathPlace.UNKNOWN
     if not directories or path.startswith(("~", "$HOME", "${HOME}")):
         return PathPlace.UNKNOWN

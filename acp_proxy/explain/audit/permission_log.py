@@ -38,7 +38,7 @@ class PermissionLog:
         Args:
             exchange: the exchange of the request.
             action: the action that needs the permission, with all facts that are known so far.
-            title: the text for the user.
+            title: the title of the request that the user sees.
             params: the params of the request.
         """
         permission = AuditedPermission(
@@ -92,14 +92,14 @@ class PermissionLog:
         """Returns the actions of a turn that have a permission request.
 
         Args:
-            session: the session.
-            turn: the turn; for any turn but the newest, the result is empty.
+            session: the id of the session.
+            turn: the number of the turn; the result is empty if a newer turn has such requests.
         """
         newest, asked = self._asked.get(session, (None, []))
         return asked if newest == turn else []
 
     def grants_before(self, action: Action) -> list[LastingGrant]:
-        """Returns earlier grants that may cover an action: for the same action, or lasting ones."""
+        """Returns earlier permissions that may cover an action: for the same action, or lasting."""
         same = action.same_asked
         grants = [_grant(same)] if same is not None and same.decision == GRANTED else []
         for session in {action.session, None}:

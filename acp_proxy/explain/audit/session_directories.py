@@ -17,7 +17,7 @@ class SessionLog:
     """Collects the sessions of a recording from requests that open sessions, and their answers.
 
     Attributes:
-        sessions: the first 10,000 sessions, by their ids.
+        sessions: the first 10,000 sessions by their ids.
     """
 
     def __init__(self) -> None:

@@ -160,8 +160,8 @@ def read_exit(said: Statement, result: Value) -> None:
     """Copies the exit code and the signal of a message into a statement, if the message has them.
 
     Args:
-        said: the statement; it is modified.
-        result: an object that may have an exit code or a signal, under any of their names.
+        said: the statement, which is changed.
+        result: an object that may contain an exit code or a signal under any name.
     """
     for name in ("exitCode", "exit_code"):
         code = result.get(name)

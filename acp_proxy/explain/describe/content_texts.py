@@ -162,7 +162,7 @@ def changed_files(call: Value) -> dict[str, tuple[int, int]]:
     If a diff changes several files, all its lines count for the first of the files.
 
     Args:
-        call: the members of the call, as `call_of` returns them.
+        call: the members of the tool call, as `call_of` returns them.
     """
     files: dict[str, tuple[int, int]] = {}
     for block in parts(call, "content") or [part(call, "content")]:

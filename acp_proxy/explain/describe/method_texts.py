@@ -113,7 +113,7 @@ def _suggest(params: Value) -> str:
 
 
 def _suggestions(result: Value) -> str:
-    """Describes suggestions."""
+    """Describes the edits that an agent suggests."""
     edits = parts(result, "suggestions")
     return joined(
         counted(len(edits), "suggestion"), listed(map(_suggestion, edits), most=3), by=": "
@@ -137,7 +137,7 @@ def _suggestion(value: Value) -> str:
 
 
 def _place(value: Value, position: Value) -> str:
-    """Describes a place in a document, whose lines and characters count from 1."""
+    """Describes a place in a document by line and character, which both count from 1."""
     line, character = position.get("line"), position.get("character")
     if not isinstance(line, int) or not isinstance(character, int):
         return word(value, "uri")
@@ -174,7 +174,7 @@ def _read_params(params: Value) -> str:
 
 
 def _read_result(result: Value) -> str:
-    """Describes how much was read."""
+    """Describes how much of a file was read."""
     text = result.get("content")
     if not isinstance(text, str):
         return ""
@@ -194,7 +194,7 @@ def _write_params(params: Value) -> str:
 
 
 def _write_result(result: Value) -> str:
-    """Describes how much was written (the 1.0 draft)."""
+    """Describes how much was written to a file (the 1.0 draft)."""
     count = number(result, "bytesWritten")
     created = result.get("created")
     return joined(

@@ -54,7 +54,7 @@ def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]
 
 
 def auth_method_ids(value: Value) -> list[str]:
-    """Returns the ids of the ways to log in; the name of a way without an id."""
+    """Returns the id of each way to log in, or the name if the way has no id."""
     names = (word(way, "id", "methodId", "name") for way in parts(value, "authMethods"))
     return [name for name in names if name]
 

@@ -30,12 +30,12 @@ _SHORTEST = 96
 
 
 def decoded_size(base64_text: str) -> str:
-    """Returns how much data a base64 text encodes."""
+    """Returns the size of the data that a base64 text encodes, such as ``1.2 kB``."""
     return byte_size(len(base64_text.rstrip("=")) * 3 // 4)
 
 
 def from_base64(data: object) -> bytes | None:
-    """Returns the bytes that a text in base64 encodes; None for any other value."""
+    """Returns the bytes that a text in base64 encodes; None if the value is not base64."""
     try:
         return base64.b64decode(data, validate=True) if isinstance(data, str) else None
     except ValueError:
@@ -48,7 +48,7 @@ def is_base64(text: str) -> bool:
 
 
 def media(value: dict[str, Any]) -> str:
-    """Describes an object with a media type and data; empty if the object has none."""
+    """Describes an object with a media type and data; empty without both."""
     data = value.get("data", value.get("blob"))
     if not isinstance(data, str):
         return ""
@@ -95,8 +95,8 @@ def _mask(match: re.Match[str]) -> str:
 def _is_mixed(text: str) -> bool:
     """Whether a text is base64 and not a path or an identifier with the same characters.
 
-    Two in five characters of base64 are capitals. Base64 has two alphabets, which differ in two
-    characters. No text contains such characters of both alphabets.
+    Two in five characters of base64 are capitals. Base64 has two alphabets, which differ only in
+    two characters: ``+`` and ``/``, or ``-`` and ``_``. No text in base64 mixes these pairs.
     """
     if ("/" in text or "+" in text) and ("-" in text or "_" in text):
         return False

@@ -81,7 +81,7 @@ def prompt_result(result: Value) -> str:
 
 
 def turn_error(holder: Value) -> str:
-    """Describes the error of a turn, which a prompt's result or, in v2, the last state contains."""
+    """Describes the error with which a turn ended; empty without an error."""
     error = part(holder, "error")
     return describe_error(error) if error else ""
 

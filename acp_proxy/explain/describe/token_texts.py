@@ -40,9 +40,9 @@ class Tokens:
     currency: str | None = _optional()
     """The unit of the cost, such as USD."""
     counted: str | None = _optional()
-    """How the numbers of a recording were computed: turns if the numbers of all turns were added
-    up, session if the last number of each session was used, since the numbers were running totals,
-    or unclear if the last numbers were used but the agent's way of counting is not known."""
+    """How the numbers of a recording were computed: turns, session or unclear. With turns, the
+    numbers of all turns were added up. With session, the agent sent running totals, so the last
+    numbers of each session were used. They were also used if the agent's way is unclear."""
 
 
 def tokens_of(holder: Value) -> Tokens:
@@ -83,7 +83,7 @@ def token_facts(tokens: Tokens | None) -> Iterator[str]:
 
 
 def brief_words(tokens: Tokens) -> str:
-    """Returns the numbers of tokens in words, or else the size of the context, or else nothing."""
+    """Returns the numbers of tokens, or else the size of the context; empty without both."""
     return count_words(tokens, "", short) or context_words(tokens)
 
 

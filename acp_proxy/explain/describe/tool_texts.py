@@ -22,8 +22,8 @@ from acp_proxy.explain.describe.phrases import (
 from acp_proxy.protocol.tool_calls import NAMES, CallState, call_of
 
 _LONG, _SHOWN = 24, 6
-"""The length of the longest id that is shown whole, and how much of a longer id is shown, both in
-characters."""
+"""The length of the longest id that is shown whole, and the number of characters that are shown of
+a longer id."""
 
 
 def call_in(raw: bytes) -> CallState:
@@ -44,7 +44,7 @@ def params_of(raw: bytes) -> Value:
 
 
 def tool_call(call: Value) -> str:
-    """Describes a tool call, or an update of one."""
+    """Describes a tool call, or an update of a tool call."""
     shown = tool_content(call)
     where = places(call, shown) or ("" if shown else tool_input(call))
     return joined(tool_label(call), tool_state(call), where, shown)
@@ -59,7 +59,7 @@ def tool_name(call: Value) -> str:
 
 
 def tool_label(call: Value) -> str:
-    """Returns the name of a tool call and the end of its id, which concurrent calls differ in."""
+    """Returns the name of a tool call and the end of its id, to tell concurrent calls apart."""
     return call_label(tool_name(call), word(call, "toolCallId", "id"))
 
 
@@ -67,7 +67,7 @@ def call_label(title: str | None, call_id: str | None) -> str:
     """Returns the name of a tool call that all commands print: its title and the end of its id.
 
     Args:
-        title: the announced title; None if there is no title.
+        title: the title that the agent announced for the call; None without a title.
         call_id: the id of the call; None if it is not known.
     """
     if not call_id or title == call_id:

@@ -35,7 +35,7 @@ class ChunkRun:
     size: int = 0
     """The number of bytes in all frames together."""
     characters: int = 0
-    """The length of the whole text."""
+    """The number of characters in the text of all frames."""
     text: str = ""
     """The beginning of the text: at least `SHOWN_LINE` characters, or the whole text."""
 
@@ -45,7 +45,7 @@ class ChunkRun:
         return self if self.count > 1 else self.first
 
     def add(self, row: Row, chunk: Chunk) -> None:
-        """Adds the next frame to the run; the first frame has to be added too.
+        """Adds the next frame to the run, or the first frame.
 
         Args:
             row: the row of the frame.
@@ -64,13 +64,13 @@ class RunFinder:
     """Decides which frames continue the run of the frame before them."""
 
     pauses: Pauses | None = None
-    """The marked pauses, which end a run; None if only pauses of `ALWAYS_NS` or more end it."""
+    """The marked pauses, which end a run; None if only pauses of `ALWAYS_NS` or more end a run."""
     _key: tuple[object, ...] | None = None
     """The values that all chunks of a run share."""
     _last: tuple[int, int] = (0, 0)
 
     def continues(self, row: Row, chunk: Chunk | None) -> bool:
-        """Returns whether the next row continues the message of the row before it without a pause.
+        """Returns whether the next row continues the message of the last row, without a pause.
 
         Args:
             row: the next row.
@@ -89,7 +89,7 @@ class RunFinder:
 def fold(
     rows: Iterable[Row], alone: Container[int] = (), pauses: Pauses | None = None
 ) -> Iterator[Row | ChunkRun]:
-    """Yields rows, but one `ChunkRun` in place of each run of chunks; a single chunk stays a row.
+    """Yields rows, with a `ChunkRun` in place of consecutive chunks; a single chunk stays a row.
 
     Args:
         rows: the rows of `RecordingReader.rows`, in order.
@@ -114,7 +114,7 @@ def fold(
 
 
 def run_line(run: ChunkRun, recording: Recording | None = None) -> TimelineLine:
-    """Renders a run of chunks as a line, with the beginning of their text.
+    """Renders a run of chunks as a line of the timeline, with the beginning of their text.
 
     Args:
         run: the run.

@@ -20,7 +20,7 @@ FRAME_MEMBERS = (
     "seq", "t_ns", "t_first_ns", "stream", "kind", "method", "rpc_id", "exchange", "session",
     "turn", "tool_call", "terminal", "size", "newline", "delivered", "parse_error", "fault",
 )  # fmt: skip
-"""The members of a frame's JSON before its line."""
+"""The members of a frame's JSON that come before the frame's line."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -48,7 +48,7 @@ def large_frame_json(row: Row, pieces: Pieces) -> Iterator[bytes]:
 
     Args:
         row: a row of `frames` without its line.
-        pieces: yields the line in pieces.
+        pieces: a function that yields the frame's line in pieces.
     """
     yield visible_json(_encode(_labels(row)))[:-1] + b","
     yield from large_member(pieces)
@@ -56,7 +56,7 @@ def large_frame_json(row: Row, pieces: Pieces) -> Iterator[bytes]:
 
 
 def line_parts(row: Row, reader: RecordingReader) -> Iterator[bytes]:
-    """Yields the bytes of a frame's line and newline; the bytes of a very large line in pieces.
+    """Yields the bytes of a frame's line and newline, in pieces if the line is very large.
 
     Args:
         row: a row of `frames`.
@@ -74,7 +74,7 @@ def _labels(row: Row) -> Row:
 
 
 def event_json(row: Row) -> bytes:
-    """Returns the JSON of a row of `events`; a row has a ``note`` if a person has written one."""
+    """Returns the JSON of a row of `events`, with the member ``note`` if a person wrote a note."""
     data = json.loads(row["data"])
     value = {"seq": row["seq"], "t_ns": row["t_ns"], "event": row["kind"], "data": data}
     value |= {"note": row["note"]} if "note" in row else {}
@@ -87,7 +87,7 @@ def facts(row: Row, recording: Recording, *, live: bool = False) -> Iterator[tup
     Args:
         row: a row of `RecordingReader.rows`.
         recording: the recording of the row.
-        live: whether an answer may still come.
+        live: whether an answer to the frame may still come.
     """
     row = known_members(recording, row)
     if row["seq"] in recording.row_notes:

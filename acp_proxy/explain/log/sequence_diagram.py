@@ -5,8 +5,8 @@ goes to the party that has to act: a person, or the files or terminals of the cl
 a fault changed goes through acp-proxy, so that the diagram shows the received and the delivered
 message. Turns, pauses, events and lines on stderr are notes.
 
-Viewers refuse a diagram that is too long, so its length is limited, and the last note tells how
-much is left out. Only the lines that are drawn are kept in memory.
+Viewers refuse a diagram that is too long, so its length is limited, and the last note reports how
+many lines are left out. Only the lines that are drawn are kept in memory.
 
 Some characters within a text have a meaning: ``#``, ``;``, ``%%`` and others for Mermaid's grammar,
 ``<br>`` and ``$$`` for the renderer, and backticks for the page around the diagram. So only
@@ -34,7 +34,8 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 LONGEST = 72
-"""How many characters of a text are shown; the longest text decides the width of a diagram."""
+"""The number of characters of a text that are shown. The longest text decides the width of a
+diagram."""
 _LONGEST_WRITTEN = 160
 """The largest length of a text with its entities, in UTF-16 code units, since Mermaid limits the
 size of a diagram."""
@@ -47,7 +48,7 @@ _WORDS = re.compile("^(?:no)?wrap|style|classDef", re.IGNORECASE)
 
 
 def escaped(text: str, most: int = LONGEST) -> str:
-    """Writes a text on one line, cut, without characters that have a meaning for Mermaid.
+    """Returns a text on one line, cut, without characters that have a meaning for Mermaid.
 
     Args:
         text: any text.
@@ -100,7 +101,8 @@ def participant(name: str, text: str) -> str:
 
 
 MOST = 200
-"""How many arrows and notes keep a diagram below the 50,000 characters that Mermaid allows."""
+"""The largest number of arrows and notes with which a diagram stays below 50,000 characters, the
+limit of Mermaid."""
 
 _CLIENT, _AGENT, _PROXY = "C", "A", "X"
 _PARTS = {Part.PERSON: "P", Part.FILES: "F", Part.TERMINALS: "T"}
@@ -193,7 +195,7 @@ class SequenceDiagram:
         return count + sum(1 for _ in self._reader.events(self._chosen))
 
     def _between(self, item: _Item, before: tuple[int, int] | None) -> Iterator[str]:
-        """Draws notes between an item and the item before it: a pause, and a new turn."""
+        """Draws the notes before an item: a pause after the last item, and the start of a turn."""
         row = item if isinstance(item, dict) else item.first
         if (pause := self._pauses.between(before, row)) is not None:
             yield note(_BOTH, pause.text(self._recording.step_ns))
@@ -299,7 +301,7 @@ def _end(item: _Item) -> tuple[int, int]:
 
 
 def _ends(row: Row) -> tuple[str, str]:
-    """Returns a frame's sender and receiver; requests go to the party that has to act."""
+    """Returns the participants between which a frame's arrow goes: its sender and its receiver."""
     is_request = row["stream"] == "to-client" and row["kind"] == "request"
     is_answer = row["stream"] == "to-agent" and row["kind"] in ("response", "error")
     client = _CLIENT

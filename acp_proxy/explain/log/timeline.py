@@ -30,7 +30,7 @@ _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 Tone = Literal["plain", "prompt", "permission", "trouble"]
 """The subject of a line, which decides the colour of the line."""
 Pace = Literal["", "slow", "stuck"]
-"""How slow an answer was; empty for a fast answer, and for an answer that normally takes long."""
+"""How slow an answer was. It is empty for a fast answer, and for an answer that may take long."""
 
 
 class Cells(NamedTuple):
@@ -65,7 +65,7 @@ def frame_line(
     Args:
         frame: a row of `frames` with its exchange.
         live: whether an answer may still come.
-        hints: facts about the frame from other frames.
+        hints: facts about the frame that are read from other frames.
         step_ns: the resolution of durations; see `duration`.
     """
     stream, kind = frame["stream"], frame["kind"]
@@ -104,7 +104,7 @@ def chunk_text(frame: Row, chunk: Chunk | None) -> str | None:
         The text; None without a chunk, or if only `frame_line` can find the text.
     """
     is_odd = frame["tool_call"] is not None or frame["size"] > PREVIEWED_LINE
-    if chunk is None or is_odd or chunk.update == "thought_message_chunk":  # may be hidden
+    if chunk is None or is_odd or chunk.update == "thought_message_chunk":  # a hidden thought?
         return None
     start = f"{chunk.update}: "
     return one_line(start + (chunk.text or "(empty)"))[len(start) :]
@@ -138,7 +138,7 @@ def event_line(event: Row) -> TimelineLine:
 
 
 def pair_of(row: Row) -> int | None:
-    """Returns the number of the answer to a request, or of the request that a frame answers."""
+    """Returns the number of a request's answer, or of an answer's request; None without one."""
     seq: int | None = row.get("response_seq" if row["kind"] == "request" else "request_seq")
     return None if seq == row["seq"] else seq
 

@@ -74,7 +74,7 @@ class Searcher:
         """Searches an event.
 
         Args:
-            place: the event, without a line.
+            place: the event in the form of a frame, without a line.
             text: the description of the event.
         """
         if hit := self._hit_in(place, text):
@@ -97,7 +97,7 @@ class Searcher:
         return evolve(hit, pointer=_string_pointer(line, self._pattern.is_in))
 
     def _text_of(self, frame: StoredFrame, line: str) -> str | None:
-        """Returns the string in a line that matches; else the line if it matches, or else None.
+        """Returns the first string in a line that matches; else the line, or None without a match.
 
         The method of the message comes after all other strings. A line that is not a message is
         only searched as a whole.

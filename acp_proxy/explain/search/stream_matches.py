@@ -96,7 +96,7 @@ class _Text:
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
     def add(self, head: _Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
-        """Adds a piece from a frame; `is_hit` means that the frame already has a match."""
+        """Adds the piece of text in a frame; ``is_hit`` tells that the frame is a hit already."""
         if not text.isascii() and "\udc00" <= text[0] <= "\udfff":
             text = self._whole_character(text)
         if text:
@@ -229,7 +229,7 @@ class Streams:
         return [hit for key in list(self._texts) for hit in self._end(key)]
 
     def _close(self, session: str | None, *, everything: bool = False) -> list[SearchHit]:
-        """Ends the messages of a session: all with `everything`, or else those without an id."""
+        """Ends the messages of a session that have no id, or all messages with ``everything``."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
         return [hit for key in ended for hit in self._end(key)]
 

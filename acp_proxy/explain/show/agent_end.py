@@ -111,7 +111,7 @@ def _severity(
 def _blame(
     context: DiagnosisContext, exit_: RecordedEvent, signal: RecordedEvent | None, why: str | None
 ) -> tuple[str | None, str | None]:
-    """Returns who is to blame for the agent's end, and why nobody is to blame; one is None."""
+    """Returns who is to blame for the agent's end and None, or None and why nobody is to blame."""
     if why is not None:
         return ENVIRONMENT, None
     if signal is not None and signal.data.get("action") == "sent":
@@ -173,7 +173,7 @@ def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedE
 
 
 def _amid(context: DiagnosisContext, who: str = "it") -> str:
-    """Returns a phrase for the interrupted turns and their tool calls, or for open requests."""
+    """Returns a phrase about what the end interrupted: turns with tool calls, or requests."""
     turns = context.cut_turns
     if not turns:
         return context.cut_requests_text(who)

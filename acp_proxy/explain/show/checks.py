@@ -39,7 +39,7 @@ _LATE_NS = 30 * 10**9
 
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds hangs without a running tool call that no other check reports."""
+    """Finds hangs that no other check reports, except during tool calls."""
     if context.messages is None:
         return
     cut = {turn.prompt_seq for turn in context.cut_turns}
@@ -153,7 +153,7 @@ def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def full_contexts(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds updates with more tokens in the context than the context can hold."""
+    """Finds usage updates that report more tokens in the context than fit into it."""
     for seq, tokens in context.tokens.beyond.items():
         text = f"the agent reported {tokens.used:,} used of {tokens.window:,} tokens (#{seq})"
         yield Finding("answer.usage-beyond-size", Severity.WARNING, AGENT, seq, text)
@@ -175,7 +175,7 @@ def running_totals(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def uncounted_turns(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns with text and a usage of 0, except for commands, which may need no model."""
+    """Finds turns with text and 0 reported tokens, except for turns whose prompt is a command."""
     for turn in context.turns:
         tokens, prompt = context.tokens.turns.get(turn.id), context.prompts.get(turn.id, "")
         if tokens is None or turn.stop_reason != "end_turn" or prompt.startswith("/"):

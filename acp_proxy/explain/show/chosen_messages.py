@@ -51,7 +51,7 @@ class StoredMessage(NamedTuple):
         return message_of(self.raw)
 
     def part(self, name: str) -> Value:
-        """Returns a member of the message, such as the params; empty if not an object."""
+        """Returns a member of the message, such as the params; empty if it is not an object."""
         return part(self.message, name)
 
 
@@ -95,7 +95,7 @@ def messages_of_exchanges(
 
 
 class BatchMessages:
-    """The messages of batches, which indexes lack. All batches are read when one is first needed.
+    """The messages of all batches of a recording, which are read when they are first needed.
 
     Args:
         reader: the recording.
@@ -110,7 +110,7 @@ class BatchMessages:
         """Returns the messages in a range of frames about tool calls with an id, in order.
 
         Args:
-            key: the session and the id.
+            key: the session and the id of the tool calls.
             span: the numbers of the first and the last frame of the range.
         """
         return [m for m in self._by_call.get(key, ()) if span[0] <= m.seq <= span[1]]
@@ -134,7 +134,7 @@ class BatchMessages:
 
 
 def request_text(method: str | None, seq: int, message: StoredMessage | None) -> str:
-    """Returns a text with the method, the subject and the number of a request.
+    """Describes a request by its method, its subject (such as a path) and its number.
 
     Args:
         method: the method of the request.
@@ -151,7 +151,7 @@ def request_text(method: str | None, seq: int, message: StoredMessage | None) ->
 
 
 def requests_by_number(reader: RecordingReader, seqs: Iterable[int]) -> dict[int, StoredMessage]:
-    """Returns the requests in frames by the frames' numbers; only the first request of a batch.
+    """Returns the request in each frame by the frame's number, or the first request of a batch.
 
     Args:
         reader: the recording.
@@ -220,7 +220,7 @@ def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterato
 
 
 def read_tally(reader: RecordingReader, method: str) -> Tally:
-    """Counts the requests to the client with a method by their outcome.
+    """Counts the client's answers to requests of one method: results, errors and none.
 
     Args:
         reader: the recording.

@@ -29,7 +29,7 @@ from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow
 from acp_proxy.store.reader import RecordingReader
 
 _MOST = 500
-"""The largest number of capabilities of a peer, and of characters of a capability, in a list."""
+"""The largest number of capabilities of a peer that are listed."""
 _PROMPT = 100_000
 """The size in bytes of the largest prompt that is read whole."""
 
@@ -176,7 +176,7 @@ def first_prompt(raw: bytes | None) -> str:
 
 
 def read_invalid_lines(reader: RecordingReader, without: Collection[int]) -> list[InvalidLines]:
-    """Returns the first line that is not a message in each direction, and the number of such lines.
+    """Returns the lines that are not messages: for each direction, the first and their number.
 
     Args:
         reader: the recording.

@@ -112,7 +112,7 @@ class DiagnosisContext:
 
     @cached_property
     def rules(self) -> Rules:
-        """The rules for requests, from the dialect and the initialization of the connection."""
+        """The rules for requests, which depend on the dialect and on the initialization."""
         return Rules(self.recording.dialect, self.initialization)
 
     @cached_property
@@ -168,7 +168,7 @@ class DiagnosisContext:
 
     @cached_property
     def cut(self) -> list[int]:
-        """The prompts of `cut_turns`, and other requests that the agent left open, by number."""
+        """The numbers of the requests that the agent left open, with the prompts of `cut_turns`."""
         if not self.is_cut:
             return []
         asked = (request.seq for request in self.unanswered if request.direction == "to-agent")
@@ -233,7 +233,7 @@ class DiagnosisContext:
         """Returns the cancels of a turn; empty if the agent had too little time to obey.
 
         Args:
-            turn: the turn.
+            turn: the turn that was cancelled.
             end_ns: the time until which the agent could obey; None if the time is not known.
             least: the time that the agent needs to obey, in nanoseconds.
         """
@@ -266,7 +266,7 @@ class DiagnosisContext:
     ) -> dict[int, str]:
         """Returns the titles of a turn's tool calls that were running at the time of a frame.
 
-        The key of a title is the number of the first frame about the call.
+        The keys are the numbers of the first frames about the calls.
 
         Args:
             turn: the number of the turn; None for an empty result.
@@ -283,7 +283,7 @@ class DiagnosisContext:
         The agent has not even begun the tool call that needed the permission.
 
         Args:
-            turn: the turn.
+            turn: the turn that is examined.
             end: the number of the first frame or event that is not examined.
         """
         span, last = (turn.prompt_seq, end), self.last_of_agent(turn, end)

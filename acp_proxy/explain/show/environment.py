@@ -19,7 +19,7 @@ LAUNCHERS = (
 """Programs that fetch an agent and then start it."""
 _LINES, _SIZE = 40, 2_000
 _NEVER_RAN = (126, 127, 255)
-"""Exit codes of shells, launchers and the dynamic loader for an agent that was never started."""
+"""Exit codes with which shells, launchers and the dynamic loader report a failed start."""
 _REASONS = (
     (
         "a login is missing",
@@ -95,9 +95,9 @@ def outside_reason(text: str) -> str | None:
 
 
 def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[str | None, str]:
-    """Returns the last failure in the environment that stderr names, and its line.
+    """Returns the last failure in the environment that stderr names, and the line with its name.
 
-    If no line names a failure, the result is None and the last line on stderr, or an empty text.
+    If no line names a failure, the result is None and the last line on stderr, which may be empty.
 
     Args:
         context: the recording.

@@ -6,8 +6,8 @@ if it refuses a login that it offers. A fault is to blame for the errors that it
 blame for other errors: neither peer makes a mistake if a login or a file is missing.
 
 `required_params.json`, written by ``make schemas``, lists the methods that each peer may call in
-each dialect, and the required params of these methods. A request is only checked against this list.
-Methods whose names begin with ``_`` are never reported.
+each dialect, and the required params of these methods. The other rules of the protocol are not
+checked here. Methods whose names begin with ``_`` are never reported.
 """
 
 import json
@@ -65,8 +65,8 @@ class Rules:
 
     dialect: str | None
     announced: Mapping[str, dict[str, Any]]
-    """For each direction of requests, the receiver's half of the initialization: its params or its
-    result. Empty if the recording has no initialization."""
+    """For each direction of requests, the params or the result that the receiver sent in the
+    initialization. Empty if the recording has no initialization."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
         """Returns the mistake in a request, in words to print after ``sent METHOD``.
@@ -135,7 +135,7 @@ _MISSING = re.compile(
     r"not (?:found|a directory)|no such|does ?n.t exist|does not exist|ENOENT|invalid directory",
     re.IGNORECASE,
 )
-"""Words of an error about a path that does not exist."""
+"""Words in an error that report that a path does not exist."""
 _ROUTINE = {("fs/read_text_file", "resource not found")}
 
 

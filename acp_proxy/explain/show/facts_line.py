@@ -44,7 +44,7 @@ class Fact:
 
     text: str
     tone: str = ""
-    """good or trouble; empty for a plain fact."""
+    """How the fact is coloured: good or trouble; empty for a plain fact."""
 
 
 def facts_line(summary: Summary) -> list[Fact]:

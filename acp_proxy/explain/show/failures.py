@@ -57,7 +57,7 @@ _ERROR_LINE = re.compile(r"error|exception|failed|panic|traceback", re.IGNORECAS
 
 
 def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds all errors that answer requests, except for errors that are usual."""
+    """Finds requests that were answered with an error, except for errors that are usual."""
     for error in context.errors:
         if error.is_routine:
             continue
@@ -85,7 +85,7 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds errors without a recorded request, which an import may lack."""
+    """Finds errors that answer a request that is missing from an import."""
     by_text: dict[str, list[int]] = {}
     for answer in read_messages(context.reader, stray_errors(context.reader, LISTED), LINE_EDGE):
         by_text.setdefault(describe_error(answer.message.get("error")), []).append(answer.seq)
@@ -205,7 +205,7 @@ def _inner_error(end: StoredMessage) -> str:
 
 
 def _sign_of_failure(context: DiagnosisContext, turn: TurnRow, end: StoredMessage) -> str:
-    """Returns a phrase for a sign that an empty turn has failed; empty without a sign."""
+    """Returns a phrase with a sign that an empty turn failed, such as an error on stderr."""
     prompt, output = context.prompts.get(turn.id, ""), tokens_of(end.part("result")).output
     if not prompt or prompt.startswith("/") or output:
         return ""

@@ -54,7 +54,7 @@ class CallLog:
         """Ends the last call with an id; the next update with the id begins a new call.
 
         Args:
-            key: the session and the id.
+            key: the session and the id of the tool call.
         """
         self._last.pop(key, None)
 
@@ -184,7 +184,7 @@ class FrameCounts(Listener):
 
 
 class RunningCalls:
-    """Finds the tool calls of a turn that were not over at the time of a frame.
+    """Finds the tool calls of a turn that were still running at the time of a frame.
 
     Args:
         reader: the recording.

@@ -51,7 +51,7 @@ def _said(_context: DiagnosisContext, word: str, t_ns: int) -> str:
 
 
 def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
-    """Returns the time when the first bytes that could not be written had been read."""
+    """Returns the time when acp-proxy read the first bytes that the peer did not read."""
     start = next(iter(context.of_kind("start")), None)
     origin, since = (start.data.get("origin") if start else None), note.data.get("since")
     if isinstance(origin, int) and isinstance(since, int) and 0 <= since - origin <= note.t_ns:
@@ -60,7 +60,7 @@ def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
 
 
 def _first_unread(context: DiagnosisContext, stream: str, before: int, since: int) -> int | None:
-    """Returns the number of the first frame in the bytes that could not be written, or None."""
+    """Returns the number of the first frame that the peer did not read whole, or None."""
     first = None
     for frame in frames_before(context.reader, stream, before, CHUNK):
         if frame.t_ns < since:

@@ -1,4 +1,4 @@
-"""Describes how a conversation went in a few words, for lists, titles and the line ``ending``."""
+"""Describes how a conversation went in a few words, for lists, titles and summaries."""
 
 from collections.abc import Sequence
 

@@ -116,7 +116,7 @@ def summarize(
 
 
 def _silent_call(context: DiagnosisContext, silence: Silence | None) -> str:
-    """Returns in words which tool calls ran in a long silence of the agent; empty without one."""
+    """Returns in words which tool calls ran during a long silence of the agent, or nothing."""
     if silence is None or silence.party is not Party.AGENT or silence.length_ns < LEAST_NS:
         return ""
     prompt = silence.request
@@ -270,7 +270,7 @@ def _first_of_each_rule(findings: list[Finding], most: int) -> list[Finding]:
 
 
 def _counted(context: DiagnosisContext, findings: list[Finding]) -> dict[str, int]:
-    """Returns the number of findings by rule, including unanswered requests that were not read."""
+    """Returns the number of findings of each rule, which counts all unanswered requests."""
     counts = Counter(finding.rule for finding in findings)
     if counts[UNANSWERED] and not context.reader.live:
         counts[UNANSWERED] += open_exchange_count(context.reader) - len(context.unanswered)

@@ -41,7 +41,7 @@ class SessionSummary:
     failed: list[str] = field(factory=list)
     """The ways to open the session that failed: the answer was an error, or never came."""
     open: list[str] = field(factory=list, metadata={"optional": True})
-    """The ways to open the session whose answer may still come, or was not imported."""
+    """The ways to open the session that have no answer yet, or none in the import."""
     parent: str | None = field(default=None, metadata={"optional": True})
     """The session whose agent announced this session as a child session."""
 
@@ -83,7 +83,7 @@ class ToolTally:
     kind: str
     count: int
     statuses: dict[str, int]
-    """The number of calls with each last status."""
+    """The number of calls by their status, which is the last that the agent sent."""
 
 
 REJECTED = "rejected"
@@ -170,7 +170,7 @@ class ErrorTally:
     """The number of the first answer with the error."""
     count: int
     is_routine: bool
-    """Whether such errors are usual, since a peer only tries out a method or looks for a file."""
+    """Whether the errors are usual, since a peer only tries out a method or looks for a file."""
     charged: str | None = None
     """Who is to blame: client, agent or fault; None if nobody is."""
     why: str = ""
@@ -186,7 +186,7 @@ class InvalidLines:
     stream: str
     count: int
     seq: int
-    """The number of the first of the lines."""
+    """The number of the first line's frame."""
     text: str
     reason: str
 
@@ -295,7 +295,7 @@ class Summary:
     checked: Extent = Extent(0, 0, is_whole=False)
     """How much was checked for broken rules; failures of the conversation are always checked."""
     waiting: list[CurrentWait] = field(factory=list)
-    """The current waits; empty unless the recorder is running."""
+    """The open requests and turns that somebody has to act on now; empty after the recording."""
     unanswered: list[OpenRequest] = field(factory=list)
     """The first requests without an answer; at most 100."""
     longest_silence: Silence | None = None

@@ -37,7 +37,7 @@ _PATIENCE_NS = 2 * 10**9
 """A client that leaves within this time after the agent's last message has not given up waiting, if
 it did not tell its recorder that it gave up."""
 _LOGIN_NS = 15 * 60 * 10**9
-"""Longer than anybody takes to log in; an agent that waits longer should have given up."""
+"""A time in which everybody can log in; an agent that waits longer should have given up."""
 _AT_ONCE_NS, _LONG_LINE = 10**8, 1 << 16
 """A client may have failed to read a line if the line is larger than this number of bytes, and if
 the client leaves within this time after the line."""
@@ -273,7 +273,7 @@ def _asked_within(context: DiagnosisContext, turn: TurnRow) -> OpenRequest | Non
 
 
 def _until(context: DiagnosisContext, turn: TurnRow) -> str:
-    """Returns a phrase about the end of a wait, such as how the client gave up."""
+    """Returns the end of a sentence about a silence: until the client gave up, and how."""
     end = context.client_end
     if end is None:
         return "until the end"

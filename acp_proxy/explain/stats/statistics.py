@@ -137,7 +137,7 @@ def gather(
 
     Args:
         reader: the recording.
-        chosen: which frames to count.
+        chosen: a filter of the frames that are counted.
         top: the largest number of tool calls that are listed.
         watch: a function that yields the heads of the counted frames unchanged, and may show the
             progress.
@@ -212,7 +212,7 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
-    """Returns the turn where reading must start to understand all frames of a turn.
+    """Returns the earliest turn from which frames must be read to understand all frames of a turn.
 
     The result is None if reading must start at the beginning of the recording.
     """

@@ -49,7 +49,7 @@ class MethodStatistics:
     cancelled: int
     unanswered: int
     p50_ns: int | None
-    """A percentile of the latencies of results and errors, in nanoseconds; None without answers."""
+    """The median of the latencies of results and errors, in nanoseconds; None without answers."""
     p90_ns: int | None
     p99_ns: int | None
     max_ns: int | None
@@ -88,7 +88,7 @@ def percentile(ordered: Sequence[int], percent: int) -> int | None:
 
 
 def halved(activity: Sequence[int]) -> list[int]:
-    """Returns the same activity, divided into half as many parts."""
+    """Returns an activity with half as many parts, each the sum of two neighbouring parts."""
     return [a + b for a, b in zip(activity[::2], activity[1::2], strict=True)]
 
 
@@ -140,7 +140,7 @@ class Traffic:
         self._methods: dict[tuple[str, str | None, str | None], _Method] = {}
 
     def feed(self, head: StoredFrame) -> None:
-        """Counts a frame, which needs no bytes."""
+        """Counts a frame; its bytes are not needed."""
         seq, t_ns, stream, kind, method, exchange, session, turn, call, _, size, _ = head
         count = self._passing.get((stream, kind, method))
         if count is None:
@@ -162,7 +162,7 @@ class Traffic:
             self._call((session, call, number), t_ns, turn, size)
 
     def take(self, exchange: ExchangeRow) -> None:
-        """Counts an exchange."""
+        """Counts the outcome and the latency of an exchange."""
         method = self._method(exchange.direction, exchange.method, None)
         outcome, latency = exchange.outcome, exchange.latency_ns
         method.outcomes[outcome] += 1
@@ -186,7 +186,7 @@ class Traffic:
         return sorted(totals, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or ""))
 
     def heaviest_calls(self, most: int) -> list[tuple[CallStatistics, Span]]:
-        """Returns the tool calls with the most bytes, each with the span of its frames."""
+        """Returns the tool calls with the most bytes, each with the range of its frames."""
         heaviest = heapq.nlargest(most, self._calls.items(), key=lambda item: item[1][2])
         return [
             (

@@ -23,7 +23,7 @@ from acp_proxy.explain.waits import Party, answering_party
 from acp_proxy.protocol.connection_state import Exchange, Turn
 
 PAUSE_NS = 250 * 10**6
-"""The longest pause of an agent that is streaming. A model that writes makes no longer pauses."""
+"""The longest pause of an agent that counts as streaming; models hardly pause longer in a text."""
 
 
 class Part(StrEnum):
@@ -38,7 +38,7 @@ class Part(StrEnum):
 
 
 WAITING = (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
-"""The parts in which a turn waits for its client, by precedence."""
+"""The parts in which a turn waits for its client; the first that applies takes precedence."""
 _STREAMING, _SILENT = Part.STREAMING, Part.SILENT  # enum lookups are slow
 
 
@@ -79,7 +79,7 @@ class TurnTime:
     end_seq: int | None
     stop_reason: str | None
     open: bool
-    """Whether the turn has not ended; then it lasts until the recording's end, or until now."""
+    """Whether the turn has not ended; such a turn lasts until the recording's end, or until now."""
     start_ns: int
     """The time of the prompt, from the start of the recording."""
     duration_ns: int
@@ -140,7 +140,7 @@ class RunningTurn:
     has_spoken: bool = False
     """Whether the agent has sent anything since the prompt or the last answer."""
     waits: dict[int, tuple[Exchange, Part, int]] = field(factory=dict)
-    """The unanswered requests by exchange id: each exchange, its part, and the request's time."""
+    """The unanswered requests by exchange: each exchange, its part, and the time of the request."""
     awaited: dict[Part, int] = field(factory=lambda: dict.fromkeys(WAITING, 0))
     """The number of unanswered requests of each part."""
 

@@ -31,7 +31,7 @@ from acp_proxy.store.queries.exchanges import turn_count, turn_speeds
 from acp_proxy.store.reader import RecordingReader
 
 BY = ("agent", "client", "project")
-"""The things that recordings are grouped by."""
+"""The choices of what to group recordings by."""
 COUNTS = ("failed_calls", "hangs", "crashes", "errors", "warnings")
 """Numbers that grow with the number of recordings."""
 _TIMES = ("turn_p50_ns", "turn_p90_ns", "first_word_p50_ns", "first_word_p90_ns")
@@ -80,7 +80,7 @@ class VersionRow:
 def measure(
     reader: RecordingReader, words: str, now_ns: int
 ) -> tuple[tuple[()], str, Measures | None]:
-    """Measures a recording; a `FindingSearch` that returns measures in place of tokens.
+    """Measures a recording. The function is a `FindingSearch` with measures in place of tokens.
 
     Args:
         reader: the recording.
@@ -123,7 +123,7 @@ def compared(entries: Iterable[ListedRecording], by: str) -> list[VersionRow]:
     """Returns a row for each version or project, sorted by name, and then by version.
 
     Args:
-        entries: recordings with their `Measures` as ``tokens``; recordings without are left out.
+        entries: recordings, whose ``tokens`` are their `Measures`; None leaves a recording out.
         by: one of `BY`.
     """
     groups: dict[tuple[str, str], list[tuple[str, Measures]]] = {}

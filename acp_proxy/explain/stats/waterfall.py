@@ -58,7 +58,7 @@ class WaterfallStep:
     method: str | None = None
     """The method of a request."""
     waits_for: str | None = None
-    """Whom a request waits for: person, terminals, files or other."""
+    """The party that a request waits for: person, terminals, files or other."""
     status: str | None = None
     """The status of a tool call, see `REJECTED`; for a request, its outcome: result, error,
     cancelled or unanswered."""
@@ -199,7 +199,7 @@ class Waterfalls(Listener):
         )
 
     def _take_ended(self, run: FrameRun | None = None, method: str | None = None) -> dict[int, int]:
-        """Adds the ended intervals to their turns; returns by turn when the last interval ended."""
+        """Adds the ended intervals to their turns; returns the time of the last end by turn."""
         moved = {}
         for interval in self._ended:
             if (waterfall := self._open.get(interval.turn)) is not None:
@@ -232,7 +232,7 @@ class _Waterfall:
     _rejected: set[tuple[str | None, str | None]]
     _most: int | None
     now_ns: int
-    """The time that the turn has reached."""
+    """The time up to which the turn was read."""
     _steps: list[WaterfallStep] = field(factory=list)
     _end: WaterfallStep | None = None
     _run: _TextRun | None = None

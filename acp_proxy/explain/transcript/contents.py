@@ -87,7 +87,7 @@ def text_block(text: str, most: int | None, label: str = "") -> TextBlock:
     Args:
         text: the text.
         most: how many characters are kept; None for all.
-        label: the label of the block.
+        label: the name of the text, such as the path of a file; empty without a name.
     """
     return TextBlock(TextForm.TEXT, cut_text(text, most), label)
 
@@ -98,25 +98,25 @@ def json_block(value: Any, most: int | None, label: str) -> TextBlock:
     Args:
         value: a JSON value.
         most: how many characters are kept; None for all.
-        label: the label of the block.
+        label: the name of the value, such as ``input``; empty without a name.
     """
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return TextBlock(TextForm.JSON, cut_text(text, most), label)
 
 
 def value_block(value: Any, most: int | None, label: str) -> TextBlock:
-    """Returns a block with a text as it is, or with a value that is not a text as JSON.
+    """Returns a block with a text, or with the JSON of a value that is not a text.
 
     Args:
         value: a JSON value.
         most: how many characters are kept; None for all.
-        label: the label of the block.
+        label: the name of the value, such as ``input``; empty without a name.
     """
     return (text_block if isinstance(value, str) else json_block)(value, most, label)
 
 
 def note_block(text: str) -> TextBlock:
-    """Returns a block with a description of content that is not text, cut to `DESCRIPTION`."""
+    """Returns a block with a description of content that is not text; a long description is cut."""
     return TextBlock(TextForm.NOTE, cut_text(text, DESCRIPTION))
 
 
@@ -138,7 +138,7 @@ class MessageRun:
     _remarks: list[str] = Factory(list)
 
     def add(self, row: Row, text: str) -> None:
-        """Adds a piece.
+        """Adds the next piece of the message.
 
         Args:
             row: the row of the frame with the piece.
@@ -255,7 +255,7 @@ def _resource(block: Value, most: int | None) -> Iterator[TextBlock]:
 
 
 def _note(block: Value, source: Value) -> Iterator[TextBlock]:
-    """Yields a description of a content block, with the data of an image if it contains one."""
+    """Yields a description of a content block, with its data if the block is an image or a file."""
     note, data = note_block(describe(block)), source.get("data", source.get("blob"))
     if isinstance(data, str) and note.text.characters:
         yield MediaBlock(form=note.form, text=note.text, data=data)

@@ -126,7 +126,8 @@ class TranscriptSection:
     is_failed: bool = False
     took_ns: int | None = None
     heading: str = field(default="", metadata={"hidden": True})
-    """begins or continued, if the turn before is of another session; otherwise empty."""
+    """``begins`` or ``continued`` if the turn before is of another session: whether the turn is the
+    first of its session. Otherwise empty."""
 
 
 @frozen
@@ -136,7 +137,7 @@ class TextLimits:
     said: int | None = 20_000
     """The limit for a prompt, a message or a thought."""
     output: int | None = 4_000
-    """The limit for any other text."""
+    """The limit for all other texts, such as the output of a tool."""
 
     @property
     def is_full(self) -> bool:

@@ -54,7 +54,7 @@ class _Call:
     messages: CallMessages
     began: StoredMessage
     is_running: bool = True
-    """Whether the call is still running: the call has not ended, and its turn has not ended."""
+    """Whether the call is running; a call whose turn has ended does not count as running."""
 
 
 _LIMITS = TextLimits()
@@ -62,7 +62,7 @@ _LIMITS = TextLimits()
 
 @define
 class LiveEntries:
-    """Makes the entries of a transcript from messages while the conversation runs."""
+    """Makes the entries of a transcript from the messages of a conversation while it runs."""
 
     _requests: dict[tuple[Direction, str | None], Row] = field(init=False, factory=dict)
     _calls: dict[tuple[str | None, str], _Call] = field(init=False, factory=dict)

@@ -30,7 +30,7 @@ from acp_proxy.store.tables.checked_values import Row
 
 @frozen
 class AskedRequest:
-    """A request and its answer, from which an entry is made."""
+    """A request and its answer, which become one entry of a transcript."""
 
     row: Row
     """The row of the request."""
@@ -67,7 +67,7 @@ class AskedRequest:
 
     @property
     def is_answered(self) -> bool:
-        """Whether there is an answer that is not an error."""
+        """Whether the request was answered with a result."""
         return self.answer is not None and self.answer.kind == "response"
 
     @property

@@ -39,7 +39,7 @@ class Sections:
     Args:
         reader: the recording.
         chosen: a filter of frames.
-        only: the only turn to read; None for all sections.
+        only: the number of the only turn that is read; None for all sections.
         rows: all rows that the filter matches, if the caller reads them; None to read them here.
     """
 
@@ -56,7 +56,7 @@ class Sections:
         self._next: Row | None = None
         self._kept: dict[int, list[int | Row]] = {}
         self._children: set[str] = set()
-        """The announced sessions of subagents, whose messages are within the turn of a parent."""
+        """The announced sessions of subagents; their messages belong to a turn of the parent."""
 
     def read(self) -> Iterator[SectionRows]:
         """Yields the sections in the order in which they began."""

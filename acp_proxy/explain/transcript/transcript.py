@@ -73,7 +73,7 @@ class TranscriptReader:
         chosen: a filter of frames; a tool call, a terminal or a request is shown as a whole if one
             of its frames matches.
         limits: how much of each text is kept.
-        turn: the only turn to show; None for the whole recording.
+        turn: the number of the only turn that is shown; None for the whole recording.
         rows: all rows that the filter matches, if the caller reads them; None to read them here.
     """
 
@@ -105,7 +105,7 @@ class TranscriptReader:
         self._opened: set[str | None] = set()
         """The sessions whose opening request was shown."""
         self._exchanges: set[int] = set()
-        """The exchanges that were shown; used only with a filter, which may leave out requests."""
+        """The exchanges that were shown. It is empty without a filter, which shows all requests."""
 
     def read(self) -> Iterator[TranscriptSection | TranscriptEntry]:
         """Yields each section before its entries; sections without entries are left out.
@@ -176,7 +176,7 @@ class TranscriptReader:
             yield entry
 
     def _piece(self, row: Row) -> tuple[PieceKey, str] | None:
-        """Returns the key and the text of a piece of a message, or of a line of stderr; or None."""
+        """Returns the key and the text of a row that is a chunk or a line of stderr, or None."""
         kind, hidden = row["kind"] if "raw" in row else "", False
         if kind == "stderr":
             return (row["session"], STDERR, "", False), _decoded(row)
