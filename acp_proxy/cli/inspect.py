@@ -30,27 +30,28 @@ INSPECT = {
 """Where each command is defined. The root group has the same commands."""
 WANTS = """\b
 I want to ...                                     Command
-  put it before an agent in my editor             setup
+  start my editor's agent through acp-proxy       setup
   record an agent                                 record -- AGENT
   talk to an agent without an editor              try -- AGENT
   check the installation and the settings         doctor
   find a recording                                list, search
   know what went wrong, and who is to blame       show
-  know every broken rule; fail a build by it      check
+  know every broken rule, and fail a build        check
   read each message                               log
   read the conversation, or quote it              transcript
   see where time and tokens went                  stats
   see what the agent read, changed, and ran       audit
-  look at all of it on a page, and share that     report
+  see and share everything on one page            report
   hand a problem to somebody, as one archive      bundle
-  get the recording, masked, or a test of it      export
-  see which secrets it holds                      secrets
-  read what another tool has logged               import
-  keep it and say why; delete old ones            note, prune
+  make a masked copy, or a regression test        export
+  see which secrets a recording contains          secrets
+  read the log of another tool                    import
+  keep a recording and note why                   note
+  delete old recordings                           prune
   compare two recordings                          diff
   test a client without its agent                 replay
   test an agent without its client                verify
-  test a client by an agent that misbehaves       faults
+  test a client with an agent that misbehaves     faults
 
 `acp-proxy COMMAND --help` has examples. Commands on recordings can also be typed after `inspect`,
 as in `acp-proxy inspect show`.
