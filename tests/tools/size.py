@@ -1,8 +1,9 @@
-"""Counts the lines of code of the package, room by room: what `make size` prints.
+"""Counts the lines of Python and SQL of the package, room by room: what `make size` prints.
 
 It fails above the lines and files that pyproject.toml allows.
 A line counts if it holds a token. Comments and docstrings do not count, nor does any other string
-that is a statement of its own, such as the one below a constant or a field.
+that is a statement of its own, such as the one below a constant or a field. In SQL, a line counts
+if it is neither blank nor a comment.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "acp_proxy"
+_KINDS = ("*.py", "*.sql")
 _NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -35,6 +37,12 @@ def code_lines(source: str) -> int:
     return len(code - _lines_of_prose(ast.parse(source)))
 
 
+def sql_lines(source: str) -> int:
+    """Returns how many lines of SQL are neither blank nor a comment."""
+    lines = (line.strip() for line in source.splitlines())
+    return sum(not line.startswith("--") for line in lines if line)
+
+
 def _lines_of_prose(tree: ast.Module) -> set[int]:
     """Returns the lines of all strings that are statements."""
     prose: set[int] = set()
@@ -49,8 +57,9 @@ def table(package: Path) -> tuple[list[str], int, int]:
     """Returns a line for each room, also for the rooms in it, and last the total; and that."""
     lines: Counter[str] = Counter()
     files: Counter[str] = Counter()
-    for path in package.rglob("*.py"):
-        count = code_lines(path.read_text(encoding="utf-8"))
+    for path in (path for kind in _KINDS for path in package.rglob(kind)):
+        lines_of = sql_lines if path.suffix == ".sql" else code_lines
+        count = lines_of(path.read_text(encoding="utf-8"))
         inside = path.relative_to(package)
         for room in [f"{parent.as_posix()}/" for parent in inside.parents[:-1]] or [inside.name]:
             lines[room] += count

@@ -1,11 +1,11 @@
-"""The check of size counts lines of code room by room, and refuses too many."""
+"""The check of size counts lines of Python and SQL room by room, and refuses too many."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
-from tests.tools.size import PACKAGE, code_lines, excess, table
+from tests.tools.size import PACKAGE, code_lines, excess, sql_lines, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,19 +36,26 @@ def test_prose_is_no_code() -> None:
     assert code_lines(MODULE) == 8
 
 
+def test_comments_and_blank_lines_are_no_sql() -> None:
+    """The count of SQL leaves out comments of a whole line, and blank lines."""
+    assert sql_lines("-- All.\n\nSELECT a,  -- a letter\n  -- and\n  '--'\n  \nFROM b;\n") == 3
+
+
 def test_a_room_has_the_lines_of_the_rooms_in_it(tmp_path: Path) -> None:
     """The count of code has a room's lines in the rooms that contain it, and once in all."""
     room = tmp_path / "outer" / "inner"
     room.mkdir(parents=True)
     for path in (tmp_path / "top.py", room.parent / "a.py", room / "b.py"):
         path.write_text("a = 1\n", encoding="utf-8")
+    (room / "c.sql").write_text("-- One.\nSELECT\n  1;\n", encoding="utf-8")
+    (room / "README.md").write_text("One.\n", encoding="utf-8")
     shown, *counts = table(tmp_path)
-    assert counts == [3, 3]
+    assert counts == [5, 4]
     assert shown == [
-        "      2 lines    2 files  outer/",
-        "      1 lines    1 files    outer/inner/",
+        "      4 lines    3 files  outer/",
+        "      3 lines    2 files    outer/inner/",
         "      1 lines    1 files  top.py",
-        "      3 lines    3 files  in all",
+        "      5 lines    4 files  in all",
     ]
 
 
