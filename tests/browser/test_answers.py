@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.browser.watching import Visit
+    from tests.browser.watching import Visit, Visitor
 
 FILTERS = (
     "dir:to-client",
@@ -62,6 +62,13 @@ SEARCH = """async (texts) => {
     answers.push([seqs, document.querySelector("output[for=search]").textContent, state.error]);
   }
   return answers;
+}"""
+ENTER_AT_ONCE = """() => {
+  const field = document.getElementById("search");
+  field.value = "greet";
+  field.dispatchEvent(new Event("input"));
+  field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  return acpReport.state.matched.length;
 }"""
 SOURCES: dict[str, Callable[[Path], Path]] = {
     "shipped": lambda _: DIRECTORY / "tour.db",
@@ -119,7 +126,7 @@ def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -
     message = page.page.locator("#app .message")
     message.get_by_text("No call has an id that begins with “pytest”.").wait_for()
     count = page.page.locator("output[for=filter]")
-    assert count.inner_text() == "0 of 15 frames"
+    assert count.inner_text() == "0 / 15"
     message.get_by_role("button", name="text:pytest").click()
     page.page.wait_for_function("() => acpReport.state.filter === 'text:pytest'")
     page.page.locator(".list-body .list-row").first.wait_for()
@@ -149,3 +156,26 @@ def test_every_offered_filter_is_one(window: Visit, tmp_path: Path) -> None:
     for term in offered:
         page.ask("(term) => acpReport.state.setFilter(term)", term)
         assert page.ask("() => acpReport.state.error") == "", term
+
+
+def test_enter_in_the_search_waits_for_the_first_hit(window: Visit, tmp_path: Path) -> None:
+    """If Enter comes before a search of a report page has hits, the first hit is then chosen."""
+    page = window.open(report(DIRECTORY / "hello.db", tmp_path), "#seq=1")
+    assert page.ask(ENTER_AT_ONCE) == 0
+    page.page.wait_for_function(
+        "() => { const { matched, row } = acpReport.state; return matched[0] === row; }"
+    )
+    assert page.ask("() => acpReport.state.row") > 0
+
+
+@pytest.mark.parametrize("width", [375, 800, 1024, 1280, 1440])
+def test_a_typed_filter_keeps_its_room(visit: Visitor, tmp_path: Path, width: int) -> None:
+    """In a report page, the field of a filter stays wide enough for the filter and its count."""
+    size = {"width": width, "height": 800}
+    page = visit(report(DIRECTORY / "hello.db", tmp_path), viewport=size)
+    page.page.fill("#filter", "kind:banana")
+    box = page.page.locator("#filter").bounding_box()
+    assert box is not None
+    assert box["width"] >= 110
+    fits = "() => { const { scrollWidth, clientWidth } = document.querySelector('.field');"
+    assert page.ask(f"{fits} return scrollWidth <= clientWidth; }}")

@@ -71,6 +71,8 @@ class App {
     this.filter.addEventListener("input", () => state.setFilter(this.filter.value));
     this.search.addEventListener("input", () => state.setQuery(this.search.value));
     this.search.addEventListener("keydown", ({ key }) => key === "Enter" && this.next(1));
+    /** The text whose first hit is chosen when it is found. */
+    this.awaited = "";
     /** The counts beside the filter, and between the two buttons for steps. */
     this.counts = [...root.querySelectorAll(".count")];
     /** @type {HTMLButtonElement[]} */
@@ -177,6 +179,7 @@ class App {
   /** @param {Change} change */
   update(change) {
     this.current?.update(change);
+    if (change === "matched" && this.awaited && this.awaited === this.state.query) this.next(1);
     this.showCounts();
     if (change !== "row" && change !== "loaded") this.showMessage();
   }
@@ -205,24 +208,27 @@ class App {
   showCounts() {
     const { state } = this;
     const { stops, shown, recording } = state;
-    const part = (/** @type {number} */ some, /** @type {number} */ whole, noun = "frame") =>
-      (some < whole ? `${some.toLocaleString("en")} of ` : "") + countInWords(whole, noun);
     const [ofFilter, ofSteps] = this.counts;
-    clear(ofFilter, state.error && "still ", part(shown.length, recording.rows));
     const [noun, all] = state.query ? ["hit", state.matched] : ["finding", state.problems];
     for (const step of this.steps) step.hidden = stops.length === 0;
-    const [place, { length }] = [(stops.indexOf(state.row) + 1).toLocaleString("en"), stops];
-    const which = [span("noun", `${noun} `), `${place}/${length.toLocaleString("en")}`];
-    clear(ofSteps, place === "0" ? part(length, all.length, noun) : which,
-      state.isSearching && "…");
+    const counts = [stops.indexOf(state.row) + 1, stops.length, shown.length];
+    const [place, length, left] = counts.map((count) => count.toLocaleString("en"));
+    const some = stops.length < all.length && `${length} of `;
+    clear(ofSteps, place === "0" ? [some, countInWords(all.length, noun)]
+      : [span("noun", `${noun} `), `${place}/${length}`], state.isSearching && "…");
+    const whole = recording.rows.toLocaleString("en", { notation: "compact" });
+    clear(ofFilter, state.error && "still ", shown.length < recording.rows
+      ? `${left} / ${whole}` : countInWords(recording.rows, "frame"));
     // A link may have set the filter and the search.
     if (document.activeElement !== this.filter) this.filter.value = state.filter;
     if (document.activeElement !== this.search) this.search.value = state.query;
   }
 
-  /** @param {1 | -1} step */
+  /** If the search has no hit yet, its first hit is awaited. @param {1 | -1} step */
   next(step) {
-    this.state.selectNext(step);
+    const { state } = this;
+    this.awaited = state.isSearching && state.stops.length === 0 ? state.query : "";
+    state.selectNext(step);
     this.reveal();
   }
 
