@@ -93,7 +93,7 @@ def members(ancestor: int, group: int, table: "Iterable[Process]") -> "list[Proc
     Args:
         ancestor: the process id of the process, which is not returned.
         group: the process group.
-        table: every process.
+        table: all processes of the system.
     """
     children: dict[int, list[Process]] = {}
     for process in table:

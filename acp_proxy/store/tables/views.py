@@ -25,7 +25,7 @@ MASKED_LINES = LineColumns(
     size=f"coalesce((SELECT length(k.raw) {_PLACE}), length(f.raw))",
     masked=f"max((f.flags >> 6) & 1, EXISTS (SELECT 1 {_PLACE}))",
 )
-"""The columns of lines; a masked line replaces the line in the file."""
+"""SQL for lines while they are masked: a masked line replaces the line in the file."""
 
 _LABELS = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
 _ROW = (
