@@ -29,8 +29,8 @@ class Stamp(NamedTuple):
     """A time in a log."""
 
     ns: int
-    """Nanoseconds since 1970, or since midnight if there is no date. A time without a time zone is
-    read as UTC."""
+    """The time in nanoseconds since 1970, or since midnight if there is no date. A time without a
+    time zone is read as UTC."""
     has_date: bool
     has_zone: bool
 

@@ -32,7 +32,8 @@ class LoggedLine(NamedTuple):
     raw: bytes
     """The bytes of the line; they never contain a newline."""
     time_ns: int | None = None
-    """Nanoseconds since 1970, or since another moment; None if the log has no time for the line."""
+    """The time in nanoseconds since 1970, or since another moment; None if the log has no time for
+    the line."""
     is_inferred: bool = False
     """Whether the direction was inferred from the messages."""
     has_zone: bool = True

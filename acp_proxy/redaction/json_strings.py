@@ -155,7 +155,7 @@ class StringWalk:
         Args:
             pieces: the bytes of the line without its newline, in any number of pieces.
         """
-        buffered, base = b"", 0  # the unread bytes, and the offset in the line of the first one
+        buffered, base = b"", 0  # the unread bytes, and their offset in the line
         source = iter(pieces)
         while True:
             piece = next(source, None)
@@ -222,7 +222,7 @@ class StringWalk:
             source: the later pieces of the line.
 
         Returns:
-            The unread bytes after the string, and the offset in the line of the first one.
+            The unread bytes after the string, and the offset of these bytes in the line.
         """
         buffered, base = buffered[1:], base + 1
         is_key, is_over = self._expects_key, False

@@ -60,14 +60,14 @@ class SecretValues:
     markers: dict[str, str] = field(factory=dict)
     """The marker of each value."""
     forms: dict[str, str] = field(factory=dict)
-    """The value's marker, by each form of the value: unchanged or encoded."""
+    """The markers of the values, by each form of a value: unchanged or encoded."""
     _sizes: dict[int, list[int]] = field(factory=dict)
-    """The lengths of the forms that begin with a needle, longest first, by the needle's number."""
+    """For each needle, by its number: the lengths of the forms that begin with it, longest
+    first."""
     _sorted: list[str] = field(factory=list)
     """The forms, sorted."""
     _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
-    """The prefixes of the forms, if shorter than a needle, by the prefix's last three
-    characters."""
+    """All short prefixes of the forms, by the last three characters of the prefix."""
     _fragments: GrowingNeedles = field(factory=lambda: GrowingNeedles(small=True))
     """All substrings of the forms that have `SHORTEST` bytes."""
     _fragment_markers: list[str] = field(factory=list)

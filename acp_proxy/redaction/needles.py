@@ -75,11 +75,11 @@ class Needles:
 class GrowingNeedles:
     """Searches for a growing set of words.
 
-    An automaton cannot be extended. So there are several automata: one for the latest words, and
-    larger ones for earlier words. When a new automaton would be more than half as large as the
-    previous automaton, the two are merged, so adding n words takes O(n log n). Each automaton costs
-    one more pass over the data, so if no word is added for a while, all automata are merged into
-    one.
+    An automaton cannot be extended. So there are several automata: a small automaton for the latest
+    words, and larger automata for earlier words. When a new automaton would be more than half as
+    large as the previous automaton, the two are merged, so adding n words takes O(n log n). Each
+    automaton costs one more pass over the data, so if no word is added for a while, all automata
+    are merged into one.
 
     Args:
         first: the automaton of the initial words; these words keep their numbers.
@@ -140,7 +140,7 @@ class GrowingNeedles:
     def _settle(self) -> None:
         """Makes an automaton of the words added since the last search, if there are such words.
 
-        Otherwise counts the search. If there were more searches than words, merges all automata.
+        Otherwise this counts the search, and merges all automata after more searches than words.
         """
         parts = self._parts
         known = parts[-1][0] + len(parts[-1][1].words) if parts else 0
@@ -165,7 +165,7 @@ def beginnings() -> tuple[str, ...]:
 
 @cache
 def all_words() -> tuple[bytes, ...]:
-    """Returns all words in a fixed order; a text without any of them has nothing to mask."""
+    """Returns all words in a fixed order; a text without these words has nothing to mask."""
     return tuple(word.encode() for word in (*beginnings(), *NAMES, *FORMS, *PLACES))
 
 

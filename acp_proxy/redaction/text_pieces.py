@@ -38,7 +38,7 @@ class Piece(NamedTuple):
     literal: bytes
     """The bytes between the quotes, with escapes unchanged."""
     around: bytes
-    """The line without `literal`. It is the same object for lines that differ only in `literal`."""
+    """The line without `literal`. Lines that differ only in `literal` share one object."""
     is_encoded: bool = False
     """Whether `literal` is the text in base64."""
 

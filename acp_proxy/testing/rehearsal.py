@@ -73,7 +73,7 @@ def rehearse(reader: RecordingReader) -> ReplayReport:
 
 
 class _Rehearsal:
-    """A replay and its recorded client, each fed with the other's output."""
+    """A replay and its recorded client; the output of each is the input of the other."""
 
     def __init__(self, reader: RecordingReader) -> None:
         self._reader = reader

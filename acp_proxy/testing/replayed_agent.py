@@ -113,7 +113,7 @@ def wait(runs: list[AgentRun], seconds: float) -> bool:
 
     Args:
         runs: the starts.
-        seconds: the longest wait.
+        seconds: how many seconds to wait at most.
     """
     deadline = time.monotonic() + seconds
     while not all(run.is_over() for run in runs):
@@ -195,7 +195,7 @@ class AcpAgent:
 
     @property
     def runs(self) -> list[AgentRun]:
-        """All starts so far."""
+        """All starts of the agent so far."""
         return [self._runs.setdefault(run.number, run) for run in runs_in(self._directory)]
 
     @property

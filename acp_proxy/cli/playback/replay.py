@@ -91,9 +91,9 @@ def replay(
 ) -> None:
     """Play the recorded agent to a client, in the same way every time.
 
-    Use this command as an agent's command. It sends the recorded agent's messages as soon as the
-    client has done what the recorded client did before them, and reports on stderr where the client
-    diverges.
+    Use this command as an agent's command. The replay sends each message of the recorded agent as
+    soon as the client has done what the recorded client had done before. It reports on stderr where
+    the client diverges.
     """
     options = ReplayOptions(
         **playback,
@@ -234,8 +234,8 @@ def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes
         sink: the descriptor that the client reads from.
 
     Returns:
-        The bytes that were read but not yet used, and the rest of the answer, which is not written
-        yet: writing more than an empty pipe accepts might block.
+        The bytes that were read but not yet used, and the unwritten rest of the answer: to write
+        more than an empty pipe accepts might block.
     """
     # A terminal signals the end of its input only once, and a person is in no hurry.
     if os.isatty(source) or not system.is_readable(source):

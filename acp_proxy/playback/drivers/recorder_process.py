@@ -1,7 +1,7 @@
 """Starts a recorder as a child process; ends the recorder, its agent and the agent's processes.
 
-The recorder is the one of ``acp-proxy record``, so the recording is like any other. If we are
-killed, the recorder reads the end of its input and ends the agent.
+The recorder is a process of ``acp-proxy record``, so the recording is like any other recording. If
+we are killed, the recorder reads the end of its input and ends the agent.
 
 We are the client of the agent, and a recorder does not end an agent whose client still listens. So
 we leave as a client does: we close the agent's input, read its output until nothing comes for the

@@ -36,7 +36,7 @@ from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.record.capture.pumps import wait_until_ready
 
 ReadSome = Callable[[int], Awaitable[bytes | bytearray]]
-"""Reads at most the given number of bytes, none at the end; may raise
+"""Reads at most the given number of bytes, and returns no bytes at the end; may raise
 `trio.BrokenResourceError`."""
 WriteAll = Callable[[bytes], Awaitable[None]]
 """Writes bytes; may raise `trio.BrokenResourceError`."""
@@ -126,7 +126,7 @@ class Replayer:
     async def _end_when_stopped(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
         """Treats a stop signal as the end of the client's output.
 
-        The signals were blocked until now, so none was lost.
+        The signals were blocked until now, so no signal was lost.
         """
         with received(*STOP_SIGNALS) as signals:
             system.unblock(STOP_SIGNALS)

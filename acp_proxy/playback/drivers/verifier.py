@@ -1,10 +1,10 @@
 """Plays a client's engine to an agent; if the run is recorded, a recorder starts the agent.
 
-One task reads, one feeds the engine, one writes. The agent's messages are read even while messages
-to the agent wait to be written, so neither side can block the other. The waiting messages are in
-memory. They are few: the recorded messages, and answers to the requests that an agent may make
-before its requests count as a flood. If an agent neither reads nor writes anything for the stall
-timeout, the engine gets `WriteStalled`.
+One task reads, a second task feeds the engine, and a third task writes. The agent's messages are
+read even while messages to the agent wait to be written, so neither side can block the other. The
+waiting messages are in memory. They are few: the recorded messages, and answers to the requests
+that an agent may make before its requests count as a flood. If an agent neither reads nor writes
+anything for the stall timeout, the engine gets `WriteStalled`.
 """
 
 import contextlib

@@ -253,7 +253,7 @@ class ClientMessages:
         return match is None or bool(match.comparison.conflicts or match.comparison.proposals)
 
     def _output_answer(self, live: ClientMessage) -> Command:
-        """Answers a piece of output with the recorded answer to another piece, if there is one."""
+        """Answers a piece of output as the recording answers another piece, or with a default."""
         schedule = self._state.schedule
         for step in (*schedule.played, *schedule.expected):
             if step.is_push and step.response_seq is not None and step.rpc_id is not None:

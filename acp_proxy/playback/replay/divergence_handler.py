@@ -107,7 +107,7 @@ class DivergenceHandler:
             live: the live message; a message that came early or late is noted.
         """
         self._schedule.read_to(match.step.seq)
-        # The lane has its own object for the step; a look ahead may have made another one.
+        # The lane has its own object for the step; a look ahead may have made a copy of the step.
         step = self._schedule.expected_with(match.step.key) or match.step
         lane = self._schedule.lanes[step.lane]
         what = f"{step.method} #{step.seq}"

@@ -1,7 +1,7 @@
 """Decides which recorded frame goes out next, and when.
 
 A frame goes out when three conditions hold: the frame is next on its track, the requests that it
-answers have come, and the handshake is over. Of several frames, the one with the lowest recorded
+answers have come, and the handshake is over. Of several frames, the frame with the lowest recorded
 number goes first. Time only delays frames; it never changes their order.
 """
 
@@ -219,7 +219,7 @@ class FrameScheduler:
         return True
 
     def _blocks_nothing(self, step: Step) -> bool:
-        """Whether a message of the client is one that no frame has to wait for."""
+        """Whether frames need not wait for a message of the client."""
         if step.exchange in self._schedule.exempt.optional:
             return True
         return not step.is_awaited and (step.kind != "invalid" or step.exchange is None)

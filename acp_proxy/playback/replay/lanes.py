@@ -110,13 +110,14 @@ class Track:
     lane: Lane | None = None
     """The lane of the frames; None for all lanes."""
     queue: deque[int | Step] = field(factory=deque)
-    """The agent's frames and the client's messages in recorded order. A number alone stands for a
-    notification of the agent, since a recording may have a million of them."""
+    """The agent's frames and the client's messages in recorded order. A notification of the agent
+    is only a number, since a recording may have a million notifications."""
     since: Moments | None = None
     """When the last frame or message of the track passed, live and in the recording.
 
-    Each is the latest time of its kind, so the two may belong to different messages if one came
-    early. A gap is counted from the live time, so the client's time to think is not repeated."""
+    Each is the latest time of its kind, so the two times may belong to different messages if a
+    message came early. A gap is counted from the live time, so the client's time to think is not
+    repeated."""
     waits_for: Step | None = None
     """The client's message that the track waits for."""
     _arrived: dict[Key, int] = field(factory=dict)
@@ -193,7 +194,10 @@ class ConnectionFrames:
         self._requests[step.key] = step
 
     def add_frame(self, step: Step) -> None:
-        """Adds a frame of the agent, which waits for earlier frames in flight with its exchange.
+        """Adds a frame of the agent.
+
+        The frame waits for earlier frames of exchanges that were open at the same time as its own
+        exchange.
 
         A frame without an exchange waits for everything recorded before it.
         """
@@ -251,7 +255,7 @@ class ConnectionFrames:
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
     def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
-        """Frees frames from the wait for optional messages if all requests that they answer came.
+        """Stops waiting for optional messages, for each frame whose own requests have all come.
 
         Args:
             optional: the optional messages.

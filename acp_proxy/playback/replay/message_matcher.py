@@ -64,7 +64,7 @@ class MessageMatcher:
         return None
 
     def near_misses(self, live: ClientMessage) -> tuple[NearMiss, ...]:
-        """Finds recorded messages of the same method: the awaited one, then the most similar.
+        """Finds recorded messages of the same method: the awaited message, then similar messages.
 
         Unplayed messages come before played messages.
         """

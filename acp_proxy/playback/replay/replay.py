@@ -113,7 +113,7 @@ class Replay:
 
     @property
     def _overtaken(self) -> list[Lane]:
-        """Returns the lanes in which a message came while an earlier one is missing."""
+        """Returns the lanes in which a message came while an earlier message is missing."""
         if not self._schedule.overtaken:
             return []
         return [lane for lane in self._schedule.live_lanes if lane.is_overtaken]
@@ -334,7 +334,7 @@ class ReplayEnding:
         return any(step.seq < left_at for lane in lanes for step in lane.expected)
 
     def _note_output(self, lane: Lane, pieces: list[Step]) -> None:
-        """Logs how many pieces of output did not come, in one entry, since pieces are random."""
+        """Logs one entry with the number of missing pieces of output, since pieces are random."""
         if pieces:
             what = "piece of terminal output" if len(pieces) == 1 else "pieces of terminal output"
             summary = f"{len(pieces)} {what} fewer came than recorded; no answer to them was played"

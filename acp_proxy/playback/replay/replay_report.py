@@ -105,7 +105,7 @@ def report(
 
 
 def text(replay_report: ReplayReport) -> list[str]:
-    """Formats a report as lines for the terminal; none for a clean replay without withheld frames.
+    """Formats a report as lines for the terminal; a clean replay may have no lines.
 
     Control characters from the recording or the client are made visible.
     """

@@ -1,9 +1,9 @@
 """The unanswered requests of both peers, and the open turns.
 
 A state machine (`Connection`) tracks requests and turns; this module maps each request to its
-recorded message. The state machine gets recorded session ids and live request ids. It does not need
-frame numbers and times, which are always zero. Each peer numbers its own requests, so the same id
-may be open in both directions at the same time.
+recorded message. The state machine gets recorded session ids and live request ids. Frame numbers
+and times are always zero, since the state machine does not need them here. Each peer numbers its
+own requests, so the same id may be open in both directions at the same time.
 """
 
 from attrs import frozen

@@ -108,7 +108,7 @@ class ReplaySchedule:
         return self._expected.get(key)
 
     def expected_like(self, kind: str, method: str | None) -> Iterator[Step]:
-        """Yields expected messages in recorded order, except those of abandoned lanes.
+        """Yields the expected messages of lanes that are not abandoned, in recorded order.
 
         Args:
             kind: the kind of the messages.

@@ -247,8 +247,8 @@ def _tokens(message: Message) -> frozenset[str]:
 def _is_ambiguous(raw: bytes) -> bool:
     """Whether readers may disagree on a message's method or params.
 
-    Of two members with the same name, some readers take the first, others the last. Some readers
-    ignore case.
+    Of two members with the same name, some readers use the first, and other readers the last. Some
+    readers ignore case.
     """
     if _is_unique(raw, _unescaped(raw).lower()):
         return False

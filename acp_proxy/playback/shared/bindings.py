@@ -167,7 +167,7 @@ class Bindings:
         return path
 
     def _moved_uri(self, uri: str) -> str:
-        """Replaces the bound directory in a ``file://`` URI, plain or with escaped characters."""
+        """Replaces the bound directory in a ``file://`` URI, with or without escaped characters."""
         path = uri.removeprefix(_SCHEME)
         for old in sorted(self.roots, key=len, reverse=True):
             for spelled in (old, _in_uri(old)):

@@ -41,7 +41,7 @@ class SecretPair:
 
     @property
     def is_same(self) -> bool:
-        """Whether both are known to be the same secret."""
+        """Whether the recorded and the live secret are known to be equal."""
         return self.recorded == self.live
 
 
@@ -63,7 +63,7 @@ class SecretPairs:
 
         Args:
             pair: the pair.
-            others: pairs of the same message.
+            others: the other pairs of the message.
         """
         if self._is_echo(pair):
             return False

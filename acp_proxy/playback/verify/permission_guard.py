@@ -66,10 +66,10 @@ class PermissionGuard:
     def note_refused(
         self, match: RequestMatch, live: AgentRequest, differences: tuple[Difference, ...]
     ) -> None:
-        """Reports a request that asks for another permission, or does not name its object.
+        """Reports a request that asks for another permission, or whose permission is unclear.
 
         Args:
-            match: the match of the live request.
+            match: the recorded request that the live request is matched with.
             live: the live request.
             differences: the differences of the two requests, for a request that does not name its
                 object.
@@ -171,7 +171,7 @@ def _may_allow(request: Any, answer: Any) -> bool:
 
 
 def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:
-    """Finds the live option for a recorded answer: the same option, else one of the same kind.
+    """Finds the live option for a recorded answer: the same, or one of the same kind.
 
     The live option always has the recorded kind: permission for one call must not become permanent.
     An id that now has another kind, or that occurs twice, is not the same option. An option that

@@ -37,7 +37,8 @@ class PlayReport:
     turns: int
     """The number of answered prompts."""
     unsaid: int
-    """How many recorded frames of the client were not sent, including unasked answers."""
+    """How many recorded frames of the client were not sent, including answers that the agent did
+    not request."""
     has_stalled: bool
     has_diverged: bool
     is_played_out: bool
