@@ -97,7 +97,7 @@ def lost(job: Job, why: str, seconds: float) -> JobVerdict:
 
     Args:
         job: the job.
-        why: the known cause.
+        why: why the process ended, as far as this is known.
         seconds: how long the job ran.
     """
     return evolve(job.verdict(_LOST_EXIT, VerdictKind.LOST, why), seconds=round(seconds, 3))

@@ -33,7 +33,8 @@ _AHEAD = 2
 _LOOK_S = 0.2
 _HAS_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _LOCK = threading.Lock()
-"""Held while processes are started and reaped: `multiprocessing` needs a single thread for this."""
+"""The lock for starting and reaping processes, which only one thread may do in
+`multiprocessing`."""
 
 
 class LocalExecutor:

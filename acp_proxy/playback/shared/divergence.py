@@ -154,7 +154,7 @@ class DivergenceLog:
         """The latest divergence that counts, for each lane that has such a divergence."""
         self._handshake_failed = False
         self._excused_from = inf
-        """The number of the first frame that a fault dropped."""
+        """The number of the first frame that a fault dropped; infinity if no frame was dropped."""
         self._began: int | None = None
         self._now = 0
 
