@@ -77,7 +77,7 @@ def is_utf8(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("frame.blank-line", "odd line", alone=True)
 def no_blank_lines(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lines without a message."""
+    """Finds blank lines."""
     if message.parsed.kind is Kind.BLANK:
         yield Breach("a line is blank")
 

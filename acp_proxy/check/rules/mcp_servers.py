@@ -29,7 +29,7 @@ def type_is_known(message: CheckedMessage, conversation: Conversation) -> Breach
     for at, server in servers_of(message):
         kind = server.get("type")
         if kind is None and conversation.dialect == V2:
-            continue  # a rule of v2 covers it
+            continue  # a rule of v2 covers a missing type
         is_custom = conversation.dialect == V2 and isinstance(kind, str) and kind.startswith("_")
         if "type" in server and kind not in _TYPES and not is_custom:
             text = f"the MCP server {_name(server)} has the type {shown(kind)}"

@@ -168,7 +168,7 @@ def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> B
         return
     reported = conversation.memory.boolean_options
     if message.session in reported:
-        return  # it was reported when the session was opened
+        return  # the option was reported when the session was opened
     options, place = _listed_options(message)
     for at, option in enumerate(items(options)):
         if member(option, "type") == "boolean":

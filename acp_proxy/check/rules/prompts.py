@@ -105,7 +105,7 @@ def binary_content_is_base64(message: CheckedMessage, conversation: Conversation
     else:
         blocks = [(path, content)]
     for place, block in blocks:
-        if member(block, "type") == "content":  # of a tool call
+        if member(block, "type") == "content":  # the content of a tool call
             place, block = f"{place}/content", member(block, "content")
         for name, data in _binary(block):
             if not _is_base64(data):

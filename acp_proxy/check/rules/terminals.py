@@ -1,4 +1,4 @@
-"""Rules about files and terminals: the session, the output, the exit and the release of each."""
+"""Rules about files, and about the session, output, exit and release of terminals."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _NOT_FOUND = -32002
 
 @rule("fs.path-absolute", requests=(_READ, _WRITE), alone=True)
 def path_is_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds relative paths."""
+    """Finds relative paths of files."""
     if is_relative(path := message.params.get("path")):
         yield Breach(f"the path {shown(path)} is not absolute", place="/params/path")
 
@@ -177,7 +177,7 @@ def cwd_is_absolute(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("term.limit-exceeded", results=(_OUTPUT,))
 def output_is_limited(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output longer than the agent's limit."""
+    """Finds output that is longer than the limit that the agent set."""
     terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or terminal.limit is None or not isinstance(output, str):
         return

@@ -26,7 +26,7 @@ def call_was_announced(message: CheckedMessage, conversation: Conversation) -> B
     if session is None or name is None or not session.calls.lacks(name):
         return
     if conversation.pairs.excused[CALL]:
-        return  # its announcement could not be read
+        return  # the announcement of the call could not be read
     if not conversation.is_opening(message.session, *OPENING):
         text = f"the tool call {shown(name)} was not announced"
         yield Breach(text, place=_place(conversation, "toolCallId"))
@@ -68,7 +68,7 @@ def final_is_final(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("tool.status-back", updates=TOOL_CALLS)
 def status_goes_on(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds tool calls that return from in progress to pending."""
+    """Finds tool calls whose status goes back from in_progress to pending."""
     call = _known(message, conversation)
     is_back = message.parsed.status == "pending" and "status" in message.update
     if call is not None and call.status == "in_progress" and is_back:
@@ -215,7 +215,7 @@ def _known(message: CheckedMessage, conversation: Conversation) -> CallRecord | 
 
 
 def _call(message: CheckedMessage) -> tuple[dict[str, Any], str]:
-    """Returns the members of a message that describe the tool call, and their place."""
+    """Returns the members of a message that describe the tool call, and the pointer to them."""
     if message.update_kind:
         is_draft = "update" not in message.params
         return message.update, "/params/data" if is_draft else "/params/update"

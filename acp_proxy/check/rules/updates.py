@@ -112,7 +112,7 @@ def updates_are_complete(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("plan.regression", updates=PLANS)
 def states_move_on(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports completed plan entries that are pending again."""
+    """Reports plan entries that were completed but are pending again."""
     before = _plan_before(message, conversation)
     if before is None:
         return
@@ -175,13 +175,13 @@ def _plan_place(message: CheckedMessage) -> str:
 
 
 def _text(entry: Any) -> str | None:
-    """Returns the text of a plan entry."""
+    """Returns the text of a plan entry; None if the entry has no text."""
     text = member(entry, "content") or member(entry, "description")
     return text if isinstance(text, str) else None
 
 
 def _names(message: CheckedMessage) -> Iterator[tuple[str, str]]:
-    """Yields the name of each command, and its place."""
+    """Yields the name of each command, and the JSON pointer to the name."""
     name = "availableCommands" if "update" in message.params else "commands"
     every = message.update.get(name)
     root = "/params/update" if "update" in message.params else "/params/data"

@@ -41,7 +41,7 @@ def prompt_is_reported(ended: EndedTurn, conversation: Conversation) -> Breaches
     """Finds accepted prompts that are not reported before the session is idle."""
     turn = ended.turn
     if conversation.pairs.lost_update_seq > turn.prompt_seq:
-        return  # it may have been the message
+        return  # the lost update may have been the message
     if _is_by_update(ended, conversation) and not turn.has_user_message and not turn.is_joining:
         severity = None if turn.cancel_seq is None else Severity.WARNING
         yield Breach("the session is idle, but the prompt was not reported as a user message",
@@ -55,7 +55,7 @@ def work_begins_with_running(ended: EndedTurn, conversation: Conversation) -> Br
     if not _is_by_update(ended, conversation) or ended.stop_reason is None or turn.is_running:
         return
     if conversation.pairs.lost_update_seq > turn.prompt_seq:
-        return  # it may have reported the state
+        return  # the lost update may have reported the state
     if turn.output_seq is not None and not turn.is_joining:
         text = "the agent works on a prompt, but never says that the session is running"
         yield Breach(text, (turn.prompt_seq, ended.seq), seq=turn.output_seq)
@@ -84,7 +84,7 @@ def cancel_is_confirmed(ended: EndedTurn, conversation: Conversation) -> Breache
     if turn.cancel_seq is None or (is_first and took_ns <= IN_FLIGHT_NS):
         return
     if conversation.pairs.lost_update_seq > turn.cancel_seq:
-        return  # it may have been the end
+        return  # the lost update may have been the end
     severity = Severity.WARNING if is_first or took_ns <= MOMENT_NS else None
     text = f"the work was cancelled, but ends with {shown(reason)}"
     yield Breach(text, (turn.cancel_seq,), severity=severity)
@@ -127,7 +127,7 @@ def login_is_offered(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("v2.mcp-type", requests=OPENING)
 def servers_name_their_type(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds MCP servers without a type, or with stdio although the agent does not offer it."""
+    """Finds MCP servers without a type, or with the type stdio if the agent does not offer it."""
     agent = conversation.agent
     is_offered = not agent.is_known or agent.offers("session", "mcp", "stdio")
     related = frames_of(agent)

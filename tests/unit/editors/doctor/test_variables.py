@@ -56,7 +56,7 @@ def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: s
         ("RECORDINGS", "x", "! ACP_PROXY_RECORDINGS=x: it is relative, so each program records "
                             "below its own directory"),
         ("FSYNC", "1", "! ACP_PROXY_FSYNC=1: `record --fsync` was removed: the recording survives "
-                       "whatever ends acp-proxy, and no power cut"),
+                       "whatever ends acp-proxy, except a power cut"),
         ("REPLAY_TIMING", "fixed:5", "! ACP_PROXY_REPLAY_TIMING=fixed:5: `replay --timing fixed:MS`"
                                      " was removed: `--timing recorded --idle-cap S` waits as "
                                      "recorded, S seconds at most"),
