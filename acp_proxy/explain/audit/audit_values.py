@@ -143,7 +143,7 @@ class Action:
     """The number of the first frame about the action."""
     t_ns: int
     at: str
-    """The time of the first frame, in ISO 8601 and UTC."""
+    """The time of the action's first frame, in ISO 8601 and UTC."""
     session: str | None
     turn: int | None
     mode: str | None
@@ -176,7 +176,7 @@ class Action:
     perhaps_allowed_by: list[LastingGrant] = field(factory=list)
     """Earlier permissions that may cover the action, if the agent did not ask for a permission."""
     refused_before: int | None = None
-    """The number of the frame that refused the same action earlier in the turn; else None."""
+    """The number of the frame that refused the same action earlier in the turn, or None."""
     perhaps_same_as: list[int] = field(factory=list)
     """The ids of actions that may be this action: claimed actions for an action of the client, and
     the client's actions for a claimed action."""

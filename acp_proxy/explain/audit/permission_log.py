@@ -13,7 +13,7 @@ from acp_proxy.protocol.permissions import DENIED, GRANTED, options_of, read_ans
 AMBIGUOUS, CANCELLED, UNANSWERED = "ambiguous", "cancelled", "unanswered"
 """Decisions about a permission request, in addition to those in `protocol.permissions`."""
 _LASTING = ("session", "workspace", "always")
-"""Scopes of the 1.0 draft that last longer than one action."""
+"""Scopes with which a permission of the 1.0 draft covers more than one action."""
 _EVERY_SESSION = ("workspace", "always")
 _ASKED = 200
 """The largest number of actions with a permission request that are remembered for one turn."""
@@ -93,7 +93,7 @@ class PermissionLog:
 
         Args:
             session: the id of the session.
-            turn: the number of the turn; the result is empty if a newer turn has such requests.
+            turn: the number of the turn; the result is empty if a newer turn has such actions.
         """
         newest, asked = self._asked.get(session, (None, []))
         return asked if newest == turn else []

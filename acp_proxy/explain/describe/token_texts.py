@@ -41,8 +41,9 @@ class Tokens:
     """The unit of the cost, such as USD."""
     counted: str | None = _optional()
     """How the numbers of a recording were computed: turns, session or unclear. With turns, the
-    numbers of all turns were added up. With session, the agent sent running totals, so the last
-    numbers of each session were used. They were also used if the agent's way is unclear."""
+    numbers of all turns were added up. With session, the agent sent running totals, and the last
+    numbers of each session were used. With unclear, the numbers may be running totals, and the last
+    numbers were used as a lower limit."""
 
 
 def tokens_of(holder: Value) -> Tokens:

@@ -30,7 +30,7 @@ class Pattern:
     def __init__(
         self, text: str, *, is_regex: bool = False, ignore_case: bool | None = None
     ) -> None:
-        """Prepares a search.
+        """Prepares the search for a pattern.
 
         Args:
             text: the text or the regular expression.

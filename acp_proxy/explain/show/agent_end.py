@@ -15,14 +15,14 @@ from acp_proxy.store.queries.recorded_events import is_stopping_signal
 
 ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
 _CODES_FROM_OUTSIDE = {128 + signum for signum in FROM_OUTSIDE}
-"""Exit codes of an agent or its launcher that report an end by a signal from outside."""
+"""Exit codes with which an agent or its launcher reports that a signal from outside ended it."""
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds an end of the agent that its client did not ask for, or that left requests open.
 
-    Nothing is found if no request or turn was open when the agent was told to stop, or when its
-    client closed the connection. `unanswered` finds the requests that the client did not answer.
+    The end is expected if no request or turn is open when the agent is told to stop, or when its
+    client closes the connection. `unanswered` finds the requests that the client did not answer.
     """
     if context.reader.live:
         return

@@ -35,7 +35,7 @@ _MINUTE_NS = 60 * 10**9
 _GIVEN_UP_NS = 2 * _MINUTE_NS
 """A person who cancels after a silence of this length has given up on the agent."""
 _LATE_NS = 30 * 10**9
-"""A turn that ends at least this long after a cancel was not ended by the cancel."""
+"""If a turn ends at least this time after a cancel, the agent has ignored the cancel."""
 
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
@@ -129,9 +129,9 @@ def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iter
 
 
 def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds a client that sent nothing more after the initialization or a new session.
+    """Finds a client that sent nothing after the answer to its initialization or session/new.
 
-    The recording must go on for at least a minute after the answer to the client's last request.
+    The recording must go on for at least a minute after this answer.
     """
     opened = context.first_opened
     if opened is None or opened.response_seq is None:

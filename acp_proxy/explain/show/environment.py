@@ -80,7 +80,7 @@ _KINDS = "invalid_request|authentication|permission|rate_limit|overloaded|api|se
 PROVIDERS_ERROR = re.compile(rf"\b(?:type|code)\W{{1,9}}(?:(?:{_KINDS})_error|rate_limit)\b")
 """A member that errors from a model's provider contain, also in JSON within a string."""
 _POINTER = "complete log of this run"
-"""Words in npm's last line on stderr, which does not report what has failed."""
+"""Words in the last line that npm writes on stderr; this line does not report what has failed."""
 
 
 def outside_reason(text: str) -> str | None:

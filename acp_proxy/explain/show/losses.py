@@ -46,7 +46,7 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
 
 @needs("times", unknown="")
 def _said(_context: DiagnosisContext, word: str, t_ns: int) -> str:
-    """Returns a word and a time; empty if times are not known."""
+    """Returns a word and a time as text; empty if the times of the recording are not known."""
     return f" {word} {seconds(t_ns)} s"
 
 

@@ -43,7 +43,7 @@ class SessionSummary:
     open: list[str] = field(factory=list, metadata={"optional": True})
     """The ways to open the session that have no answer yet, or none in the import."""
     parent: str | None = field(default=None, metadata={"optional": True})
-    """The session whose agent announced this session as a child session."""
+    """The id of the parent session if this is a child session that the agent announced, or None."""
 
 
 @frozen
@@ -316,7 +316,7 @@ class Summary:
     spent: dict[Part, int] = field(factory=dict, metadata={"hidden": True})
     """The time that each part took in all turns together, in nanoseconds; empty without a turn."""
     silent_call: str = field(default="", metadata={"hidden": True})
-    """The tool calls that ran during the agent's longest silence, in words; empty without any."""
+    """The tool calls that ran during the agent's longest silence, in words; empty without calls."""
 
     @property
     @needs("ending")

@@ -69,7 +69,7 @@ class Statistics:
 
 
 class TurnsAndCalls(Listener):
-    """Divides the time of each turn into parts, and finds first chunks and repeated call ids.
+    """Divides the time of each turn into parts; finds first chunks and reused ids of tool calls.
 
     Args:
         reader: the recording.

@@ -85,7 +85,7 @@ def measure(
     Args:
         reader: the recording.
         words: a filter; a recording without a match has no measures.
-        now_ns: the time now, with which open turns and requests are measured; see `find_quickly`.
+        now_ns: the time now on the monotonic clock, up to which a live recording is examined.
     """
     if words and next(reader.rows(chosen_in(reader, words)), None) is None:
         return (), "", None

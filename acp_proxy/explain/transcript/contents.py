@@ -174,7 +174,7 @@ _DEEPEST = 10
 def blocks_of(
     value: object, most: int | None, label: str = "", depth: int = 0
 ) -> Iterator[TextBlock]:
-    """Yields the blocks of a content block, of an array of content blocks, or of plain text.
+    """Converts a content block, an array of content blocks, or plain text to text blocks.
 
     Args:
         value: any JSON value.
@@ -195,7 +195,7 @@ def blocks_of(
 
 
 def output_blocks(value: object, most: int | None) -> Iterator[TextBlock]:
-    """Yields the blocks of the output of a tool: content, text, or any JSON.
+    """Converts the output of a tool to text blocks; the output may be content or any JSON.
 
     Args:
         value: any JSON value.
@@ -264,7 +264,7 @@ def _note(block: Value, source: Value) -> Iterator[TextBlock]:
 
 
 def _terminal(block: Value, most: int | None) -> Iterator[TextBlock]:
-    """Yields the blocks of a terminal; in the 1.0 draft, these are its command and its output."""
+    """Yields a description of a terminal, and in the 1.0 draft also the terminal's output."""
     words = ("terminal", word(block, "terminalId"), word(block, "command"), exit_state(block))
     yield note_block(" ".join(filter(None, words)))
     for stream in ("stdout", "stderr"):
