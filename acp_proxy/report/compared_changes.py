@@ -16,7 +16,7 @@ from acp_proxy.diff.diff_result import Change, DiffEntry, Field
 from acp_proxy.report.facts import Shortened
 
 _BESIDE_PLACES = 100
-"""The length of a message's preview if the differing places of the message are shown below it."""
+"""The most characters of a message's preview if its differing places are shown below it."""
 WORDS = {
     Change.CHANGED: ("~", "changed"),
     Change.ONLY_A: ("−", "only in A"),
@@ -29,7 +29,7 @@ _SHORT_TITLES = {"the answer to session/request_permission": "permission"}
 
 @frozen
 class ShownText:
-    """A part of a value."""
+    """A part of a value, which may be marked as changed."""
 
     text: str
     differs: bool
@@ -46,27 +46,27 @@ class ShownPlace:
     more: int = 0
     """The number of excerpts left out."""
     number: int = 0
-    """The number of the difference if the place is a difference by itself, as in the handshake."""
+    """The number of the difference if the place counts as one, as in the handshake; otherwise 0."""
 
 
 @frozen
 class ShownFrame:
-    """A message of one side."""
+    """A message of A or of B, as the page shows it."""
 
     seq: int
     frames: int
     preview: str
     t_ns: int | None = None
     took_ns: int | None = None
-    """How long the answer took, if the message is an answer."""
+    """How long the answer took in nanoseconds; None if the message is not an answer."""
 
 
 @frozen
 class ShownChange:
-    """A message that differs."""
+    """A difference of messages: a message that was changed, moved, or is only in A or only in B."""
 
     number: int
-    """The number of the difference, from 1."""
+    """The number of the difference on the page, from 1 on."""
     entry: DiffEntry
     sign: str
     word: str
@@ -75,16 +75,16 @@ class ShownChange:
     b: ShownFrame | None
     places: Shortened[ShownPlace]
     equal: int
-    """How many equal messages of the lane come before it."""
+    """How many equal messages of the lane are between this difference and the one before."""
 
     @property
     def sides(self) -> list[ShownFrame]:
-        """The messages of A and of B; only one message if the other recording lacks it."""
+        """The messages of A and of B; only one item if the other recording has no such message."""
         return [side for side in (self.a, self.b) if side is not None]
 
 
 def difference_in_words(change: ShownChange) -> str:
-    """Writes a difference in words, such as ``permission allow → reject``."""
+    """Describes a difference in a few words, such as ``permission allow → reject``."""
     title = _SHORT_TITLES.get(change.entry.title, change.entry.title)
     if change.entry.change is not Change.CHANGED or not change.places.items:
         preview = next((side.preview for side in change.sides), "")
@@ -99,12 +99,13 @@ def difference_in_words(change: ShownChange) -> str:
 
 
 def shown_change(entry: DiffEntry, apart: str, equal: int) -> ShownChange:
-    """Shows a difference of messages.
+    """Returns a difference of messages, as the page shows it.
 
     Args:
         entry: the difference.
-        apart: the kind of the messages, if their order among other messages does not matter.
-        equal: how many equal messages of the lane come before it.
+        apart: the kind of the messages if their order among other messages does not count; else
+            empty.
+        equal: how many equal messages of the lane are between the last difference and this one.
     """
     sign, word = WORDS[entry.change]
     last = entry.title.rpartition(" ")[2]
@@ -138,11 +139,11 @@ def characters(change: ShownChange) -> int:
 
 
 def numbered_places(fields: Sequence[Field], first: int) -> Shortened[ShownPlace]:
-    """Shows places that are differences by themselves.
+    """Returns differing places that each count as a difference, as the page shows them.
 
     Args:
         fields: the places.
-        first: the number of the first place among all differences.
+        first: the number of the first of these differences on the page.
     """
     pick = _places(fields)
     places = [evolve(place, number=n) for n, place in enumerate(pick.items, first)]
@@ -150,11 +151,11 @@ def numbered_places(fields: Sequence[Field], first: int) -> Shortened[ShownPlace
 
 
 def shown_ending(fields: Sequence[Field], first: int) -> list[ShownPlace]:
-    """Shows how the agents ended: exit codes and names of signals, or ``none``.
+    """Returns how the agents ended in A and in B: exit codes and names of signals, or ``none``.
 
     Args:
-        fields: the differences of the endings.
-        first: the number of the first of these differences among all differences.
+        fields: the places in which the endings differ.
+        first: the number of the first of these differences on the page.
     """
 
     def text(pointer: str, value: Any) -> list[list[ShownText]]:
@@ -175,7 +176,7 @@ def _places(fields: Sequence[Field]) -> Shortened[ShownPlace]:
 
 
 def _place(field: Field) -> ShownPlace:
-    """Shows both values of a place; of long texts, only the changed words."""
+    """Returns both values of a differing place; of long texts, only the changed words."""
     pieces = readable_diff(field.a, field.b, SHOWN_VALUE)
     if not pieces:
         a, b = ([[ShownText(_json(value), differs=True)]] for value in (field.a, field.b))

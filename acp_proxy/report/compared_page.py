@@ -1,7 +1,7 @@
-"""The contents of a comparison's page: the differences of two recordings, side by side.
+"""The contents of a comparison's page: the differences between two recordings, side by side.
 
-The page shows the same values that `diff` prints. Equal messages are only counted. Only the first
-differences are shown, and the page says how many more there are.
+The page shows the values that `diff` prints. Equal messages are only counted. Only the first
+differences are shown, and the page says how many are left out.
 """
 
 from collections import Counter
@@ -40,29 +40,30 @@ from acp_proxy.store.queries.frames import frame_times
 from acp_proxy.store.reader import RecordingReader
 
 MOST = 2000
-"""How many differing messages are shown."""
+"""How many differing messages the page shows at most."""
 _MOST_CHARACTERS = 5_000_000
-"""About how many characters the shown messages may have in all; later messages are left out."""
+"""About how many characters all shown messages may have together; then no more are shown."""
 
 _Steps = list[int | ShownChange]
 
 
 @frozen
 class ShownLane:
-    """One direction of a session."""
+    """The messages of one direction of a session, or of the connection, as the page shows them."""
 
     lane: str
     direction: str
     ids: list[str]
     """The session's ids in A and in B."""
     apart: str
-    """The kind of the lane's messages, if their order among other messages does not matter."""
+    """The kind of the lane's messages if their order among other messages does not count; else
+    empty."""
     equal: int
     """The number of equal messages."""
     summary: str
     """The number of differing messages, in words; empty if there are none."""
     first: int | None
-    """The number of the first shown difference."""
+    """The number of the lane's first shown difference; None if none is shown."""
     is_cut: bool
     """Whether some differing messages are not shown."""
 
@@ -74,7 +75,7 @@ class ComparisonFacts:
     a: Side
     b: Side
     names: tuple[str, str]
-    """The names of the recordings, or their paths if the names are the same."""
+    """The recordings' names; if these are equal, their file names or paths."""
     counts: Counts
     is_equal: bool
     verdict: str
@@ -86,7 +87,7 @@ class ComparisonFacts:
     """The commands that print the messages of A and of B."""
     lanes: list[ShownLane]
     steps: _Steps
-    """The differences in the order of time, and between them the numbers of equal messages."""
+    """The differences in the order of time; a number stands for so many equal messages."""
     handshake: Shortened[ShownPlace]
     ending: list[ShownPlace]
     latency: Shortened[MethodLatency]
@@ -94,7 +95,7 @@ class ComparisonFacts:
     """The number of differing messages that are left out."""
     filter: str
     masked: str
-    """The masked values of the page, in words."""
+    """A sentence about the masked values of the page."""
     is_unmasked: bool
     step_ns: int
     """The precision of both recordings' times; see `duration`."""
@@ -115,9 +116,9 @@ def read_comparison(
         diff: the comparison.
         readers: A and B, still open.
         words: the filter of the comparison; empty if there is none.
-        masked: the masked values, in words.
-        is_unmasked: whether secrets may be shown.
-        most: how many differing messages are shown.
+        masked: a sentence about the masked values.
+        is_unmasked: whether the page shows secrets.
+        most: how many differing messages are shown at most.
 
     Raises:
         UnreadableRecording: a recording is damaged.
@@ -158,14 +159,17 @@ def _command(side: Side) -> str:
 
 
 def _with_clock(side: Side, *, has_zone: bool) -> Side:
-    """Returns a side; if its log names no time zone, its start time has no time zone."""
+    """Returns a side; without a known time zone, its start is a time without a zone."""
     if has_zone or side.started_at is None:
         return side
     return evolve(side, started_at=clock(side.started_at, has_zone=False).isoformat())
 
 
 def _names(a: Side, b: Side) -> tuple[str, str]:
-    """Returns the shortest names that differ, if any differ, since whole paths may be private."""
+    """Returns names for A and B: their recordings' names, file names or paths.
+
+    The first of these that differ are returned, since whole paths may be private.
+    """
     pairs = (a.name, b.name), (PurePath(a.path).name, PurePath(b.path).name), (a.path, b.path)
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
 
@@ -178,7 +182,7 @@ class _LaneReader:
     changes: list[ShownChange] = Factory(list)
     """The differences read so far, lane by lane."""
     rest: int = 0
-    """The number of equal messages after the last difference of each lane."""
+    """The number of equal messages after the last difference of their lane, in all lanes."""
     _room: int = _MOST_CHARACTERS
 
     def read(self) -> None:
@@ -192,7 +196,7 @@ class _LaneReader:
                 break
 
     def _read(self, sequence: DiffSequence) -> tuple[list[ShownChange], int, bool]:
-        """Reads the differences of a sequence while there is room, and counts equal messages."""
+        """Reads the differences of a lane while the page has room, and counts equal messages."""
         changes: list[ShownChange] = []
         equal = before = 0
         for step in sequence.steps:
@@ -232,7 +236,7 @@ class _LaneReader:
 def _timed_changes(
     readers: tuple[RecordingReader, RecordingReader], changes: Sequence[ShownChange], first: int
 ) -> list[ShownChange]:
-    """Returns differences, numbered from `first` on, with the times of their messages."""
+    """Returns differences with the times of their messages, and with numbers from `first` on."""
     of_a = _timed(readers[0], [change.a for change in changes])
     of_b = _timed(readers[1], [change.b for change in changes])
     sides = zip(changes, of_a, of_b, strict=True)
@@ -248,7 +252,7 @@ def _linked(lane: ShownLane, changes: Iterable[ShownChange]) -> ShownLane:
 
 
 def _steps(changes: Iterable[ShownChange], rest: int) -> _Steps:
-    """Returns the differences, and between them the numbers of equal messages."""
+    """Returns the differences, with a number wherever so many equal messages were left out."""
     steps: _Steps = []
     for change in changes:
         steps += [change.equal, change] if change.equal else [change]
@@ -256,7 +260,7 @@ def _steps(changes: Iterable[ShownChange], rest: int) -> _Steps:
 
 
 def _timed(reader: RecordingReader, frames: Sequence[ShownFrame | None]) -> list[ShownFrame | None]:
-    """Returns the frames of one side with their times, and the durations of answers."""
+    """Returns the frames of one side with their times; answers also with how long they took."""
     seqs = [frame.seq for frame in frames if frame is not None]
     times, latencies = frame_times(reader, seqs), latencies_of_answers(reader, seqs)
     known = reader.recording.known_ns

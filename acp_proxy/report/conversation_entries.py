@@ -1,8 +1,8 @@
 """Makes the conversation of a report: the sections and entries of `transcript`, in blocks.
 
 A page draws one entry after the other and groups nothing itself. Entries of a single sender, such
-as prompts and messages, contain their texts. The texts of tool calls, terminals and requests are
-read from the lines of the report, so that a report of some frames has no text of other frames.
+as prompts and messages, contain their texts. The page reads the texts of tool calls, terminals and
+requests from the lines of the report, so that a report of some frames contains no text of others.
 """
 
 from collections import deque
@@ -30,7 +30,7 @@ from acp_proxy.store.tables.checked_values import Row
 ENTRIES = 256
 """The number of sections and entries in one block."""
 _FROM_LINES = (EntryKind.TOOL_CALL, EntryKind.TERMINAL, EntryKind.PERMISSION, EntryKind.REQUEST)
-"""Kinds of entries whose texts a page reads from the lines."""
+"""Kinds of entries whose texts a page reads from the lines of the report."""
 
 
 class ConversationEntries:
@@ -40,7 +40,7 @@ class ConversationEntries:
         reader: the recording.
         options: the options of the report.
         images: the images that the page may show, by their data in base64.
-        rows: the rows of the report; all of them are read.
+        rows: the rows of the report; they are read to the end.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class ConversationEntries:
         self._has_texts = options.payloads
         self._images = images
         self._shown: dict[str, int] = {}
-        """The number of each image that an entry shows, by its data."""
+        """The number of each image that is shown in an entry, by the image's data in base64."""
         self._index: list[tuple[int, int | None, str]] = []
 
     def parts(self) -> Iterator[tuple[str, bytes]]:
-        """Yields the name and the content of each block, not compressed."""
+        """Yields the name and the uncompressed content of each block."""
         values: list[dict[str, Any]] = []
         for item in self._transcript.read():
             if isinstance(item, TranscriptSection):
@@ -84,7 +84,7 @@ class ConversationEntries:
             yield f"g{number}", self._images[encoded].data
 
     def counts(self) -> dict[str, Any]:
-        """Returns the members of ``meta`` that describe the blocks, after all parts."""
+        """Returns the members of ``meta`` that describe the blocks; to be called after `parts`."""
         shown = [self._images[encoded] for encoded in self._shown]
         sizes = [[image.type, image.width, image.height] for image in shown]
         return {"entries": len(self._index), "images": sizes}

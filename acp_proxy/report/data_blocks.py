@@ -1,8 +1,9 @@
-"""Makes the data blocks of a report as a stream, with little of a recording in memory at any time.
+"""Makes the data blocks of a report one by one, so that little of a recording is in memory.
 
-Blocks are compressed, and a page inflates each block when it needs the block. `docs/report-data.md`
-describes their contents. A block is yielded as soon as it is complete. The block ``meta`` comes
-last, since it contains the number of blocks. The same recording always gives the same bytes.
+Blocks are compressed, and a page decompresses a block only when it needs the block.
+`docs/report-data.md` describes the contents of blocks. A block is yielded as soon as it is
+complete. The block ``meta`` comes last, since it contains the numbers of blocks. The bytes depend
+only on the recording, the options, and the version of zlib.
 """
 
 import zlib
@@ -44,9 +45,9 @@ PAYLOAD_ROWS = 1_024
 PAYLOAD_BYTES = 1 << 20
 """The largest size of the lines in one block, in bytes."""
 _LEVEL = 5
-"""The level of zlib, a compromise between the size of a page and the time to make the page."""
+"""The compression level of zlib: a compromise between the size of a page and the time it takes."""
 _MOST_MEMBERS = 5_000
-"""How many messages of batches are described individually."""
+"""How many messages within batches are described one by one."""
 
 
 class DataBlock(NamedTuple):
@@ -94,7 +95,7 @@ class _BlockMaker:
 
     Args:
         reader: the recording.
-        has_payloads: whether to make blocks of lines.
+        has_payloads: whether to make blocks with the bytes of lines.
     """
 
     def __init__(self, reader: RecordingReader, *, has_payloads: bool) -> None:
@@ -110,11 +111,11 @@ class _BlockMaker:
         self._member_count = 0
 
     def watch(self, rows: Iterable[Row], made: list[DataBlock]) -> Iterator[Row]:
-        """Yields rows unchanged, and makes the blocks of them.
+        """Yields rows unchanged, and makes the blocks of these rows on the way.
 
         Args:
             rows: all rows, in order.
-            made: gets each block.
+            made: a list to which each complete block is appended.
         """
         columns, payloads, cells = self._columns, self._payloads, self._cells
         read = self._rows.read
@@ -145,7 +146,7 @@ class _BlockMaker:
             self._members[str(self._columns.rows)] = report_row.members
 
     def _finish(self) -> Iterator[DataBlock]:
-        """Yields the block of columns, after all blocks that it lists."""
+        """Yields the block of columns, after the blocks of cells and lines that it lists."""
         if self._cells:
             yield self._cell_block()
         if self._payloads is not None:
@@ -190,11 +191,11 @@ class _IndexBlocks:
             "number": number_codes,
         }
         self._run: int | None = None
-        """The number of the row that begins the last row's run, minus the last row's number."""
+        """The distance from the last row back to the first row of its run, as a negative number."""
         self._own: list[tuple[Any, ...]] = []
         self._shared: list[tuple[Any, ...]] = []
         self._counts: list[int] = []
-        """How many consecutive rows have each of the shared values."""
+        """For each tuple of shared values, the number of consecutive rows that have it."""
 
     def add(self, own: tuple[int | None, ...], shared: tuple[Any, ...], is_joined: bool) -> None:
         """Adds a row to the next block."""
@@ -211,8 +212,8 @@ class _IndexBlocks:
         """Returns the block of the rows that were added since the last one.
 
         Args:
-            cells: the first row of each block with their cells.
-            payloads: the first row and the number of rows of each block with their lines.
+            cells: the first row of each block with cells of these rows.
+            payloads: the first row and the number of rows of each block with lines of these rows.
         """
         columns: list[tuple[str, str, int]] = []
         data = []
@@ -239,7 +240,7 @@ class _IndexBlocks:
         return _block(f"i{number}", len(start).to_bytes(4, "little"), start, *data)
 
     def _expanded(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Returns the value of each row, from the values that consecutive rows share."""
+        """Repeats each shared value for the rows that share it: returns one value for each row."""
         return (*chain.from_iterable(map(repeat, values, self._counts)),)
 
 
@@ -252,10 +253,10 @@ class _PayloadBlocks:
         self._lines: list[bytes] = []
 
     def add(self, place: int, line: bytes) -> Iterable[DataBlock]:
-        """Adds a line; returns the block of the lines before it, if that block is full.
+        """Adds a line. If the current block has no room for it, returns that block.
 
         Args:
-            place: the number of its row.
+            place: the number of the line's row.
             line: the line, of at most `PAYLOAD_BYTES`.
         """
         is_full = len(self._lines) == PAYLOAD_ROWS or self._size + len(line) > PAYLOAD_BYTES
@@ -267,11 +268,11 @@ class _PayloadBlocks:
         return full
 
     def add_pieces(self, place: int, pieces: Iterable[bytes]) -> Iterator[DataBlock]:
-        """Adds a line that is too large for a block; each piece of it becomes a block.
+        """Adds a line that is too large for one block; yields a block for each part of the line.
 
         Args:
-            place: the number of its row.
-            pieces: the line in pieces.
+            place: the number of the line's row.
+            pieces: the line in pieces of any size.
         """
         yield from self.finish()
         for piece in _cut_evenly(pieces):
@@ -289,13 +290,13 @@ class _PayloadBlocks:
         return _block(f"p{number}", *lines)
 
     def take(self) -> list[tuple[int, int]]:
-        """Returns the first row and the number of rows of each block since the last call."""
+        """Returns the first row and the number of rows of each block made since the last call."""
         places, self._places = self._places, []
         return places
 
 
 def _cut_evenly(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields pieces of `PAYLOAD_BYTES` each, the last one may be shorter."""
+    """Cuts bytes into pieces of `PAYLOAD_BYTES` each; the last piece may be shorter."""
     rest = b""
     for piece in pieces:
         rest += piece
@@ -309,7 +310,7 @@ def _cut_evenly(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _block(name: str, *parts: bytes) -> DataBlock:
-    """Compresses bytes into a block; the result only depends on the version of zlib."""
+    """Compresses bytes into a block, which is the same for every version except that of zlib."""
     packer = zlib.compressobj(_LEVEL)
     data = b"".join([*map(packer.compress, parts), packer.flush()])
     return DataBlock(name, (b64encode(data),))

@@ -1,6 +1,6 @@
-"""The facts in the head of a report: values of `show`, `stats` and `check`, shortened to a page.
+"""The facts in the head of a report: values of `show`, `stats` and `check`, cut to fit a page.
 
-Every value here is also printed by a command. A shortened list says how many items are left out.
+Every value is also printed by a command. A shortened list says how many items are left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class Verdict:
     text: str
     """A sentence which says that nothing went wrong; empty if something went wrong."""
     words: str = ""
-    """The finding in a few words."""
+    """The finding in a few words; empty without a finding."""
     hint: Finding | None = None
     """If nothing went wrong, the first note about the conversation itself."""
 
@@ -57,7 +57,7 @@ class Verdict:
 
 
 def find_verdict(summary: Summary) -> Verdict:
-    """Returns the first finding, unless the recording has only hints.
+    """Returns the verdict on a recording: the finding to look at first, or that all went well.
 
     Args:
         summary: the recording's summary, with all findings.
@@ -87,20 +87,20 @@ def _nothing_wrong(summary: Summary) -> str:
 
 
 _MOST_OF_RULE = 10
-"""How many frames of a group's other findings are listed."""
+"""How many frames are listed for the findings of a group that are shown without a text."""
 BAR = 1000
-"""The width of the longest bar, in the units of a segment."""
+"""The width of the longest bar, in the unit that segments use."""
 
 T = TypeVar("T")
 
 
 @frozen
 class Shortened(Generic[T]):
-    """The beginning of a list."""
+    """The first items of a list."""
 
     items: list[T]
     more: int
-    """How many further items the list has."""
+    """How many items of the list are left out."""
 
 
 @frozen
@@ -110,9 +110,9 @@ class FindingGroup:
     shown: list[Finding]
     """The first findings, with their texts."""
     also: list[int]
-    """The frames of further findings."""
+    """The frames of further findings, which are shown without a text."""
     more: int
-    """How many other findings the group has."""
+    """How many findings of the group are in neither list."""
 
 
 @frozen
@@ -142,40 +142,40 @@ class HeadFacts:
     """Everything that the head of a report shows."""
 
     data: ReportData
-    """The facts of the report, with the clock of the log if the recording names no zone."""
+    """The facts about the whole recording. If a log names no time zone, its times are unchanged."""
     rows: int
     """The number of frames and events in the file."""
     masked: str
     """A sentence about the masked values."""
     is_private: bool
-    """Whether the conversation is masked too, not only secrets."""
+    """Whether prompts, messages and contents of files are masked, in addition to secrets."""
     verdict: Verdict
     first_faulted: int | None
     has_crashed: bool
-    """Whether the agent ended by itself while something was unfinished."""
+    """Whether the agent ended by itself while a request, turn or tool call was unfinished."""
     line: list[Fact]
     first_calls: Shortened[BegunCall]
-    """The first tool calls, for the sentence that nothing went wrong."""
+    """The first tool calls, which are listed if nothing went wrong."""
     same: FindingGroup
     """The finding of the verdict, and all findings that are similar to it."""
     others: Shortened[FindingGroup]
     """Groups of similar errors and warnings, except `same`; `more` is a number of findings."""
     findings: list[FindingGroup]
-    """The groups of findings, in the order in which all commands print findings."""
+    """All groups of findings, in the order in which commands print findings."""
     turns: Shortened[TurnFacts]
     longest_ns: int
     """The duration of the longest turn, whose bar has the full width."""
     spent: list[Segment]
-    """The time that each part took in all turns together."""
+    """The bar of all turns together: how much time each part took."""
     questions: Shortened[PersonRequest]
     unanswered: Shortened[OpenRequest]
     failed_calls: Shortened[FailedCall]
     calls: Shortened[CallStatistics]
     """The tool calls with the most bytes, in the order of their start."""
     origin: list[tuple[str, str]]
-    """Labels and texts about the origin of an imported recording."""
+    """The rows about the origin of an imported recording, each with a label and a text."""
     why_no_times: str
-    """Why the spent time is not shown; empty if it is shown."""
+    """Why the report does not show how time was spent; empty if the report shows it."""
 
 
 def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = False) -> HeadFacts:
@@ -184,8 +184,8 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
     Args:
         data: the report's facts about the whole recording.
         rows: the number of frames and events in the file.
-        masked: the masked values, in words.
-        is_private: whether the conversation is masked too, not only secrets.
+        masked: a sentence about the masked values.
+        is_private: whether prompts, messages and contents of files are masked, too.
     """
     summary, statistics = data.summary, data.statistics
     open_count = sum(method.unanswered for method in statistics.methods)
@@ -235,7 +235,7 @@ def shortened(items: Sequence[T], most: int, count: int = 0) -> Shortened[T]:
     Args:
         items: all items, or only the first ones.
         most: how many to keep.
-        count: the number of all items, if `items` has only the first ones.
+        count: the number of all items, if `items` has only the first items.
     """
     kept = [*items[:most]]
     return Shortened(kept, max(len(items), count) - len(kept))

@@ -1,9 +1,9 @@
 """Finds the images of a recording that a page may show: PNG, JPEG, GIF and WebP.
 
 The bytes of an image decide its type and its size; the type that a peer names is not used. An image
-is shown only if its headers are whole, if no side in them is longer than `MOST_SIDE`, and if it is
-small, because headers can promise a picture that fills the memory of a browser. All other images
-are only described. Sounds are only described, too, and so is SVG, which is a document.
+is shown only if its headers are complete, if they name no side longer than `MOST_SIDE`, and if it
+has few bytes, because a browser could run out of memory otherwise. The page describes all other
+content in words: other images, sounds, and SVG, which is a document.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,11 +22,11 @@ from acp_proxy.store.reader import RecordingReader
 MOST_SIDE = 4_096
 """The longest side of an image that is shown, in pixels."""
 MOST_BYTES = 1_000_000
-"""The largest size of an image that is shown."""
+"""The largest size of an image that is shown, in bytes."""
 MOST_OF_ALL = 10_000_000
-"""The largest size of all images of a page together."""
+"""The largest size of all images of a page together, in bytes."""
 _SIGN = b'"image'
-"""The start of the type ``image``, and of a media type such as ``image/png``."""
+"""A text that each message with an image contains: the start of ``"image"`` or ``"image/png"``."""
 _TYPES = ("type", "mimeType", "mediaType", "media_type")
 _SIZED = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 """The markers of the segments of a JPEG that contain its size."""
@@ -40,7 +40,7 @@ class PageImage:
     """An image that a page may show."""
 
     type: str
-    """The media type that its bytes show."""
+    """The media type, according to the bytes of the image."""
     width: int
     height: int
     data: bytes
@@ -64,7 +64,7 @@ def read_images(reader: RecordingReader, chosen: Filter) -> dict[str, PageImage]
 
 
 def _media(message: Any) -> Iterator[str]:
-    """Yields the data of each object with a type or a media type, wherever it is in a message."""
+    """Yields the data of each object with a type or a media type, at any depth in a message."""
     waiting = [message]
     while waiting:
         match waiting.pop():
@@ -97,7 +97,7 @@ def read_image(encoded: str) -> PageImage | None:
 
 
 def _png(data: bytes) -> Sizes:
-    """Yields the size in the first chunk; no picture of an animation may be larger."""
+    """Yields the size in the first chunk, which the pictures of an animation cannot exceed."""
     length, name, width, height = unpack_from(">L4sLL", data, 8)
     if (length, name, data[-8:-4]) == (13, b"IHDR", b"IEND"):
         yield width, height
@@ -116,7 +116,7 @@ def _jpeg(data: bytes) -> Sizes:
 
 
 def _gif(data: bytes) -> Sizes:
-    """Yields the size of the screen, and the place where each picture of an animation ends."""
+    """Yields the size of the GIF, and for each of its pictures the right and the lower edge."""
     width, height, flags = unpack_from("<HHB", data, 6)
     yield width, height
     at = 13 + _colours(flags)
@@ -135,12 +135,12 @@ def _gif(data: bytes) -> Sizes:
 
 
 def _colours(flags: int) -> int:
-    """Returns the size of a table of colours; 0 without one."""
+    """Returns the size of a colour table in bytes; 0 if the flags announce no table."""
     return 3 << (flags & 7) + 1 if flags & 0x80 else 0
 
 
 def _webp(data: bytes) -> Sizes:
-    """Yields the size in the first chunk; a decoder refuses chunks that contradict this size."""
+    """Yields the size in the first chunk; a decoder refuses a file with another size later."""
     size, form, chunk = unpack_from("<L4s4s", data, 4)
     if form != b"WEBP" or size > len(data) - 8:
         return

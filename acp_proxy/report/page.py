@@ -1,12 +1,13 @@
 """Writes the page of a report: a head that needs no script, blocks of data, and one script.
 
-The bytes are yielded part by part, since the data may be large. Recorded text appears as text only
-in the head, where it passes `_safe` and the escaping of Jinja2; templates cannot bypass either. The
-blocks are base64, which cannot contain markup.
+The bytes are yielded part by part, since the data may be large. Only the head contains recorded
+text that is not encoded. This text passes `_safe` and the escaping of Jinja2, and templates can
+bypass neither. The blocks are base64, which cannot contain markup.
 
-The content security policy comes before anything from a recording. A browser then loads nothing
-from elsewhere, runs no other script (not even in an attribute or a link), and never parses text as
-HTML. Recorded text is therefore harmless even if the page has a bug.
+The content security policy comes before anything from a recording. With this policy a browser loads
+nothing from elsewhere, runs no script except those of the page (not even in an attribute or a
+link), and never parses text as HTML. Recorded text is therefore harmless even if the page has a
+bug.
 """
 
 import base64
@@ -36,13 +37,13 @@ if TYPE_CHECKING:
 
 _FRONT_END = files(__package__) / "front_end"
 LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/app.js", "search/worker.js"
-"""The module that starts the page, the main module, and the module of the page's worker."""
+"""The paths of three modules: the loader, which starts the page, the app, and the worker."""
 _STYLES = ("base.css", "shell.css", "list.css", "pictures.css", "content.css")
 """The styles that come first, in this order; all other styles follow."""
 _COMPARISON_SCRIPT = "comparison/comparison.js"
 _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
 TYPE_POLICIES = "acp-report-script acp-report-worker"
-"""The only policies of Trusted Types: one for the page's script, one for its worker's URL."""
+"""The names of the only Trusted Types policies: for the page's script, and for the worker's URL."""
 _NUMBER = re.compile(r"(\((?:[a-z]+ )*|)#(\d{1,15})")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BLOCK_ID = re.compile(r"[a-z]+\d*")
@@ -53,7 +54,7 @@ class Assets:
     """The parts of a page that do not depend on the recording."""
 
     loader: str
-    """The script that runs first; it inflates and starts the other script."""
+    """The script that runs first; it decompresses and starts the main script."""
     script: str
     worker: str
     style: str
@@ -64,7 +65,7 @@ def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[byte
 
     Args:
         facts: the contents of the head.
-        blocks: the data; each block is only read when it is written.
+        blocks: the data; each block is requested only when it is written.
     """
     made = assets()
     scripts, step_ns = (made.loader, made.script), facts.data.summary.recording.step_ns
@@ -81,7 +82,7 @@ def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[byte
 
 @functools.cache
 def assets() -> Assets:
-    """Returns the script, the text of the worker, and the style of all reports.
+    """Returns the loader, the script, the worker and the style, which all reports share.
 
     Raises:
         NotJoined: a module of the front end cannot be part of a page.
@@ -107,7 +108,7 @@ def comparison_parts(comparison: "ComparisonFacts") -> Iterator[bytes]:
 
 @functools.cache
 def comparison_assets() -> tuple[str, str]:
-    """Returns the script and the style of all comparisons.
+    """Returns the script and the style that the pages of all comparisons share.
 
     Raises:
         NotJoined: the module cannot be part of a page.
@@ -116,7 +117,7 @@ def comparison_assets() -> tuple[str, str]:
 
 
 def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -> Iterator[bytes]:
-    """Yields the text of a template, with the common head of all pages.
+    """Yields the text of a page that is made from a template, with the head that all pages have.
 
     Args:
         template: the name of the template.
@@ -140,7 +141,7 @@ def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -
 
 
 def source_hash(text: str) -> str:
-    """Returns the hash that lets a policy allow an inline script or style.
+    """Returns the hash with which a content security policy allows an inline script or style.
 
     Args:
         text: the whole text between the tags.
@@ -150,11 +151,11 @@ def source_hash(text: str) -> str:
 
 
 def content_policy(scripts: Iterable[str], style: str) -> str:
-    """Returns the content security policy of a report.
+    """Returns the content security policy of a page.
 
     Args:
-        scripts: the texts of its scripts.
-        style: the text of its style.
+        scripts: the text of each script that may run in the page.
+        style: the text of the style that may apply to the page.
     """
     return "; ".join(
         (
@@ -172,7 +173,7 @@ def content_policy(scripts: Iterable[str], style: str) -> str:
 
 
 def read_script(entry: str) -> str:
-    """Returns a module with all its imports; an empty text if the module does not exist.
+    """Returns a module and the modules that it imports as one script; empty without the module.
 
     Args:
         entry: the path of the module in the front end.
@@ -186,7 +187,7 @@ def read_script(entry: str) -> str:
 
 
 def read_style(paths: Iterable[str]) -> str:
-    """Returns several styles as one.
+    """Returns several styles as one text, without comments and indentation.
 
     Args:
         paths: the paths of the styles in the front end, in order.
@@ -201,7 +202,7 @@ def _style(text: str) -> str:
 
 
 def _packed(name: str, text: str) -> DataBlock:
-    """Returns a text as a block of data."""
+    """Returns a script or other text as a compressed block of data."""
     return DataBlock(name, (base64.b64encode(zlib.compress(text.encode(), 9)),))
 
 
@@ -237,7 +238,7 @@ def _environment() -> "Environment":
 
 
 def _safe(value: Any) -> Any:
-    """Escapes recorded text, and limits the text to one line and a certain length.
+    """Makes a value safe to print in a template: one line of limited length, without controls.
 
     Raises:
         TypeError: a template prints a value that is neither a text nor a number.
@@ -252,14 +253,14 @@ def _safe(value: Any) -> Any:
 
 
 def _duration(context: Mapping[str, Any], ns: int | None) -> str:
-    """Formats a duration with the precision of the template's ``step_ns``."""
+    """Formats a duration with the precision of the recording's times, ``step_ns``."""
     return duration(ns, context["step_ns"])
 
 
 def _time(text: str | None) -> str:
-    """Formats a time in UTC, so that a report is the same everywhere; returns "" for None.
+    """Formats a time in UTC, so that a report does not depend on the time zone; "" for None.
 
-    A time without a zone comes from a log and is not converted.
+    A time without a zone comes from an imported log, and is not converted.
     """
     if text is None:
         return ""
@@ -269,7 +270,7 @@ def _time(text: str | None) -> str:
 
 
 def _pieces(text: str, seqs: Iterable[int] = ()) -> Iterator[tuple[str, int | None]]:
-    """Splits one of our sentences into text and the frame numbers in it.
+    """Splits a sentence of acp-proxy into pieces of text and frame numbers.
 
     Args:
         text: the sentence, which may quote a recording.

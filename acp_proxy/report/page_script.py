@@ -2,9 +2,9 @@
 
 The front end is written as ES modules, which a page opened from a file cannot import. They are
 joined into one function: each module once, after its imports, without comments and indentation, to
-keep the page small. Top-level names must be unique, since they then share one scope. Only a few
-forms of code are supported. Any other form raises an error here, so that it cannot fail in
-somebody's browser.
+keep the page small. Top-level names of all modules must be unique, since they share one scope
+there. Only a few forms of code are supported; any other form raises an error when the page is made,
+so that it cannot fail in a browser.
 """
 
 import posixpath
@@ -111,7 +111,7 @@ def _read_module(path: str, text: str) -> _Module:
             names.append(match[1])
             exports += [match[1]] if is_exported else []
         elif line.startswith("await"):
-            raise NotJoined(f"{place}: await is possible within functions alone")
+            raise NotJoined(f"{place}: await is possible only within functions")
         if line.endswith("\\"):
             raise NotJoined(f"{place}: expected the end of a text on its line")
         lines.append(_CAST.sub("", line).lstrip())

@@ -24,11 +24,11 @@ from acp_proxy.store.reader import RecordingReader
 Watch = Callable[[Iterator[Any]], Iterator[Any]]
 
 _MOST_STEPS = 2_000
-"""How many steps of a turn are kept; the longest steps are kept."""
+"""The largest number of steps that are kept of one turn; the longest steps are kept."""
 _MOST_STEPS_OF_ALL = 30_000
-"""How many steps are kept in all turns together, in addition to a few steps of each turn."""
+"""The largest number of steps of all turns together, beyond `_LEAST_STEPS` of each turn."""
 _LEAST_STEPS = 20
-"""How many steps of each turn are kept, even if there are many turns."""
+"""How many steps of each turn are kept in any case, even if there are many turns."""
 
 
 @frozen
@@ -68,12 +68,12 @@ class ReportData:
     statistics: Statistics
     """The statistics of the whole recording, without waterfalls."""
     waterfalls: list[TurnWaterfall]
-    """The waterfall of each turn of `statistics`, or only the waterfall of the chosen turn."""
+    """The waterfall of each turn; only the waterfall of the chosen turn if one was chosen."""
     faults: list[FiredRule]
     """The effects of each rule of the plan; empty without a plan."""
     faulted_frames: int
     undated_frames: int
-    """The number of frames that faults sent at an unrecorded time."""
+    """The number of frames that faults sent at a time that was not recorded."""
     rows_in_recording: int
     is_masked: bool
     """Whether secrets are masked, either in the recording or by the report."""
@@ -89,7 +89,7 @@ class ReportData:
 def read_report_data(
     reader: RecordingReader, options: ReportOptions, watch: Watch = iter
 ) -> ReportData:
-    """Reads the facts about a whole recording: one pass reads messages, another the frames' heads.
+    """Reads the facts about a whole recording, in two passes over its frames.
 
     Args:
         reader: the recording.
@@ -100,7 +100,7 @@ def read_report_data(
         BadFilter: the filter of the options is invalid for this recording.
         UnreadableRecording: the file is damaged or locked.
     """
-    chosen = options.chosen(reader)  # before the long work
+    chosen = options.chosen(reader)  # a wrong filter fails before the long work
     frames = reader.count()
     messages = MessagePass(reader)
     passed = TurnsAndCalls(reader, messages)
@@ -134,7 +134,7 @@ _timed_turns = needs("middle", "durations", unknown=())(turns)
 
 
 def with_clock(recording: Recording) -> Recording:
-    """Returns the recording with the local time of its log, if the log names no zone."""
+    """Returns a recording; if its log names no time zone, the start is the log's own local time."""
     if recording.has_zone:
         return recording
     return evolve(recording, started_at=recording.clock().isoformat())

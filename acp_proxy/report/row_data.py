@@ -1,10 +1,12 @@
 """Reads the data of each row of a report: columns, cells, and the bytes of its line.
 
-Columns of numbers are encoded as planes of bytes, which compress well and are decoded fast. A
-number v is stored as an unsigned u: 0 for null, otherwise zigzag(v) + 1, so that small numbers of
-either sign need few bytes. A column is as wide as its largest u, and is stored in that many planes:
-the lowest bytes of all rows, then the next bytes, and so on. In a column of differences, v is the
-difference from the last number that was not null. The u of a text is its index in a list, plus 1.
+Each value of a column is stored as a code, an unsigned number. The code of null is 0. The code of a
+number is its zigzag encoding plus 1, so that small numbers of either sign need few bytes. The code
+of a text is its index in a list plus 1. A column of differences stores, for each number, the
+difference from the last number that was not null.
+
+The codes of a column are written as planes of bytes, which compress well and are decoded fast: the
+lowest bytes of all rows, then the next bytes, and so on, as many as the largest code needs.
 """
 
 import base64
@@ -28,11 +30,11 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row, is_excerpt
 
 _WORD = 8
-"""The size of an array's items in bytes; an item can store the u of any number of up to 63 bits."""
+"""The size of an array's items in bytes; an item has room for the code of any 63-bit number."""
 
 
 def number_codes(values: Sequence[int | None]) -> list[int]:
-    """Returns the u of each number, or of None."""
+    """Returns the code of each number; 0 for None."""
     return [0 if v is None else (v << 1) + 1 if v >= 0 else -v << 1 for v in values]
 
 
@@ -48,10 +50,10 @@ def differences(values: Sequence[int | None]) -> Iterator[int | None]:
 
 
 def planes(codes: Sequence[int]) -> tuple[int, bytes]:
-    """Returns the number of planes of a column, and the planes, joined.
+    """Returns the number of planes of a column, and the bytes of all planes.
 
     Args:
-        codes: the u of each row.
+        codes: the code of each row's value.
     """
     width = (max(codes, default=0).bit_length() + 7) // 8
     if width <= 1:
@@ -74,10 +76,10 @@ class Texts:
         self._new: list[str] = []
 
     def codes(self, values: Sequence[str | None]) -> list[int]:
-        """Returns the u of each text, or of None.
+        """Returns the code of each text; 0 for None.
 
         Args:
-            values: the texts.
+            values: the texts; None for a row without a text.
         """
         known = self._codes
         for text in dict.fromkeys(values):
@@ -93,13 +95,13 @@ class Texts:
 
 
 OWN_COLUMNS = ("seq", "t_ns", "arrival_ns", "size", "length")
-"""Columns of numbers whose values differ in nearly all rows."""
+"""Columns of numbers whose values nearly always differ from row to row."""
 SHARED_COLUMNS = (
     "stream", "kind", "method", "exchange", "session", "turn", "tool_call", "terminal", "newline",
     "delivered", "fault", "request_seq", "response_seq", "latency_ns", "answer_session",
     "answer_terminal", "update", "tone", "flags", "from", "to", "fate", "call", "delay_ns",
 )  # fmt: skip
-"""Columns whose values are the same in many rows."""
+"""Columns whose values are often the same in consecutive rows."""
 DIFFERENCES = ("seq", "t_ns", "exchange")
 """Columns of numbers that are stored as differences."""
 TEXTS = (
@@ -111,7 +113,7 @@ TEXTS = (
 FIRED, MADE_UP, CHANGED, MASKED, IN_PIECES = 1, 2, 4, 8, 16
 """The bits of the column ``flags``."""
 _OVERTAKING = ("keep_order", "reorder", "reply")
-"""Words in a plan of faults that show that frames may be sent out of order."""
+"""Words in a plan of faults which show that frames may be sent out of order."""
 
 
 class ReportRow(NamedTuple):
@@ -122,11 +124,12 @@ class ReportRow(NamedTuple):
     shared: tuple[Any, ...]
     """The values of `SHARED_COLUMNS`."""
     cells: list[Any]
-    """The cells text, rpc_id, parse_error and fired rules; nulls at the end are left out."""
+    """The cells of the row: text, rpc_id, parse_error and fired rules. Nulls at the end are left
+    out."""
     data: bytes | None
     """The bytes of the line; None if they must be read in pieces."""
     is_joined: bool
-    """Whether the row continues the run of the row before it."""
+    """Whether the row is a chunk that continues the run of chunks of the row before it."""
     members: list[dict[str, Any]]
     """The messages of a batch."""
 
@@ -136,7 +139,7 @@ _labels_of = itemgetter(
     "exchange", "terminal", "newline", "rpc_id", "parse_error", "masked", "request_seq",
     "response_seq", "latency_ns", "answer_session", "answer_terminal",
 )  # fmt: skip
-"""Reads the labels in which chunks of one run may differ."""
+"""Returns the labels of a row in which two chunks of one run may differ."""
 
 
 class RowReader:
@@ -144,7 +147,7 @@ class RowReader:
 
     Args:
         reader: the recording of the rows.
-        has_payloads: whether cells contain the bytes that faults delivered.
+        has_payloads: whether cells contain the bytes that faults delivered in place of a frame.
     """
 
     def __init__(self, reader: RecordingReader, *, has_payloads: bool = True) -> None:
@@ -160,11 +163,12 @@ class RowReader:
         self._is_open = reader.is_open
         self._has_sizes = is_known(reader.recording, "size")
         self._calls: dict[tuple[str | None, str], tuple[int, int]] = {}
-        """For each tool call id, the start of the last call's span, and the call's first frame."""
+        """For each session and tool call id, the start of the last call with this id, and the
+        number of the call's first frame."""
         self._labels: tuple[Any, ...] | None = None
-        """The labels of the last row; None unless the row is a chunk that has a `chunk_text`."""
+        """The labels of the last row if the row is a chunk with text; otherwise None."""
         self._shared: tuple[Any, ...] = ()
-        """The values that the last row shares with the next row if both have the same labels."""
+        """The shared values of the last row, which the next row takes over if its labels match."""
         self._cells: list[Any] = []
 
     def read(self, row: Row) -> ReportRow:
@@ -188,18 +192,18 @@ class RowReader:
         return ReportRow(own, self._shared, self._cells, data, is_joined, members)
 
     def _delay_ns(self, row: Row) -> int | None:
-        """Returns the delay between a frame's arrival and its sending, if any is known."""
+        """Returns the time from a frame's arrival to its sending; None if no delay is known."""
         stream, t_ns = row["stream"], row["t_ns"]
         late = [ns for f in row.get("fired") or () if (ns := f["late_ns"]) is not None]
         if not late and row["delivered"] != "none" and stream in self._sent_ns:
-            late = [self._sent_ns[stream] - t_ns]  # the frame waited behind a late frame
+            late = [self._sent_ns[stream] - t_ns]  # an earlier late frame held this frame up
         late_ns = max(late, default=0)
         if late_ns > 0 and self._keeps_order:
             self._sent_ns[stream] = t_ns + late_ns
         return late_ns if late_ns > 0 else None
 
     def _first_of_call(self, row: Row) -> int | None:
-        """Returns the first frame of the tool call that a frame is about; None without a call."""
+        """Returns the number of the first frame of a row's tool call; None without a tool call."""
         call, seq = row["tool_call"], row["seq"]
         if call is None:
             return None
@@ -246,7 +250,7 @@ class RowReader:
 
 
 def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
-    """Returns the values of `SHARED_COLUMNS`, without the last two."""
+    """Returns the values of `SHARED_COLUMNS`, except those of the last two columns."""
     method = row["method"]
     is_update = method == UPDATE and row["kind"] == Kind.NOTIFICATION
     update = line.cells.method if is_update and line.cells.method != UPDATE else None
@@ -260,7 +264,7 @@ def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
 
 
 def _ends(row: Row) -> tuple[str | None, str | None]:
-    """Returns the sender of a message and who has to act on it; (None, None) for other rows."""
+    """Returns who sent a message, and who has to act on it; (None, None) for other rows."""
     stream, kind = row["stream"], row["kind"]
     part = waiting_part(row["method"])
     answering = "client" if part is Part.OTHER else part.value

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from acp_proxy.playback.replay.replay_report import ReplayReport
 
 LinesOf = Callable[[Divergence], Iterable[str]]
-"""Formats a divergence."""
+"""Returns the lines that describe a divergence."""
 
 
 @frozen
@@ -36,13 +36,13 @@ class Case:
     """A test case."""
 
     classname: str
-    """The name of the group of cases for test runners; dots separate its parts."""
+    """The name of the group to which the case belongs in test runners, with dots between parts."""
     name: str
     failure: Failure | None = None
     seconds: float | None = None
-    """The duration, if it was measured."""
+    """The duration of the case; None if it was not measured."""
     output: Sequence[str] | None = None
-    """The printed lines, if they were captured."""
+    """The lines that the case printed; None if they were not captured."""
     skipped: str | None = None
     """Why the case tested nothing; None if it tested something."""
 
@@ -64,7 +64,7 @@ def suite(name: str, cases: Sequence[Case]) -> str:
 
 
 def replay_suite(replay_report: "ReplayReport") -> str:
-    """Returns a replay's report: a case for the whole replay, and one for each diverged lane."""
+    """Returns a replay's report as JUnit XML: a case for the replay, and one for each diverged lane."""
     from acp_proxy.playback.replay.replay_report import REPORTER, headline
 
     is_incomplete = replay_report.verdict == "incomplete"
@@ -80,12 +80,12 @@ def replay_suite(replay_report: "ReplayReport") -> str:
 def lane_cases(
     classname: str, divergences: Sequence[Divergence], lines_of: LinesOf
 ) -> Iterator[Case]:
-    """Yields a failed case for each lane with divergences that count, in the order of the names.
+    """Yields a failed case for each lane with divergences that count, in the order of lane names.
 
     Args:
-        classname: the class name of the cases.
-        divergences: all divergences.
-        lines_of: formats a divergence.
+        classname: the class name of all cases.
+        divergences: the divergences of all lanes.
+        lines_of: returns the lines that describe a divergence.
     """
     lanes: dict[str, list[Divergence]] = {}
     for divergence in divergences:
@@ -96,11 +96,11 @@ def lane_cases(
 
 
 def failure_of(divergences: Sequence[Divergence], lines_of: LinesOf) -> Failure | None:
-    """Returns the failure of a case, named after the root cause; None if no divergence counts.
+    """Returns the failure of a case, named after its first divergence; None if no divergence counts.
 
     Args:
         divergences: the divergences of the case.
-        lines_of: formats a divergence.
+        lines_of: returns the lines that describe a divergence.
     """
     cause = root_cause(divergences)
     if cause is None:

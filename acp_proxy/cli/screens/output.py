@@ -21,7 +21,7 @@ from acp_proxy.cli.screens.styled_text import Piece, Screen, columns_of, fit, pi
 from acp_proxy.protocol.json_text import encode_json
 
 _PATIENCE_S = 1.0
-"""Seconds before a progress bar is shown."""
+"""How many seconds a work must take before its progress bar is shown."""
 _REDRAW_S = 0.1
 _CLEAR = "\r\x1b[2K\x1b[?25h"
 """Moves to the start of the line, erases it, and shows the cursor."""
@@ -65,7 +65,7 @@ def drop_output() -> None:
 
 
 def use_color() -> bool:
-    """Whether to use colours: on a terminal, unless NO_COLOR or FORCE_COLOR decides."""
+    """Whether to print colours: as NO_COLOR or FORCE_COLOR says, else only on a terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -74,19 +74,19 @@ def use_color() -> bool:
 
 
 def width() -> int | None:
-    """Returns the columns of the terminal; None, for no limit, if stdout is not a terminal."""
+    """Returns the width of the terminal in columns; None if stdout is not a terminal."""
     return _columns() if sys.stdout.isatty() else None
 
 
 def stdout_screen() -> Screen:
-    """Returns the width and the colours of stdout."""
+    """Returns a screen with the width of stdout, and with colours if stdout shows colours."""
     return Screen(width(), use_color())
 
 
 def say(text: str = "", **style: Any) -> None:
     """Prints a line of text on stdout; line breaks in the text are escaped.
 
-    On a terminal, a line that is not indented is broken at spaces, as by `warn`.
+    On a terminal, a line that is not indented is wrapped at spaces, as `warn` wraps lines.
 
     Args:
         text: the line.
@@ -101,8 +101,8 @@ def say(text: str = "", **style: Any) -> None:
 def warn(text: str) -> None:
     """Prints a message on stderr after the name of the program; an empty text prints a blank line.
 
-    Secrets in the message are masked, as in all other output of the command. On a terminal, lines
-    break at spaces, but not within a command in backticks that fits a line.
+    Secrets in the message are masked, as in all other output of the command. On a terminal, the
+    message is wrapped at spaces. A command in backticks stays on one line if it fits.
     """
     line = f"acp-proxy: {visible(without_secrets(text))}" if text else ""
     if sys.stderr.isatty():
@@ -123,7 +123,7 @@ def _wrapped(text: str, columns: int) -> str:
 
 
 def show_status(text: str) -> None:
-    """Replaces the status line on the terminal of stderr; an empty text only removes it."""
+    """Replaces the status line on stderr, which is a terminal; an empty text removes the line."""
     columns = _columns() - len("acp-proxy: ") - 1
     _print_error(f"\r\x1b[2K{f'acp-proxy: {fit(visible(text), columns)}' if text else ''}")
 
@@ -135,7 +135,7 @@ def _columns() -> int:
 
 
 def ask(question: str) -> bool:
-    """Asks a question on the terminal; every answer but yes means no."""
+    """Asks a question on the terminal; returns whether the user answers yes."""
     _print_error(f"acp-proxy: {visible(question)} [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -145,16 +145,16 @@ def _print_error(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    """Prints a value of acp-proxy as a line of JSON, with the same bytes in every locale."""
+    """Prints a value as one line of JSON, with the same bytes in every locale."""
     from acp_proxy.base.forms import converter  # late: a line of text needs no converter
 
     Writer().json(encode_json(converter.unstructure(value)))
 
 
 class Writer:
-    """Writes many lines to stdout: in blocks, unless a reader is waiting for the next line.
+    """Writes many lines to stdout: in blocks, or at once if a reader may be waiting for a line.
 
-    A terminal shows each line at once. A pipe gets a line at once if it comes after a pause, like
+    A terminal gets each line at once. A pipe gets a line at once if it comes after a pause, such as
     the first line, or a single match in a million frames.
     """
 
@@ -196,7 +196,7 @@ class Writer:
             lose_reader()
 
     def raw(self, data: bytes) -> None:
-        """Writes bytes for a program."""
+        """Writes bytes for a program, unchanged."""
         now = self._clock()
         try:
             self._out.write(data)
@@ -207,7 +207,7 @@ class Writer:
             lose_reader()
 
     def flush(self) -> None:
-        """Writes everything out."""
+        """Writes all waiting output to stdout or to the file."""
         try:
             self._out.flush()
         except BrokenPipeError:
@@ -228,29 +228,29 @@ class Page(Writer):
         self.screen = screen
 
     def print(self, *pieces: Piece) -> None:
-        """Writes a line, cut to the screen."""
+        """Writes a line, cut to the width of the screen."""
         self.line(self.screen.line(*pieces))
 
     def wrap(self, first: Piece, *pieces: Piece, indent: int | None = None) -> None:
         """Writes text, wrapped to the width of the screen.
 
         Args:
-            first: see `Screen.wrapped`.
-            *pieces: see `Screen.wrapped`.
-            indent: see `Screen.wrapped`.
+            first: the piece before the text of the first line.
+            *pieces: the text.
+            indent: the indentation of the other lines; by default the width of `first`.
         """
         self.lines(self.screen.wrapped(first, *pieces, indent=indent))
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Writes finished lines."""
+        """Writes lines that already fit the screen."""
         for line in lines:
             self.line(line)
 
     def next(self, *commands: str) -> None:
-        """Writes a blank line, and the commands to type next.
+        """Writes a blank line, and the commands that the user may type next.
 
         Args:
-            *commands: the commands.
+            *commands: the commands; each has a line.
         """
         self.line("")
         for number, command in enumerate(commands):
@@ -272,10 +272,10 @@ def progress(
     consumer closes the iterator early.
 
     Args:
-        items: the items; the consumer's work between two items counts as well.
-        total: the number of items, if known.
+        items: the items. The time that the consumer needs between two items also counts.
+        total: the sum of the sizes of all items; None if it is not known.
         label: a word or two about the work.
-        size: returns how much an item adds to the progress; None if each item adds one.
+        size: returns the size of an item, which is added to the progress; None if each has size 1.
         clock: returns seconds, from any origin.
     """
 
@@ -291,7 +291,9 @@ def progress(
                 if now - began < _PATIENCE_S or now - drawn < _REDRAW_S:
                     continue
                 pipe = getattr(sys.stdout.buffer, "raw", None)
-                if getattr(pipe, "pager", None) is not None:  # it uses the same terminal
+                if (
+                    getattr(pipe, "pager", None) is not None
+                ):  # the pager uses the same terminal as the bar
                     if bar is not None:
                         _print_error(_CLEAR)
                         bar = None
@@ -307,7 +309,7 @@ def progress(
 
 
 def _bar(total: int | None, label: str) -> Any:
-    """Returns a bar that never finishes itself; the caller erases it."""
+    """Returns a progress bar that stays on the terminal until the caller erases it."""
     unknown: Any = chain() if total is None else None  # an iterable without a length
     return click.progressbar(
         unknown, length=total, label=label, file=sys.stderr, show_pos=True, width=0

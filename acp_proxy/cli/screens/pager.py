@@ -1,8 +1,8 @@
 """Shows long output on a terminal in the user's pager.
 
-Click starts the pager at the first byte of output, so a command that prints nothing, or fails
-before, starts no pager. No progress bar is drawn while a pager runs, since both would write to the
-same terminal.
+Click starts the pager at the first byte of output. So a command that prints nothing, or that fails
+before it prints, starts no pager. No progress bar is drawn while a pager runs, since both would
+write to the same terminal.
 """
 
 import io
@@ -24,7 +24,7 @@ _FOR_PROGRAMS = ("json", "raw", "follow")
 
 
 def pages(function: F) -> F:
-    """Makes a command page its output if a person reads it on a terminal.
+    """Makes a command show its output in a pager if a person reads the output on a terminal.
 
     Args:
         function: the command; its options ``json``, ``raw`` and ``follow`` switch paging off.
@@ -44,7 +44,7 @@ def pages(function: F) -> F:
 
 
 def _wanted() -> str:
-    """Returns the command of the pager; empty if there is no pager."""
+    """Returns the command of the user's pager; empty if the user wants no pager or has none."""
     pager = os.environ.get("ACP_PROXY_PAGER", os.environ.get("PAGER", "less"))
     try:
         words = shlex.split(pager)
@@ -71,7 +71,7 @@ def _paged(function: Callable[[], Any]) -> Any:
 
 
 class _PagerPipe(io.RawIOBase):
-    """The pager's input. It counts as a terminal, so the output has colours and fits its width."""
+    """The pager's input. It claims to be a terminal, so the output has colours and fits the width."""
 
     def __init__(self, stack: ExitStack) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ MARKS = {
 
 
 def verdict(counts: dict[str, int], if_none: str) -> list[Piece]:
-    """Returns the number of findings of each severity in words, the worst first.
+    """Returns the number of findings of each severity in words, the worst severity first.
 
     Args:
         counts: the number of findings by severity.
@@ -51,7 +51,7 @@ class RecordingPage(Page):
 
         Args:
             recording: the recording.
-            *verdict: the findings, in words.
+            *verdict: the verdict in words, such as the number of findings.
             live: whether the recording is still running.
         """
         is_whole = recording.state == "complete" and not live
@@ -71,7 +71,10 @@ class RecordingPage(Page):
             self.wrap(piece(label.ljust(LABEL)), *made)
 
     def origin(self, recording: Recording) -> None:
-        """Prints the origin of an imported recording, and the facts that are not known about it."""
+        """Prints the origin of an imported recording and the facts that its source does not have.
+
+        Prints nothing for a recording of acp-proxy itself.
+        """
         for label, text in origin_rows(recording):
             self.row(label, text)
 
@@ -80,8 +83,8 @@ class RecordingPage(Page):
 
         Args:
             severity: the severity of the finding.
-            text: one sentence.
-            about: less important details.
+            text: the finding in one sentence.
+            about: less important details, such as the rule, which are printed in grey.
         """
         mark, ink = MARKS[severity]
         self.wrap(piece(f"  {mark} ", ink, bold=True), piece(text), piece(about, Ink.FAINT))
@@ -92,7 +95,7 @@ class RecordingPage(Page):
         Args:
             rows: the first rows, at most `EXAMPLES`.
             count: the number of all rows.
-            is_cut: whether rows are cut to the width of the screen.
+            is_cut: whether rows are cut to the width of the screen, instead of wrapped.
         """
         self.lines(aligned(rows, self.screen, is_cut=is_cut))
         self.more(count - EXAMPLES)
@@ -105,7 +108,7 @@ class RecordingPage(Page):
 
 @needs("date", unknown="")
 def started_at(recording: Recording) -> str:
-    """Returns the time of day when a recording began; empty if that is not known."""
+    """Returns the date and the time of day when a recording began; empty if they are not known."""
     return f"{recording.clock():%Y-%m-%d %H:%M:%S %z}".rstrip()
 
 
@@ -114,7 +117,7 @@ def begun(recording: Recording, now: datetime | None) -> str:
 
     Args:
         recording: the recording.
-        now: the time to count back from; None returns the date and the time of day.
+        now: the present time, to return how long ago it was; None to return date and time of day.
     """
     at = f"{recording.clock():%Y-%m-%d %H:%M:%S}"
     if now is not None:  # the date may differ in another time zone

@@ -40,17 +40,17 @@ STREAM_INKS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": I
 Piece = tuple[str, int | None, bool]
 """Text without control characters, its colour if it has one, and whether it is bold."""
 _GAP = re.compile(r"(?<!→) (?!(?<=\d )(?:[mµ]?s|[kMG]?B|min|h)\b|(?:by )?(?:the |an? )?\w+\])")
-"""The blanks where a line may end: not between a number and its unit, not after an arrow, and not
-in the words about who is to blame at the end of brackets."""
+"""Matches the blanks where a line may be broken. A line is not broken after an arrow, between a
+number and its unit, or within the words about who is to blame at the end of brackets."""
 _NARROW = re.compile("[ -~¡-¬®-ʯ–—…←→−⋮─▁-█▏░▒▸▹✓✗]*")
 """Matches characters that take one column: Latin letters, and the marks of acp-proxy's screens."""
 _LONG = 4
-"""If text has this many times more characters than there are columns, it is too wide and need not
-be measured."""
+"""A text with this many times as many characters as there are columns is too wide in any case, so
+it is not measured."""
 
 
 def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:
-    """Makes text in one style, safe to print.
+    """Returns a piece: text in one style, with control characters as escapes.
 
     Args:
         text: any text.
@@ -74,11 +74,11 @@ class Screen:
     color: bool = False
 
     def line(self, *pieces: Piece) -> str:
-        """Makes a line that is cut to the terminal, without trailing blanks."""
+        """Returns a line that is cut to the width of the terminal, without trailing blanks."""
         return self.whole(*cut(pieces, self.columns))
 
     def whole(self, *pieces: Piece) -> str:
-        """Makes a line that is not cut, without trailing blanks."""
+        """Returns a whole line of any width, without trailing blanks."""
         if not self.color:
             return text_of(pieces).rstrip()
         return "".join([_painted(*part) for part in _stripped(pieces)])
@@ -88,7 +88,7 @@ class Screen:
         return _painted(*part) if self.color else part[0]
 
     def wrapped(self, first: Piece, *pieces: Piece, indent: int | None = None) -> Iterator[str]:
-        """Makes lines that are wrapped to the terminal.
+        """Yields lines that are wrapped to the width of the terminal.
 
         Args:
             first: the piece before the text of the first line.
@@ -103,11 +103,11 @@ class Screen:
 
 
 def cut(pieces: Sequence[Piece], columns: int | None) -> Sequence[Piece]:
-    """Returns the pieces of a line that fit, with an ellipsis at the end if something was cut.
+    """Cuts a line to a width, with an ellipsis at the end if something was cut.
 
     Args:
-        pieces: the line; trailing blanks do not count.
-        columns: the room; None if there is no limit.
+        pieces: the pieces of the line; trailing blanks do not count.
+        columns: the largest width; None if there is no limit.
     """
     if columns is None:
         return pieces
@@ -128,7 +128,7 @@ def wrap(pieces: Sequence[Piece], columns: int | None) -> Iterator[list[Piece]]:
 
     Args:
         pieces: the text.
-        columns: the room; None if there is no limit.
+        columns: the largest width of a line; None if there is no limit.
     """
     if columns is None:
         yield list(pieces)
@@ -151,8 +151,8 @@ def fit(text: str, columns: int | None) -> str:
     """Cuts the end of a text that is too wide, and puts an ellipsis there.
 
     Args:
-        text: without control characters.
-        columns: the room; None if there is no limit.
+        text: the text, without control characters.
+        columns: the largest width; None if there is no limit.
     """
     if columns is None:
         return text
@@ -166,7 +166,7 @@ def fit(text: str, columns: int | None) -> str:
         if taken > columns:
             return f"{text[:end]}…"
         place += len(cluster)
-        if taken < columns:  # the ellipsis would still have room
+        if taken < columns:  # after this character, there is still room for the ellipsis
             end = place
     return text
 
@@ -175,8 +175,8 @@ def fit_end(text: str, columns: int) -> str:
     """Cuts the beginning of a text that is too wide, and puts an ellipsis there.
 
     Args:
-        text: without control characters.
-        columns: the room.
+        text: the text, without control characters.
+        columns: the largest width.
     """
     if columns_of(text) <= columns:
         return text
@@ -191,8 +191,8 @@ def fit_middle(text: str, columns: int) -> str:
     """Cuts the middle of a text that is too wide, and keeps as much of its end as of its beginning.
 
     Args:
-        text: without control characters.
-        columns: the room.
+        text: the text, without control characters.
+        columns: the largest width.
     """
     if columns_of(text) <= columns:
         return text
@@ -205,7 +205,7 @@ def pad(text: str, columns: int) -> str:
     """Pads text with blanks to a number of columns.
 
     Args:
-        text: without control characters.
+        text: the text, without control characters.
         columns: the width to fill.
     """
     return text + " " * max(0, columns - columns_of(text))
@@ -264,7 +264,8 @@ def _stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
 
 
 def _words(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
-    """Yields words, each with the space after it; splits a too wide word, if possible after `/`."""
+    """Yields words, each with the space after it; a word that is too wide is split, if possible
+    after `/`."""
     for text, ink, bold in pieces:
         for word in _GAP.sub(" \0", text).split("\0"):
             if columns_of(word) <= columns:

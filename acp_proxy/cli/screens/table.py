@@ -26,10 +26,10 @@ _GAP = 2
 _LEAST_MIDDLE = 6
 """The smallest width of a text that is cut in its middle."""
 _LEAST_LAST, _LEAST_BESIDE = 20, 40
-"""The smallest width of the last cell of an aligned row, and the width that the last cell gets
-before cells that can be spared."""
+"""The smallest width of the last cell of an aligned row, and the width up to which spare cells are
+left out to make room for the last cell."""
 WIDE = 110
-"""The smallest width of a terminal that has room for more than the most important columns."""
+"""The smallest width of a terminal on which less important columns are shown, too."""
 Cell = Sequence[Piece]
 
 
@@ -38,7 +38,7 @@ def cell(text: str, ink: int | None = None) -> Cell:
 
     Args:
         text: any text.
-        ink: its colour.
+        ink: the colour of the text; None for the terminal's default.
     """
     return [piece(text, ink)]
 
@@ -52,11 +52,11 @@ class Column:
     rank: int = field(default=0, kw_only=True)
     """Columns of high rank are left out first; a column of rank 0 is never left out."""
     least: int = field(default=0, kw_only=True)
-    """The smallest useful width; 0 if the column is never cut."""
+    """The smallest width to which the column may be cut; 0 if the column is never cut."""
     most: int | None = field(default=None, kw_only=True)
-    """The width that the column exceeds only if there is space that no other column needs."""
+    """The preferred largest width. The column is wider only if no other column needs the space."""
     keeps_end: bool = field(default=False, kw_only=True)
-    """Whether the cells are cut at their beginning, not at their end."""
+    """Whether the cells are cut at their beginning instead of at their end."""
     keeps_ends: bool = field(default=False, kw_only=True)
     """Whether the longest text of a cell is cut in its middle."""
     right: bool = field(default=False, kw_only=True)
@@ -67,9 +67,9 @@ def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -
     """Yields the lines of a table, the titles first. Columns without text are left out.
 
     Args:
-        columns: the columns, with equally many cells.
+        columns: the columns, all with the same number of cells.
         screen: the screen that the table has to fit.
-        is_list: whether titles are bold, and a pipe also gets columns without text.
+        is_list: whether titles are bold, and columns without text are still printed into a pipe.
     """
     if screen.columns is not None or not is_list:
         columns = [other for other in columns if any(text_of(row).strip() for row in other.cells)]
@@ -91,7 +91,7 @@ def _layout(
     """Chooses the columns that fit; returns the index and the width of each.
 
     Columns of low rank get space first. If two columns have the same rank, the left column gets
-    space first, but is also left out first. Columns of rank 0 always have at least their least
+    space first, but is also left out first. A column of rank 0 is never narrower than its smallest
     width.
     """
     widest = [
@@ -149,8 +149,8 @@ def aligned(
         rows: the rows, with one piece for each cell; some rows may have fewer cells.
         screen: the screen that the last cell has to fit.
         is_cut: whether the last cell is cut instead of wrapped.
-        spare: the indexes of cells that are left out, one after the other, until the last cell has
-            at least 40 columns, unless its texts are narrower.
+        spare: the indexes of cells that may be left out, in this order, until the last cell has
+            room for its text or 40 columns.
     """
     count = max(map(len, rows), default=0)
     widths = [
@@ -184,7 +184,7 @@ def stacked(spent: Mapping[Piece, int], whole: int, columns: int) -> Cell:
     """Draws a bar of several parts; every part above zero has at least one column.
 
     Args:
-        spent: the time of each part, by the piece that draws it.
+        spent: the time of each part; the key is the piece that is repeated to draw the part.
         whole: the time that fills all columns.
         columns: the length of the longest bar.
     """
@@ -204,7 +204,7 @@ def placed(start: int, duration: int, whole: int, columns: int, bar: Piece) -> C
         duration: the time that the bar covers.
         whole: the time that fills all columns.
         columns: the length of the time line.
-        bar: the piece that draws the bar.
+        bar: the piece that is repeated to draw the bar.
     """
     whole = max(1, whole)
     first = min(columns - 1, max(0, start * columns // whole))

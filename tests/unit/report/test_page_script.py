@@ -90,7 +90,7 @@ def test_the_script_does_what_the_modules_do() -> None:
         ('import {one} from "./b.js";\nlet hidden;', "app.js: hidden is declared in b.js as well"),
         ("const a = `one\ntwo`;", "app.js:1: expected the end of a template literal"),
         ('const a = "one\\\ntwo";', "app.js:1: expected the end of a text"),
-        ("await start();", "app.js:1: await is possible within functions alone"),
+        ("await start();", "app.js:1: await is possible only within functions"),
         ('const a = import("./b.js");', "app.js:1: import( cannot be"),
         ("const a = import.meta.url;", "app.js:1: import.meta cannot be"),
         ('const a = "</SCRIPT>";', "app.js:1: </SCRIPT cannot be"),
