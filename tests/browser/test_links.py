@@ -20,6 +20,11 @@ STATE = """() => {
   return { seq, view, filter, query, turn, range };
 }"""
 SCROLLED = "(view) => document.querySelector(`.view-${view} .list-body`).scrollTop"
+FIRST_SCREEN = """() => {
+  const flow = document.querySelector(".flow");
+  const { offsetTop, offsetHeight } = flow.querySelector("[aria-current]");
+  return [flow.scrollTop, offsetTop + offsetHeight <= flow.clientHeight];
+}"""
 PRINT_WHEN_LOADED = """addEventListener("load", () => {
   dispatchEvent(new Event("beforeprint"));
   window.printed = document.querySelector(".paper")?.textContent ?? "";
@@ -172,3 +177,17 @@ def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) 
     printed = page.locator(".paper").text_content() or ""
     assert "Greet someone else." in printed
     assert "I will greet someone else" in printed
+
+
+@pytest.mark.parametrize("name", ["crash", "hang", "lost-permission"])
+@pytest.mark.parametrize("height", [700, 900, 1100])
+def test_a_conversation_opens_at_its_top(
+    visit: Visitor, tmp_path: Path, name: str, height: int
+) -> None:
+    """If the chosen entry of a report page is on its first screen, the page is not scrolled."""
+    size = {"width": 1440, "height": height}
+    page = visit(report(DIRECTORY / f"{name}.db", tmp_path), viewport=size)
+    page.page.locator(".flow [aria-current]").wait_for()
+    page.page.wait_for_function("() => !document.querySelector('.entry-pending')")
+    scrolled, is_first = page.ask(FIRST_SCREEN)
+    assert not (scrolled and is_first)

@@ -117,9 +117,10 @@ export function seqButton(state, row, words) {
  * A sentence in which the number of a frame, such as #6, is a button that selects this frame.
  * @param {State} state @param {string} text
  */
-export const linkedText = (state, text) => text.split(/(#\d+)/).map((piece, at) => {
-  const row = at % 2 ? state.recording.rowOf(Number(piece.slice(1))) : -1;
-  return row < 0 ? piece : seqButton(state, row);
+export const linkedText = (state, text) => text.split(/(\(?#\d+[).,:;]*)/).map((piece) => {
+  const [before, number = "", after] = piece.split(/(#\d+)/);
+  const row = state.recording.rowOf(Number(number.slice(1) || -1));
+  return row < 0 ? piece : span("linked", before, seqButton(state, row), after);
 });
 
 /** The problems at some rows, a line for each. @param {State} state @param {number[]} rows */

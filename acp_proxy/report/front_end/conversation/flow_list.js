@@ -56,7 +56,10 @@ export class FlowList extends VirtualList {
       this.layOut(geometry.viewport, "kept");
       const moved = this.geometry.topOf(kept) + offset - geometry.topOf(kept);
       const isFree = this.isLeft || active < 0;
-      this.scrollTo(isFree ? moved : this.geometry.offsetFor(active, moved, "nearest"));
+      const near = isFree ? moved : this.geometry.offsetFor(active, moved, "nearest");
+      // A list with the active row on its first screen is not scrolled by some pixels.
+      const isFirst = this.geometry.topOf(active + 1) < geometry.viewport + LINE_PIXELS / 2;
+      this.scrollTo(!isFree && isFirst ? 0 : near);
     }
   }
 
