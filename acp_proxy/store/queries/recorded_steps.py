@@ -126,7 +126,7 @@ class RecordedSteps:
 
     @contextlib.contextmanager
     def _damage_reported(self) -> Iterator[None]:
-        """Converts the errors of a broken file, so that they are not blamed on the client."""
+        """Converts errors about a broken file to `UnreadableRecording`: no peer is to blame."""
         try:
             yield
         except (sqlite3.Error, ValueError, LookupError, TypeError) as e:
