@@ -80,9 +80,9 @@ class CallSpans:
             seq: the number of the frame.
 
         Returns:
-            The numbers of the first and the last frame that may be about the call. The first call
-            with an id has a span from 0, and the last call has a span up to `LAST_NUMBER`. A
-            message in a batch never begins a call.
+            The numbers of the first and the last frame that may be about the call. The range of the
+            first call with an id begins at 0, and the range of the last call ends at `LAST_NUMBER`.
+            A message in a batch never begins a call.
         """
         calls, at = self._at(session, tool_call, seq)
         first_seqs = calls.first_seqs

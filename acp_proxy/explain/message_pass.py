@@ -44,7 +44,7 @@ class Listener:
         """Receives an event.
 
         Args:
-            event: the event.
+            event: the next event of the recording.
         """
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:

@@ -47,7 +47,7 @@ def known_value(recording: Recording, value: Value) -> Value:
 
     Args:
         recording: the recording of the value.
-        value: the value.
+        value: a value of attrs, which is not changed.
     """
     if recording.origin is None:
         return value

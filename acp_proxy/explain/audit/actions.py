@@ -203,7 +203,7 @@ class ActionLog(Listener):
         return action
 
     def _take_answer(self, run: FrameRun, exchange: Exchange, message: Value) -> None:
-        """Adds an answer of the client."""
+        """Adds an answer of the client to a permission request or another request of the agent."""
         self.permissions.answer(exchange, run.seq, message)
         result = part(message, "result")
         if (pending := self._open.pop(exchange.id, None)) is not None:

@@ -48,7 +48,7 @@ KINDS: dict[str, tuple[Fact, ...]] = {
 
 
 def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
-    """Returns the findings, problems first.
+    """Returns the findings of an audit, with the problems first.
 
     Args:
         actions: the actions of the audit.

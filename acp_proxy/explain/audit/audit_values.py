@@ -111,7 +111,7 @@ class AuditedPermission:
     option: str | None = None
     """The kind of the chosen option; in the 1.0 draft, the scope of the permission instead."""
     name: str | None = None
-    """The name of the chosen option."""
+    """The name of the option that the client chose; None if it chose no option."""
     waited_ns: int | None = None
     """The time from the request to the answer, in nanoseconds; None if it is not known."""
     lasting: bool = False
@@ -152,7 +152,7 @@ class Action:
     source: Source = Source.CLAIMED
     status: ActionStatus = ActionStatus.UNKNOWN
     title: str | None = None
-    """The agent's title of the action."""
+    """The title that the agent gave the action; None without a title."""
     tool: str | None = None
     """The name of the tool, or the method of the request; None if neither is known."""
     tool_call: str | None = None
@@ -263,7 +263,7 @@ class AuditFinding:
     kind: str
     """The kind, such as ``outside``; docs/json.md lists all kinds."""
     severity: str
-    """`PROBLEM` or `REMARK`."""
+    """How much the finding matters: `PROBLEM` or `REMARK`."""
     text: str
     actions: list[int]
     seqs: list[int]

@@ -61,7 +61,7 @@ class PermissionLog:
         Args:
             exchange: the exchange of the answer.
             seq: the number of the frame with the answer.
-            message: the whole answer.
+            message: the whole message of the answer.
         """
         pending = self._open.pop(exchange.id, None)
         if pending is None:

@@ -25,12 +25,12 @@ _KINDS = {
     "delete": ActionKind.DELETE, "move": ActionKind.MOVE, "execute": ActionKind.RUN,
     "fetch": ActionKind.FETCH,
 }  # fmt: skip
-"""The kinds of tools in v1 and v2."""
+"""The kinds of actions by the kind of the tool in v1 and v2."""
 _OPERATIONS = {
     "file_read": ActionKind.READ, "file_write": ActionKind.WRITE, "file_delete": ActionKind.DELETE,
     "terminal_execute": ActionKind.RUN, "network_access": ActionKind.FETCH,
 }  # fmt: skip
-"""The operations in permission requests of the 1.0 draft."""
+"""The kinds of actions by the operation in a permission request of the 1.0 draft."""
 _METHODS = {
     "fs/read_text_file": ActionKind.READ,
     "fs/write_text_file": ActionKind.WRITE,

@@ -132,7 +132,7 @@ def _terminal(block: Value) -> str:
 
 
 def diff(block: Value) -> str:
-    """Describes a diff in any of its three forms."""
+    """Describes a diff in the form of v1, of v2 or of the 1.0 draft."""
     if "changes" in block or "patch" in block:
         return _changes(block)
     if "hunks" in block:
@@ -144,7 +144,7 @@ def diff(block: Value) -> str:
 
 
 def diff_lines(block: Value) -> tuple[int, int]:
-    """Counts the lines that a diff in any of its three forms adds and removes."""
+    """Counts the lines that a diff adds and removes, in the form of v1, v2 or the 1.0 draft."""
     if "changes" in block or "patch" in block:
         patch = block.get("patch")
         text = patch.get("text") if isinstance(patch, dict) else patch

@@ -76,7 +76,7 @@ def describe_result(method: str | None, result: object) -> str:
 
 
 def describe_batch(messages: list[object]) -> str:
-    """Describes a batch by its messages."""
+    """Describes a batch by the kinds and methods of its messages."""
     named = [_member(message) for message in messages[:8]]
     more = f", +{len(messages) - 8} more" if len(messages) > 8 else ""
     return joined(f"batch of {len(messages)}", ", ".join(named) + more, by=": ")
@@ -212,7 +212,7 @@ def _command(params: Value) -> str:
 
 
 def _created(result: Value) -> str:
-    """Describes a new terminal."""
+    """Describes a new terminal by its id and its process."""
     return joined(word(result, "terminalId"), phrase("(pid {})", word(result, "pid")))
 
 

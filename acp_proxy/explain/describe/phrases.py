@@ -155,11 +155,11 @@ def number(value: Value, key: str) -> int | None:
 
 
 def joined(*pieces: str, by: str = " ") -> str:
-    """Joins the pieces that are not empty.
+    """Joins those pieces of a text that are not empty.
 
     Args:
         pieces: texts; some may be empty.
-        by: the separator.
+        by: the text between two pieces.
     """
     return by.join(filter(None, pieces))
 
@@ -174,8 +174,8 @@ def phrase(form: str, text: str) -> str:
     """Returns a phrase with a text in it; empty without a text.
 
     Args:
-        form: the phrase, with ``{}`` for the text.
-        text: the text.
+        form: the phrase, with ``{}`` in the place of the text.
+        text: the text that is inserted.
     """
     return form.format(text) if text else ""
 

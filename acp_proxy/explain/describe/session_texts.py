@@ -63,7 +63,7 @@ def open_result(result: Value) -> str:
 
 
 def prompt(params: Value) -> str:
-    """Describes a prompt by its text."""
+    """Describes a prompt by its text and its attachments."""
     return prompt_text(params) or "(empty)"
 
 
@@ -98,7 +98,7 @@ def list_params(params: Value) -> str:
 
 
 def list_result(result: Value) -> str:
-    """Describes the listed sessions."""
+    """Describes a list of sessions by their number and their titles."""
     sessions = parts(result, "sessions")
     names = listed((word(s, "title", "sessionId") for s in sessions), most=4)
     more = "there are more" if word(result, "nextCursor") else ""

@@ -15,7 +15,7 @@ COUNTS = {
 """The names that answers use for numbers of tokens, by the names of our own values."""
 _MOST = 1 << 64
 _UNIT = 12
-"""The longest currency, in characters."""
+"""The largest number of characters of a currency; the rest is cut."""
 
 
 def _optional() -> Any:

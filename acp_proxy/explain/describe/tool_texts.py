@@ -64,7 +64,7 @@ def tool_label(call: Value) -> str:
 
 
 def call_label(title: str | None, call_id: str | None) -> str:
-    """Returns the name of a tool call that all commands print: its title and the end of its id.
+    """Returns the name that all commands print for a tool call: its title and the end of its id.
 
     Args:
         title: the title that the agent announced for the call; None without a title.
@@ -175,7 +175,7 @@ def chosen_option(outcome: Value, asked: Value) -> Value:
 
 
 def elicitation(params: Value) -> str:
-    """Describes a form, or a page to open."""
+    """Describes a request to a person to fill in a form, or to open a page."""
     schema = part(params, "requestedSchema")
     required = schema.get("required")
     must = required if isinstance(required, list) else []

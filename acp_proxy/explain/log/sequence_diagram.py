@@ -128,7 +128,7 @@ _Item = Row | ChunkRun | _StderrRun
 
 
 class SequenceDiagram:
-    """One recording as a diagram.
+    """Draws one recording as a sequence diagram.
 
     Args:
         reader: the recording.

@@ -47,12 +47,12 @@ class Cells(NamedTuple):
 
 @frozen
 class TimelineLine:
-    """A line of the timeline."""
+    """A line of the timeline, which shows one frame, event or run of chunks."""
 
     cells: Cells
     text: str
     stream: str
-    """to-agent, to-client, stderr or event."""
+    """The stream of the frame: to-agent, to-client or stderr; ``event`` for an event."""
     tone: Tone = "plain"
     pace: Pace = ""
 
@@ -60,7 +60,7 @@ class TimelineLine:
 def frame_line(
     frame: Row, *, live: bool = False, hints: Hints = NONE, step_ns: int = 0
 ) -> TimelineLine:
-    """Renders a frame.
+    """Renders a frame as a line of the timeline.
 
     Args:
         frame: a row of `frames` with its exchange.
@@ -128,7 +128,7 @@ def member_lines(
 
 
 def event_line(event: Row) -> TimelineLine:
-    """Renders an event."""
+    """Renders an event as a line of the timeline."""
     return TimelineLine(
         Cells(str(event["seq"]), seconds(event["t_ns"]), "·", event["kind"]),
         describe_event(event["kind"], json.loads(event["data"])),

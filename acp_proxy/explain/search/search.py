@@ -71,7 +71,7 @@ class Searcher:
         return self._complete()
 
     def feed_text(self, place: StoredFrame, text: str) -> list[SearchHit]:
-        """Searches an event.
+        """Searches the description of an event.
 
         Args:
             place: the event in the form of a frame, without a line.

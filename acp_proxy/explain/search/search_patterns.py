@@ -64,7 +64,7 @@ class Pattern:
             self._folded = _compiled(source, ignore_case=False)
 
     def may_be_in(self, raw: bytes) -> bool:
-        """Whether a line or a string in it may match; a quick test that is sure only if False."""
+        """Whether a line or a string in it may match; the exact test has to confirm a True."""
         if b"\\" in raw or self.has_assertions:
             return True
         needle = self._needle
@@ -77,7 +77,7 @@ class Pattern:
         return needle in raw.lower() and not self._needs_more_than_ascii
 
     def is_in(self, text: str) -> bool:
-        """Whether a text matches."""
+        """Whether a text matches the pattern."""
         if self._ignore_case and text.isascii():
             if self._needle is not None:
                 return not self._needs_more_than_ascii and self._needle in text.lower().encode()

@@ -224,7 +224,7 @@ def read_tally(reader: RecordingReader, method: str) -> Tally:
 
     Args:
         reader: the recording.
-        method: the method.
+        method: the method of the requests.
     """
     counts = outcome_counts(reader, method)
     results, open_ = counts.pop("result", 0), counts.pop(None, 0)

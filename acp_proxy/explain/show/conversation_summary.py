@@ -155,7 +155,7 @@ def with_prompts(
     """Returns turns, each with the beginning of its prompt.
 
     Args:
-        turns: the turns.
+        turns: the rows of the turns.
         prompts: the beginnings of prompts by the numbers of their turns.
         tokens: the tokens of turns by their numbers.
     """

@@ -63,7 +63,7 @@ class DiagnosisContext:
 
     @cached_property
     def recording(self) -> Recording:
-        """The row of the recording."""
+        """The facts about the recording as a whole, from its own row."""
         return self.reader.recording
 
     @property
@@ -102,12 +102,12 @@ class DiagnosisContext:
 
     @cached_property
     def unanswered(self) -> list[OpenRequest]:
-        """The first requests without an answer."""
+        """The first `LISTED` requests without an answer."""
         return read_unanswered(self.reader, self.waited_until_ns, LISTED)
 
     @cached_property
     def errors(self) -> list[ErrorTally]:
-        """The errors by method, code and blame."""
+        """The errors in answers, counted by method, code and who is to blame."""
         return read_errors(self.reader, lambda: self.rules, self.faults.injected)
 
     @cached_property
@@ -208,7 +208,7 @@ class DiagnosisContext:
         """Returns the last frame that the agent sent in a turn before a frame or event, or None.
 
         Args:
-            turn: the turn.
+            turn: the turn in which the agent sent the frame.
             end: the number of the frame or event; None for the event with which the client left.
         """
         if end is None:

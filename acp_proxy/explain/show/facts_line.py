@@ -30,7 +30,7 @@ PARTS = {
 }
 """The words for the parts of a turn's time."""
 _LEAST_SHARE = 10
-"""A wait is named in the line if it takes at least one tenth of the time of all turns."""
+"""A wait is named in the line of facts if it takes at least a tenth of the time of all turns."""
 _ANSWERS = {
     "allow_once": "allowed", "allow_always": "allowed", "granted": "allowed",
     "reject_once": "rejected", "reject_always": "rejected", "denied": "rejected",

@@ -64,7 +64,7 @@ def exit_words(recording: Recording) -> str:
 
 
 def ending_words(recording: Recording, reason: str) -> str:
-    """Returns how the agent ended, and why.
+    """Returns in words how the agent ended, and why.
 
     Args:
         recording: the row of the recording.

@@ -29,7 +29,7 @@ class Capabilities:
 
 @frozen
 class SessionSummary:
-    """One ACP session."""
+    """One ACP session of a recording."""
 
     id: str
     cwd: str | None
@@ -48,7 +48,7 @@ class SessionSummary:
 
 @frozen
 class TurnSummary:
-    """One turn."""
+    """One turn of a recording."""
 
     id: int
     session: str | None
@@ -69,7 +69,7 @@ def turn_state(turn: TurnRow | TurnSummary, unended: str) -> str:
     """Returns how a turn ended: the stop reason, ``error``, or ``ended`` without a reason.
 
     Args:
-        turn: the turn.
+        turn: the turn, as a row or as a value of the summary.
         unended: the word for a turn that has not ended; see `Summary.unended`.
     """
     ended = "error" if turn.outcome == "error" else "ended"
@@ -78,7 +78,7 @@ def turn_state(turn: TurnRow | TurnSummary, unended: str) -> str:
 
 @frozen
 class ToolTally:
-    """The tool calls of one kind."""
+    """The number of tool calls of one kind."""
 
     kind: str
     count: int
@@ -92,7 +92,7 @@ REJECTED = "rejected"
 
 @frozen
 class BegunCall:
-    """A tool call."""
+    """One of the first tool calls of a recording."""
 
     seq: int
     """The number of the update that announced the call."""
@@ -115,12 +115,12 @@ class FailedCall:
     title: str
     status: str
     text: str
-    """The reason that the agent gave."""
+    """The reason for the failure that the agent sent, or its output."""
 
 
 @frozen
 class Tally:
-    """The requests of one method."""
+    """How many requests of one method were answered, failed or stayed open."""
 
     answered: int = field(default=0, metadata={"json": "done"})
     """The number of requests that were answered with a result."""

@@ -236,7 +236,7 @@ def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
     """Returns a sentence: which peer was silent, how long, where, and which request was open.
 
     Args:
-        silence: the silence.
+        silence: the silence that the sentence describes.
         step_ns: the resolution of times; see `duration`.
         end: the phrase that is used if the silence has not ended.
     """
@@ -366,7 +366,7 @@ def _current_wait(
 
 
 def _running_calls(context: DiagnosisContext, wait: OpenWait) -> dict[int, str]:
-    """Returns the titles of the calls that run while the agent or a program has to act."""
+    """Returns the titles of the tool calls that run, if the agent or a program has to act."""
     turn = next((turn for turn in context.turns if turn.id == wait.request.turn), None)
     if turn is None or wait.request.awaited not in (Party.AGENT, Party.PROGRAM):
         return {}

@@ -200,7 +200,7 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
 
     Args:
         reader: the recording of the turn.
-        turn: the turn.
+        turn: the turn whose steps are returned.
         most: the largest number of steps; the longest steps are kept. None for all steps.
     """
     messages = MessagePass(reader, _first_beside(reader, turn))

@@ -68,7 +68,7 @@ class CallStatistics:
     kind: str | None
     status: str | None
     turn: int | None
-    """The turn of the first frame."""
+    """The number of the turn in which the first frame was sent; None outside of turns."""
     frames: int
     bytes: int
     start_ns: int
@@ -121,7 +121,7 @@ class Traffic:
 
     Args:
         end_ns: the end of the recording's time, which is divided into `BUCKETS` parts.
-        repeated: by id, the numbers of frames that begin a tool call with an id of an earlier call.
+        repeated: by tool call id, the numbers of the frames that begin a later call with this id.
     """
 
     def __init__(
@@ -205,7 +205,7 @@ class Traffic:
 
     @property
     def calls(self) -> int:
-        """The number of tool calls."""
+        """The number of tool calls that the counted frames are about."""
         return len(self._calls)
 
     def _locate(self, t_ns: int) -> None:

@@ -59,7 +59,7 @@ class Interval(NamedTuple):
 
     turn: int
     part: Part
-    """The part that the time belongs to."""
+    """The part to which the time of the interval belongs."""
     from_ns: int
     to_ns: int
     seq: int | None
@@ -103,7 +103,7 @@ class TurnTime:
     """The tokens that the agent reported for the turn; None if it sent none."""
 
     def part_ns(self, part: Part) -> int:
-        """Returns the time of one part."""
+        """Returns the time of one part of the turn, in nanoseconds."""
         ns: int = getattr(self, f"{part}_ns")
         return ns
 
@@ -173,7 +173,7 @@ class RunningTurn:
         return turn.finished()
 
     def finished(self) -> TurnTime:
-        """Returns how the turn spent its time."""
+        """Returns how the turn spent its time, up to the last call of `pass_time`."""
         turn, spent = self.turn, self.spent
         parts: dict[str, Any] = {f"{part}_ns": ns for part, ns in spent.items()}
         return TurnTime(

@@ -57,7 +57,7 @@ class VersionRow:
     """The recordings of one version of an agent or client, or of one project, together."""
 
     by: str
-    """agent, client or project."""
+    """The kind of group that the recordings form: agent, client or project."""
     name: str | None
     """The name of the agent or client, or the directory; None if it is not known."""
     version: str | None
@@ -72,7 +72,7 @@ class VersionRow:
 
     @property
     def members(self) -> dict[str, Any]:
-        """The members of the row in JSON."""
+        """The members of the row's JSON, with their values."""
         head = {"by": self.by, "name": self.name, "version": self.version}
         return {**head, "first_used": self.first_used, **self.numbers, "change": self.change}
 

@@ -45,7 +45,7 @@ class WaterfallStep:
     """One step of a turn."""
 
     kind: str
-    """prompt, thought, message, tool_call, request, silence or end."""
+    """The kind of the step: prompt, thought, message, tool_call, request, silence or end."""
     seq: int | None
     """The number of the step's first frame; for a silence, the number of the frame that ended the
     silence, or None if the recording ended first."""
