@@ -193,7 +193,7 @@ class MessagePass:
 
     def _outline(self, seq: int) -> Message:
         """Reads the kind, method and ids of a message whose line is too large for memory."""
-        from acp_proxy.protocol.outline import read_outline  # late: few lines are so large
+        from acp_proxy.protocol.outline import read_outline  # imported late: few lines are so large
 
         head = tail = b""
         for piece in self._reader.pieces(seq):

@@ -122,7 +122,7 @@ def rules(plan: str | None) -> list[str]:
     """Returns the names of a plan's rules; an empty list if the text is not a plan."""
     if not plan:
         return []
-    from acp_proxy.faults.plan import structure_plan  # late: few recordings have a plan
+    from acp_proxy.faults.plan import structure_plan  # imported late: few recordings have a plan
     from acp_proxy.faults.structuring import read_toml
 
     try:

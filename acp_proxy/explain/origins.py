@@ -63,7 +63,7 @@ def known_json(recording: Recording, value: Any) -> Any:
         value: the value. A size of a file must not be named `size` or `bytes`, since members with
             these names are sizes of recorded lines.
     """
-    from acp_proxy.base.forms import converter  # late: text for people needs no converter
+    from acp_proxy.base.forms import converter  # imported late: text for people needs no converter
 
     return known_members(recording, converter.unstructure(value))
 

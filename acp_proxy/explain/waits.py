@@ -116,8 +116,8 @@ class Silence:
     """The agent or the client."""
     request: PendingRequest = field(metadata={"json": "owed"})
     from_seq: int
-    """The number of the frame or event with which the silence began. It made the peer act, or it is
-    the last frame that the peer sent before the silence."""
+    """The number of the frame or event with which the silence began: the last frame that the peer
+    sent, or the frame or event since which the peer had to act."""
     to_seq: int | None
     """The number of the frame or event that ended the silence: the peer's next frame, or whatever
     held the peer up. None if the silence never ended."""

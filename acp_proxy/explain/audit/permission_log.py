@@ -23,7 +23,7 @@ class PermissionLog:
     """Collects the permission requests of a recording while it is read.
 
     Attributes:
-        any_asked: whether the agent ever asked for a permission, also for actions not kept here.
+        any_asked: whether the agent ever asked for a permission, even for an action that is not kept.
     """
 
     def __init__(self) -> None:

@@ -30,7 +30,8 @@ _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 Tone = Literal["plain", "prompt", "permission", "trouble"]
 """The subject of a line, which decides the colour of the line."""
 Pace = Literal["", "slow", "stuck"]
-"""How slow an answer was. It is empty for a fast answer, and for an answer that may take long."""
+"""How slow an answer was: slow or stuck. Empty if the answer was fast, or was allowed to take long,
+such as the answer of a person."""
 
 
 class Cells(NamedTuple):

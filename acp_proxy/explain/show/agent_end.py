@@ -173,7 +173,7 @@ def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedE
 
 
 def _amid(context: DiagnosisContext, who: str = "it") -> str:
-    """Returns a phrase about what the end interrupted: turns with tool calls, or requests."""
+    """Returns a phrase that names what the agent's end interrupted: turns, or else requests."""
     turns = context.cut_turns
     if not turns:
         return context.cut_requests_text(who)

@@ -102,7 +102,7 @@ def prompt(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
     """Returns the entry of a prompt; the answer to the prompt has an entry of its own.
 
     Args:
-        asked: the request.
+        asked: the request with its answer.
         limits: how much of each text is kept.
     """
     params, seq = asked.params, asked.row["seq"]
@@ -115,7 +115,7 @@ def permission(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
     """Returns the entry of a permission request, with the options and the chosen option.
 
     Args:
-        asked: the request.
+        asked: the request with its answer.
         limits: how much of each text is kept.
     """
     params, result = asked.params, asked.result
@@ -157,7 +157,7 @@ def request(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
     """Returns the entry of a request that is neither a prompt nor a permission request.
 
     Args:
-        asked: the request.
+        asked: the request with its answer.
         limits: how much of each text is kept.
     """
     about = preview(asked.row["raw"], "request", asked.method)
