@@ -23,7 +23,7 @@ class PermissionLog:
     """Collects the permission requests of a recording while it is read.
 
     Attributes:
-        any_asked: whether the agent ever asked for a permission, even for an action that is not kept.
+        any_asked: whether the agent ever asked for a permission, even if the action was not kept.
     """
 
     def __init__(self) -> None:
