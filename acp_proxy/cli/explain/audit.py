@@ -37,7 +37,7 @@ Examples:
 def audit(rec: str, filter_words: str, json: bool, top: int | None) -> None:
     """Show what the agent read, wrote, ran and fetched, where, and who permitted it.
 
-        Findings for a reviewer come first: ✗ marks problems, such as an action against a refusal,
+    Findings for a reviewer come first: ✗ marks problems, such as an action against a refusal,
     without permission, or outside the session's directory; ! marks remarks. Then comes a table for
     each kind of action, with its time, frame, subject, status and permission.
 

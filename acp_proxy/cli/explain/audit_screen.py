@@ -39,11 +39,12 @@ _GROUPS = {
     "read": (ActionKind.READ, ActionKind.SEARCH),
     "other tools": (ActionKind.OTHER,),
 }
-"""The tables with their kinds of actions, in the order of their importance for a reviewer."""
+"""The titles of the tables and the kinds of actions in each, the most important table first."""
 _WITH_PATHS = {ActionKind.READ, ActionKind.WRITE}
-"""Kinds of actions in tables that are about files, not about commands or tools."""
+"""The kinds of actions whose tables list files instead of commands or tools."""
 _Mark = tuple[str, str]
-"""A warning word for the reviewer, or an empty text; and the text or path that it is about."""
+"""A warning for the reviewer such as ``OUTSIDE``, or an empty text, and the text or path it marks.
+"""
 _MOST = 10
 """The largest number of sessions and of MCP servers that are shown."""
 _INKS = {
@@ -61,7 +62,7 @@ def show_audit(audit: Audit, word: str, *, most: int | None) -> None:
     Args:
         audit: the audit of the recording.
         word: the recording as the user named it.
-        most: the largest number of rows in each table; None for the default.
+        most: the largest number of rows in each table; None for the default of the screen.
     """
     page = RecordingPage(stdout_screen())
     count = sum(finding.severity == PROBLEM for finding in audit.findings)
@@ -196,7 +197,7 @@ def _next(page: RecordingPage, audit: Audit, word: str) -> None:
 
 
 def _what(action: Action) -> list[_Mark]:
-    """Returns the subject of an action, as marked parts."""
+    """Returns what an action is about (paths, a command, a tool), each part with its warning."""
     if action.kind is ActionKind.RUN:
         words = [path.shown for path in action.mentions if path.credential]
         names = f" (names {', '.join(words[:3])})" if words else ""
@@ -216,7 +217,7 @@ def _what(action: Action) -> list[_Mark]:
 
 
 def _different(action: Action) -> list[AuditedPath]:
-    """Returns the paths of an action, each file once.
+    """Returns the paths of an action without paths that name the same file again.
 
     A relative path in an unknown directory is left out if an absolute path ends with it. For a
     move, all paths are returned.
@@ -233,7 +234,7 @@ def _different(action: Action) -> list[AuditedPath]:
 
 
 def _first(actions: Sequence[Action], most: int | None) -> list[Action]:
-    """Returns the first actions of a table, in order; marked actions take precedence."""
+    """Returns the actions to list in a table, in order; marked actions are preferred."""
     if most is None or len(actions) <= most:
         return [*actions]
     chosen = sorted(actions, key=lambda action: not _is_marked(action))[:most]
@@ -247,7 +248,7 @@ def _is_marked(action: Action) -> bool:
 
 
 def _how(action: Action, usual: ActionKind) -> str:
-    """Returns the operation of an action; empty if it is the usual operation of the table."""
+    """Returns the operation of an action, such as ``delete``; empty if usual in its table."""
     operations = {path.operation for path in action.paths} - {None, "modify"}
     if action.kind is ActionKind.WRITE and len(operations) == 1 and len(action.paths) == 1:
         return str(next(iter(operations)))
@@ -255,12 +256,12 @@ def _how(action: Action, usual: ActionKind) -> str:
 
 
 def _directory(action: Action) -> _Mark:
-    """Returns the directory of a command; empty if it is not known."""
+    """Returns the directory in which a command ran, with its warning; empty if it is not known."""
     return ("", "") if action.directory is None else _path(action.directory)
 
 
 def _status(action: Action, recording: Recording) -> str:
-    """Returns the outcome of an action."""
+    """Returns the status of an action in words, with the exit code or signal of a command."""
     if action.status is ActionStatus.UNANSWERED and recording.is_open(live=False):
         return "open"
     if action.exit_signal:
@@ -271,7 +272,7 @@ def _status(action: Action, recording: Recording) -> str:
 
 
 def _answer(action: Action, recording: Recording) -> str:
-    """Returns the answer to an action's permission request; if there was no request, says so."""
+    """Describes the answer to an action's permission request; without a request, says so."""
     if not action.permissions:
         mode = f" (mode {action.mode})" if action.mode and action.kind in ASKED_FOR else ""
         earlier = action.perhaps_allowed_by[-1:]
@@ -297,7 +298,7 @@ def _missing(_recording: Recording, text: str) -> str:
 
 
 def _remarks(action: Action, seqs: Mapping[int, int]) -> str:
-    """Returns further remarks on an action."""
+    """Returns remarks on an action, such as that it may be the same as another action."""
     texts = []
     if same := [f"#{seqs[number]}" for number in action.perhaps_same_as if number in seqs]:
         texts.append(f"perhaps the same as {', '.join(same[:3])}")
@@ -308,7 +309,7 @@ def _remarks(action: Action, seqs: Mapping[int, int]) -> str:
 
 
 def _totals(audit: Audit) -> str:
-    """Returns the number of actions by kind, and by who reports them."""
+    """Returns in words how many actions there are of each kind, and from each source."""
     if not audit.actions:
         return "none"
     kinds = ", ".join(
@@ -321,7 +322,7 @@ def _totals(audit: Audit) -> str:
 
 
 def _answers(audit: Audit) -> str:
-    """Returns the number of permission requests, by answer."""
+    """Returns in words how many permission requests had each answer."""
     count = sum(audit.answers.values())
     words = ", ".join(f"{n:,} {word}" for word, n in audit.answers.items())
     never = _missing(audit.recording, "never asked")
@@ -329,7 +330,7 @@ def _answers(audit: Audit) -> str:
 
 
 def _session(audited_session: AuditedSession) -> str:
-    """Returns the directories of a session."""
+    """Returns the working directory and the other directories of a session, in one text."""
     unknown = "in a directory that is not in the recording"
     where = unknown if audited_session.cwd is None else audited_session.cwd
     return " + ".join([where, *audited_session.directories])

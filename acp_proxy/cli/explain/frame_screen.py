@@ -1,10 +1,10 @@
 """Prints one frame or event in full: its labels, its message, and the paired frame.
 
-A message is shown as JSON on many lines, its long texts unfolded, and its bytes in hex. JSON is
-only laid out: the line is cut into tokens and never parsed into values. So numbers keep their form,
-objects keep repeated names, and strings keep their escapes, except for escaped letters. Tokens are
-read when a line of the output is needed, and the output is limited for messages of any size or
-depth.
+A message is shown as JSON on many lines; then its long texts are shown line by line. Bytes that are
+not UTF-8 are shown in hex. JSON is cut into tokens and laid out, but never parsed into values. So
+numbers keep their form, objects keep repeated names, and strings keep their escapes, except for
+escaped letters. Tokens are read only when a line of the output needs them, and the output is
+limited, so a message may have any size and depth.
 """
 
 import re
@@ -32,14 +32,14 @@ from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.store.tables.checked_values import Row, is_excerpt
 
 _TERMINAL_LONGEST = 100_000
-"""How many characters of a message are shown on a terminal."""
+"""The largest number of characters of a message that are shown on a terminal."""
 _PAIR_LONGEST = 20_000
-"""How many characters of the paired frame's message are shown; ``--seq`` shows all."""
+"""The largest number of characters that are shown of the paired frame; ``--seq`` shows all."""
 _DIFF_INKS = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
 _DEEPEST = 60
-"""The largest number of levels that are indented."""
+"""Levels of JSON beyond this number are not indented further."""
 _SHOWN = 32
-"""How many characters of an elided base64 text are shown."""
+"""How many characters are shown of a base64 text that is replaced by its size."""
 _TOKEN = re.compile(
     rb'[ \t\r\n]*+(?:(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|(?P<number>-?[0-9][0-9.eE+-]*+)'
     rb"|(?P<word>true|false|null)|(?P<sign>[{}\[\],:])|(?P<other>.))",
@@ -49,10 +49,10 @@ _INKS = {
     "name": Ink.TO_AGENT, "string": Ink.TO_CLIENT, "number": Ink.STDERR, "word": Ink.PERMISSION,
     "other": Ink.TROUBLE,
 }  # fmt: skip
-"""The colours of tokens; *other* is not JSON."""
+"""The colour of each kind of token; a token of the kind *other* is not JSON."""
 _BASE64 = re.compile(rb'"(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{200,}+={0,2}"')
 _LONG, _COLUMNS = 160, 100
-"""The largest length of a one-line text that is not wrapped, and the width of wrapped lines."""
+"""The length up to which a text of one line is not wrapped, and the width of wrapped lines."""
 _AS_IT_IS: dict[str, Any] = {
     "expand_tabs": False,
     "replace_whitespace": False,
@@ -64,20 +64,21 @@ _MARKS = {"completed": "✓", "in_progress": "▸", "pending": "·", "cancelled"
 _UNDECODED = re.compile("([\udc80-\udcff]+)")
 _ROW = 16
 _MOST_ROWS = 32
-"""The largest number of rows of bytes; ``--raw`` shows all bytes."""
+"""The largest number of rows of bytes that are shown in hex; ``--raw`` shows all bytes."""
 
 Unfolded = tuple[str, list[str]]
-"""A place as a JSON pointer, and its lines, which may contain control characters."""
+"""The place of a text as a JSON pointer, and the lines of the text, which may contain control
+characters."""
 
 
 @frozen
 class FramePage:
-    """Prints frames in full."""
+    """Lays out frames and events in full."""
 
     layout: TimelineLayout
 
     def lines(self, row: Row, pair: Row | None) -> Iterator[str]:
-        """Yields the lines about a row and about its pair.
+        """Yields the lines about a frame or event, and about the other frame of its exchange.
 
         Args:
             row: the frame or event.
@@ -156,10 +157,10 @@ class FramePage:
 
 
 def pretty(raw: bytes, *, elide: bool = False, longest: int = SHOWN_FRAME) -> Iterator[list[Piece]]:
-    """Yields the lines of a message, each in pieces without control characters.
+    """Yields the lines of a message that is laid out as JSON, without control characters.
 
     Args:
-        raw: the message; the part after the first place that is not JSON is shown unchanged.
+        raw: the message; from the first place on that is not JSON, it is shown unchanged.
         elide: whether long base64 texts are replaced by their size.
         longest: the largest number of characters; a note replaces all further characters.
     """
@@ -185,17 +186,17 @@ def _cut(line: list[Piece], room: int) -> Iterator[Piece]:
 
 @define
 class _Layout:
-    """Decides where lines break, and which strings are names."""
+    """Divides the tokens of a JSON text into indented lines, and colours names and values."""
 
     raw: bytes
     elide: bool
     line: list[Piece] = field(factory=list)
     open: list[bool] = field(factory=list)
-    """Whether each open level is an object."""
+    """For each open level, whether it is an object; otherwise it is an array."""
     fresh: bool = False
-    """Whether a level has just begun."""
+    """Whether the last token has opened a level."""
     names: bool = False
-    """Whether the next string is a name."""
+    """Whether the next string is the name of a member."""
 
     def lines(self) -> Iterator[list[Piece]]:
         for match in _TOKEN.finditer(self.raw):
@@ -244,7 +245,7 @@ def _piece(kind: str, token: bytes) -> Piece:
 
 
 def _readable(escape: re.Match[str]) -> str:
-    """Returns the letter of an escape; any other escape is returned unchanged."""
+    """Returns the letter that an escape stands for; an escape of another character stays."""
     character = undone(escape[0]) if escape[4] is None else ""
     return character if character.isprintable() and not character.isascii() else escape[0]
 
@@ -253,8 +254,8 @@ def unfolded(raw: bytes) -> Iterator[Unfolded]:
     """Yields the plan, the diffs and the long texts of a message as lines; never raises.
 
     In JSON a file of a hundred lines is one string with a hundred escapes. A text of one long line
-    is wrapped, and the output of a terminal is decoded (in v2 it is base64). A very large message,
-    or one that is not an object, yields nothing.
+    is wrapped, and the output of a terminal is decoded (in v2 it is base64). Nothing is yielded for
+    a very large message, or for a message that is not an object.
     """
     message = message_of(raw) if len(raw) <= WHOLE_LINE else {}
     kind, update = kind_and_update(part(message, "params"))
@@ -296,7 +297,7 @@ def _unfold(value: object, place: str, depth: int) -> Iterator[Unfolded]:
 
 
 def _compared(value: dict[str, Any]) -> list[str] | None:
-    """Returns the lines of a diff of old and new text (v1); None for anything else."""
+    """Returns a diff of the old and the new text of an object, as in v1; None for other objects."""
     new, old = value.get("newText"), value.get("oldText") or ""
     if not isinstance(new, str) or not isinstance(old, str):
         return None
@@ -304,7 +305,7 @@ def _compared(value: dict[str, Any]) -> list[str] | None:
 
 
 def _lines(text: str) -> list[str]:
-    """Returns the lines of a text; only a newline ends a line, and tabs become spaces."""
+    """Splits a text into lines at newlines, and replaces tabs by spaces."""
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     return [line.expandtabs() for line in lines]
 
@@ -315,7 +316,7 @@ def _first_lines(lines: list[str]) -> list[str]:
 
 
 def hex_view(raw: bytes) -> Iterator[str]:
-    """Yields rows of sixteen bytes: the rows with bytes that are not UTF-8, and the rows around."""
+    """Yields the rows of sixteen bytes that are not UTF-8, and the rows next to them, in hex."""
     bad = islice(_not_text(raw), _MOST_ROWS * _ROW)
     near = {place // _ROW + step for place in bad for step in (-1, 0, 1)}
     before, last = -1, (len(raw) - 1) // _ROW

@@ -1,4 +1,4 @@
-"""``acp-proxy log``: the timeline."""
+"""``acp-proxy log``: prints the timeline of a recording."""
 
 import re
 import sys
@@ -35,15 +35,15 @@ from acp_proxy.store.tables.checked_values import Row, is_excerpt
 
 _POLL = 0.1
 _POLLS = 10
-"""How often the recording is read for ``--until``: at each tenth poll."""
+"""How many polls for new frames there are between two checks of ``--until``."""
 _CODES = {"problem": 1, "stall": 3}
-"""The exit codes of ``--until``."""
+"""The exit code for each condition of ``--until``."""
 _UNTIL = re.compile(r"problem|end|stall:([0-9]+(?:\.[0-9]+)?)s?")
 _MOST_LINES = 10**9
 _Look = Callable[[int], tuple[str, str] | None]
 _TAIL = 4
-"""For each line that `--lines` requests, this many rows at the end of the recording are read
-first."""
+"""How many rows from the end of the recording are read first for each line that `--lines`
+requests."""
 
 
 @cli_command(
@@ -109,7 +109,7 @@ def log(
 
     Each line has the frame's number, the seconds since the start, its direction (→ to the agent,
     ← to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the
-    id, the number of the frame it is paired with and the latency, the size, and a preview.
+    id, the number of the other frame of its exchange and the latency, the size, and a preview.
     Consecutive chunks of a message are one line, `agent_message_chunk ×57`, with the first and the
     last number, the streaming time, and the whole text. The messages of a batch are listed below
     its line.
@@ -170,7 +170,7 @@ class _JsonTimeline:
     def print(self, chosen: Filter, lines: int | None, look: _Look | None, *, follow: bool) -> None:
         """Prints the frames so far, and with `follow` all later frames until the recorder ends.
 
-        The program ends earlier if `look` returns the name of a condition and a sentence.
+        If `look` returns the name of a condition and a sentence, prints the sentence and exits.
         """
         was_live = self.reader.live
         printed = self.print_last(chosen, lines) if lines is not None else self.print_all(chosen, 0)
@@ -190,7 +190,7 @@ class _JsonTimeline:
             warn(f"the recording has ended: {self.reader.path}")
 
     def print_all(self, chosen: Filter, after: int) -> int:
-        """Prints the chosen rows after a number, and returns the last number that was read."""
+        """Prints the chosen rows after a number; returns the number of the last row it read."""
         last = after
 
         def watched() -> Iterator[Row]:
@@ -200,17 +200,17 @@ class _JsonTimeline:
                 yield row
 
         self.write(self.items(watched()))
-        return max(last, self.reader.newest)  # rows that were not chosen were read as well
+        return max(last, self.reader.newest)  # includes rows that were not chosen
 
     def print_last(self, chosen: Filter, count: int) -> int:
-        """Prints only the last lines; otherwise like `print_all`."""
+        """Prints the last lines of the chosen rows; returns the number of the last row it read."""
         newest = last_number(self.reader)
         span = count * _TAIL
         while count:
             after = max(0, newest - span)
             items = deque(self.items(self.reader.rows(chosen, after)), maxlen=count + 1)
             if len(items) > count:
-                items.popleft()  # it may be part of a longer run
+                items.popleft()  # the run may begin earlier
                 after = 0
             if after == 0:
                 self.write(items)
@@ -222,11 +222,11 @@ class _JsonTimeline:
         self.write([row])
 
     def print_around(self, seq: int, context: int, chosen: Filter) -> None:
-        """Prints a frame or event, its pair, and the chosen rows around it."""
+        """Prints a frame or event, the other frame of its exchange, and the chosen rows around."""
         self.write(self.items(rows_around(self.reader, seq, context, chosen)))
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
-        """Yields rows or runs of chunks, each for one line."""
+        """Yields what each line shows: a row, or a run of chunks."""
         return rows
 
     def write(self, items: Iterable[Row | ChunkRun]) -> None:
@@ -247,7 +247,7 @@ class _JsonTimeline:
 
 
 class _RawTimeline(_JsonTimeline):
-    """Prints the received bytes of frames; events have none."""
+    """Prints only the received bytes of frames; events are left out."""
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         return (row for row in rows if "raw" in row)

@@ -1,4 +1,4 @@
-"""Lays the timeline out: columns that fit the terminal, colours, turns, pauses and marks."""
+"""Lays out the timeline: columns that fit the terminal, colours, turns, pauses and marks."""
 
 import json
 from collections.abc import Container, Iterable, Iterator
@@ -35,15 +35,15 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 _WITH_SIZES = 140
-"""The smallest width of a terminal that has room for sizes."""
+"""The smallest width of a terminal on which the sizes of frames are shown."""
 _METHOD = {True: 28, False: 21}
 _ID = {True: 5, False: 3}
 _PAIR = 12
-"""The width of the pair and the latency on a terminal."""
+"""The width of the column with the paired frame and the latency, on a terminal."""
 _LINKS = ("→", "↩")
 _LONG_ID, _END_OF_ID = 15, {True: 8, False: 6}
-"""The width of the longest id that a terminal shows whole, and the width of the shown end of a
-longer id, on wide and on narrow terminals."""
+"""The width of the longest id that a terminal shows whole, and the width of the end that is shown
+of a longer id: on a wide terminal (True), and on a narrow terminal (False)."""
 _TONES = {"permission": Ink.PERMISSION, "trouble": Ink.TROUBLE}
 _PACES = {"slow": Ink.STDERR, "stuck": Ink.TROUBLE}
 
@@ -52,14 +52,14 @@ TIMES: dict[str, tuple[str, Fact]] = {
     "relative": ("seconds", "times"), "clock": ("clock", "date"), "delta": ("delta", "durations"),
 }  # fmt: skip
 """The forms of times: seconds since the start of the recording, the local time, and seconds since
-the previous line. Each has the title of its column, and the fact that an imported recording must
-have to show it."""
+the previous line. Each form has the title of its column, and the fact that must be known of an
+imported recording."""
 
 
 def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
-    """Yields items; ends of streams with about the same time and the same reason become one row.
+    """Yields items, but joins ends of streams at about the same time for the same reason.
 
-    The member ``last`` of such a row is the number of its last event.
+    Joined ends become one row, whose member ``last`` is the number of the last event.
     """
     pending: Row | None = None
     for item in items:
@@ -85,10 +85,10 @@ def _is_same_end(pending: Row, end: Row) -> bool:
 
 
 class TimelineLayout:
-    """Converts rows and runs to lines, one after the other.
+    """Converts rows and runs of chunks to lines, one after the other.
 
-    Without a terminal, each row, run or message of a batch is one line, whole and plain. On a
-    terminal, the columns have titles, each turn begins with a rule, and pauses have lines.
+    Without a terminal, each row, run, or message of a batch is one line, uncut and without colours.
+    On a terminal, the columns have titles, each turn begins with a rule, and pauses have lines.
     """
 
     def __init__(self, screen: Screen, reader: RecordingReader, times: str = "relative") -> None:
@@ -118,24 +118,24 @@ class TimelineLayout:
         self._marks: dict[int, str] = {}
 
     def mark(self, frame: int, pair: int | None) -> None:
-        """Gives every line a margin, and marks a frame and its paired frame in the margin.
+        """Adds a margin to every line, and marks a frame and the other frame of its exchange there.
 
         Args:
             frame: the number of the frame.
-            pair: the number of the paired frame; None if there is none.
+            pair: the number of the other frame; None if there is none.
         """
         self._marks = {frame: "▸ "} | ({} if pair is None else {pair: "▹ "})
 
     @property
     def marked(self) -> Container[int]:
-        """The numbers of the marked frames, and of the rows with a note."""
+        """The numbers of the marked frames, and of the frames and events with a note."""
         return self._marks.keys() | self.recording.row_notes.keys()
 
     def lines(self, item: Row | ChunkRun) -> Iterator[str]:
-        """Yields the line of a row or run, and the lines that belong directly before or after it.
+        """Yields the line of a row or run, with the lines that belong above and below the line.
 
-        Before it: once, the titles of the columns; the rule that begins a turn; a pause. After the
-        line of a batch: a line for each of its messages. At the end, the lines of a person's note.
+        Above are the titles of the columns (once), the rule that begins a turn, and a pause. Below
+        are a line for each message of a batch, and the lines of a person's note.
         """
         row = item.first if isinstance(item, ChunkRun) else item
         line = self._line(item)
@@ -155,11 +155,11 @@ class TimelineLayout:
                 yield self.screen.whole(piece(f"{'':{self._number}} ✎ {text}", Ink.PERMISSION))
 
     def text(self, line: TimelineLine, mark: str = "") -> str:
-        """Returns one line of the timeline, without the lines above it.
+        """Returns the text of one line of the timeline.
 
         Args:
-            line: the line.
-            mark: the margin of the line.
+            line: the contents of the line.
+            mark: the margin of the line, which may contain a mark.
         """
         return self.screen.line((mark, None, True), *self._pieces(line))
 
@@ -192,7 +192,7 @@ class TimelineLayout:
 
     def _between(self, row: Row, line: TimelineLine) -> Iterator[str]:
         assert self._before is not None
-        if row["seq"] != self._before[0] + 1:  # the frames between the two are not shown
+        if row["seq"] != self._before[0] + 1:  # frames before this row are not shown
             yield from [self._note("⋮", Ink.FAINT)] if self._marks else ()
         elif pause := self.pauses.between(self._before, row):
             ink = Ink.TROUBLE if pause.never_ended else Ink.STDERR
@@ -234,7 +234,7 @@ class TimelineLayout:
         ]
 
     def _head(self, line: TimelineLine, ink: int | None, *, bold: bool) -> Iterator[Piece]:
-        """Yields the method and the id; without an id, the method may be as wide as both."""
+        """Yields the method and the id; without an id, the method may fill both columns."""
         cells, method = line.cells, _METHOD[self._has_sizes]
         shown_id = self._id_of(cells)
         rpc_id = self._id
@@ -248,7 +248,7 @@ class TimelineLayout:
             yield f"{pad(shown_id, rpc_id)} ", None, False
 
     def _id_of(self, cells: Cells) -> str:
-        """Returns the id, on a terminal only the end of a long id; widens the column if needed."""
+        """Returns the id (on a terminal only the end of a long id); widens its column if needed."""
         text = visible(cells.rpc_id)
         if self.screen.columns is None or columns_of(text) <= _LONG_ID:
             return text
@@ -272,13 +272,16 @@ class TimelineLayout:
             yield f"{cells.size:>7}  ", Ink.FAINT, False
 
     def _less(self, line: TimelineLine) -> Iterator[Piece]:
-        """Yields the pair only if it is slow or open, since the preview needs the room."""
+        """Yields the other frame and the latency only if the answer is slow or missing.
+
+        On a narrow terminal, the preview needs the room.
+        """
         if line.pace or line.cells.pair == "open":
             yield f"[{line.cells.pair}] ", _PACES.get(line.pace), False
 
 
 def _fitted(method: str, columns: int) -> str:
-    """Shortens the name of a method, but not the mark or the count after it."""
+    """Shortens the name of a method to a width, but keeps the mark or the number after the name."""
     if columns_of(method) <= columns:
         return method
     name, blank, mark = method.removeprefix("session/").partition(" ")
@@ -286,9 +289,9 @@ def _fitted(method: str, columns: int) -> str:
 
 
 def _short(span: str) -> str:
-    """Shortens the second number of a range: leading digits are removed if both numbers share them.
+    """Shortens the second number of a range by the leading digits that both numbers share.
 
-    The last two digits are kept.
+    The last two digits are always kept.
     """
     first, dash, last = span.partition("–")
     same = 0

@@ -115,7 +115,11 @@ def search(
 def _search(
     places: list[Path], hits_of: _HitsOf, limit: int | None, printer: MatchPrinter
 ) -> tuple[int, int]:
-    """Returns the exit code, and how many frames the readable recordings have."""
+    """Searches the recordings and prints the matches.
+
+    Returns:
+        The exit code, and the number of frames in all readable recordings.
+    """
     any_match = unreadable = False
     masked = frames = 0
     for path in places:
@@ -187,7 +191,7 @@ def _hits(
 def _in_order(
     events: Iterator[StoredFrame], frames: Iterable[StoredFrame]
 ) -> Iterator[StoredFrame]:
-    """Merges events and frames by number; is fast if there are few events."""
+    """Merges events and frames in the order of their numbers; is fast if there are few events."""
     event = next(events, None)
     for frame in frames:
         while event is not None and event.seq < frame.seq:

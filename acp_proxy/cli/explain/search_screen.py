@@ -19,9 +19,9 @@ from acp_proxy.recording.recording import Recording
 from acp_proxy.store.reader import RecordingReader
 
 _LABELS = ("kind", "method", "session", "turn", "tool_call")
-"""The labels of a frame that a match has in JSON."""
+"""The labels of a frame that are printed with a match in JSON."""
 _BEFORE, _AFTER = 60, 140
-"""How many characters before and after a match are printed into a pipe."""
+"""The largest number of characters before and after a match that are printed into a pipe."""
 
 
 def printer_for(
@@ -33,8 +33,8 @@ def printer_for(
         places: the recordings that are searched.
         words: the arguments that name the recordings; empty for the whole recordings directory.
         as_json: whether to print JSON.
-        count: whether to print only numbers of matches.
-        names: whether to print only names of recordings.
+        count: whether to print only the number of matches of each recording.
+        names: whether to print only the names of recordings with a match.
     """
     if as_json:
         return _JsonPrinter()
@@ -77,13 +77,13 @@ class MatchPrinter:
         return self._page.screen.paint((match, Ink.TROUBLE, True))
 
     def _begin(self, recording: Recording) -> None:
-        """Prints the heading before the first hit of a recording."""
+        """Prints the heading above the hits of a recording; called before the first hit."""
 
     def _hit(self, recording: Recording, hit: SearchHit) -> None:
         """Prints a hit."""
 
     def _end(self, count: int) -> None:
-        """Prints the number of hits, if requested, after a recording was searched."""
+        """Prints the number of hits of a searched recording, if the user wants numbers."""
 
 
 class _JsonPrinter(MatchPrinter):
@@ -92,7 +92,7 @@ class _JsonPrinter(MatchPrinter):
 
 
 class _CountPrinter(MatchPrinter):
-    """Prints a line for each recording from its name and its number of hits."""
+    """Prints a line for each recording, made from its name and its number of hits."""
 
     def __init__(self, line_of: Callable[[str, int], str | None]) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ class _ScreenPrinter(MatchPrinter):
         self._page.line(f"{line}{self._marked(match)}{after}".rstrip())
 
     def _name_of_frame(self, hit: SearchHit) -> str:
-        """Returns the name of a frame's tool call, else its method."""
+        """Returns the name of the tool call that a hit is about, or else the method."""
         place = hit.place
         if place.tool_call is None:
             return fit(_method(hit), self._method)
@@ -154,13 +154,13 @@ class _ScreenPrinter(MatchPrinter):
 
 
 def _method(hit: SearchHit) -> str:
-    """Returns the method of a frame or event, else its kind."""
+    """Returns the method of a hit's frame; without a method, the kind of the frame or event."""
     place = hit.place
     return visible(place.method or (place.kind if place.kind != place.stream else ""))
 
 
 def _name_of(path: Path) -> str:
-    """Returns a word for a recording that all commands accept."""
+    """Returns a word for a recording that all commands accept: its file's name, or its path."""
     if path.absolute().parent == recordings() and path.suffix == ".db":
         return visible(path.stem)
     return visible(str(path))
@@ -182,7 +182,7 @@ def _json_of(path: Path, recording: Recording, hit: SearchHit) -> dict[str, Any]
 
 
 def _fitted(hit: SearchHit, columns: int) -> tuple[str, str, str]:
-    """Returns the match, and as much of the text before and after it as fits."""
+    """Returns the text before a match, the match, and the text after it, cut to fit a width."""
     head, match, tail = map(plain, hit.excerpt)
     match = fit(match, columns)
     left = columns - columns_of(match)

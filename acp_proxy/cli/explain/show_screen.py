@@ -50,12 +50,12 @@ _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"
 def show_summary(
     summary: Summary, word: str, page: RecordingPage | None = None, *, is_brief: bool = False
 ) -> None:
-    """Prints the summary of a recording: the problems, then the course, and the origin at the end.
+    """Prints a summary: the problems, then the course of the conversation, then the origin.
 
     Args:
         summary: the summary of the recording.
         word: the recording as the user named it.
-        page: the page to print on, without a hint at the next command; None for stdout and a hint.
+        page: the page to print on, without the next commands; None for stdout with next commands.
         is_brief: whether to print only the problems and the line of facts.
     """
     has_hint = page is None
@@ -98,7 +98,7 @@ def _details(
 
 
 def summary_verdict(summary: Summary) -> list[Piece]:
-    """Returns the number of findings, how much was checked, and the current wait."""
+    """Returns the verdict: the current wait, the number of findings, and how much was checked."""
     origin, checked = summary.recording.origin, summary.checked
     where = " in the imported messages" if origin is not None and origin.lost else ""
     if summary.recording.state == "incomplete" and not summary.live:
@@ -121,7 +121,7 @@ def summary_verdict(summary: Summary) -> list[Piece]:
 
 
 def _facts(page: RecordingPage, summary: Summary) -> None:
-    """Prints the facts in one line, or in several lines that break between facts."""
+    """Prints the line of facts; if it is too long, breaks the line between facts."""
     line: list[Piece] = []
     for fact in facts_line(summary):
         shown = piece(fact.text, _TONES.get(fact.tone))
@@ -136,7 +136,7 @@ def _facts(page: RecordingPage, summary: Summary) -> None:
 
 
 def _about(page: RecordingPage, summary: Summary) -> None:
-    """Prints the origin of the recording: its file, and how the recorder was started."""
+    """Prints where the recording comes from: its file, and how the recorder was started."""
     recording = summary.recording
     page.row("file", summary.path)
     page.row("command", " ".join(recording.words))
@@ -171,7 +171,7 @@ def _abilities(names: list[str], lead: str = "can ") -> str:
 
 
 def _traffic(page: RecordingPage, summary: Summary) -> None:
-    """Prints the numbers of frames, and the sessions."""
+    """Prints the number of frames in each stream, and the sessions."""
     groups = [
         ", ".join(f"{n:,} {name}" for name, n in counts.items())
         for counts in (summary.frames, summary.kinds)
@@ -183,7 +183,7 @@ def _traffic(page: RecordingPage, summary: Summary) -> None:
 
 
 def _course(page: RecordingPage, summary: Summary) -> None:
-    """Prints the turns, tool calls, requests, files and terminals, and the ending."""
+    """Prints the turns, tool calls, questions, files, terminals, and how the conversation ended."""
     if summary.faults:
         seed = "" if summary.recording.seed is None else f" (seed {summary.recording.seed})"
         page.row("faults", times_fired(summary.faults) + seed)
@@ -237,9 +237,9 @@ def _turns(page: RecordingPage, summary: Summary) -> None:
 
 
 def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piece]:
-    """Returns the cells of a turn; if there are several sessions, one cell is the session's id.
+    """Returns the cells of a turn's row.
 
-    This id is cut to ``most_id`` characters.
+    If there are several sessions, one cell is the session's id, cut to ``most_id`` characters.
     """
     reason = turn_state(turn, summary.unended)
     inks = {"end_turn": None, "ended": None, "open": None, "cancelled": Ink.STDERR}
@@ -318,7 +318,7 @@ def _question(question: PersonRequest, summary: Summary) -> list[Piece]:
 
 
 def _errors(page: RecordingPage, summary: Summary) -> None:
-    """Prints the routine errors; other errors are among the findings."""
+    """Prints errors that are usual; all other errors are among the findings."""
     texts = []
     for error in summary.error_codes:
         if error.is_routine:
@@ -346,14 +346,17 @@ def _check(word: str) -> str:
 
 
 def _waiting(page: RecordingPage, summary: Summary) -> None:
-    """Prints the current waits of a running conversation."""
+    """Prints who is waited for in a running conversation."""
     for waiting in summary.waiting[:EXAMPLES]:
         page.wrap(piece("  … "), piece(waiting.text))
     page.more(len(summary.waiting) - EXAMPLES)
 
 
 def sentence_of(same: Sequence[Finding]) -> str:
-    """Returns the frames, the method and the sentence of a finding; names the method only once."""
+    """Returns a sentence about equal findings: their frames, the method, and the finding's text.
+
+    The method is named only once.
+    """
     text, method = same[0].text, same[0].method or ""
     if same[0].group in CONVERSATION:
         return text

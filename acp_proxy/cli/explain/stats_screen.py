@@ -23,7 +23,7 @@ from acp_proxy.protocol.updates import FINAL
 from acp_proxy.recording.recording import Recording
 
 _INDENTED = 40
-"""Tables are indented on a screen of at least this many columns."""
+"""The smallest width of a screen on which tables are indented, in columns."""
 _GLYPHS: Mapping[Part, Piece] = {
     Part.STREAMING: ("█", Ink.TO_CLIENT, False),
     Part.SILENT: ("░", Ink.FAINT, False),
@@ -32,12 +32,12 @@ _GLYPHS: Mapping[Part, Piece] = {
     Part.FILES: ("f", Ink.TO_AGENT, False),
     Part.OTHER: ("o", Ink.TO_AGENT, False),
 }
-"""The piece that draws the bar of each part, with a letter for screens without colours."""
+"""For each part of a turn, the piece that draws its bar on a screen without colours."""
 _COLOURED: Mapping[Part, Piece] = {
     part: ("▒" if part is Part.OTHER else "█" if glyph.isalpha() else glyph, ink, bold)
     for part, (glyph, ink, bold) in _GLYPHS.items()
 }
-"""The piece that draws the bar of each part on a screen with colours."""
+"""For each part of a turn, the piece that draws its bar on a screen with colours."""
 _STEPS: dict[str, Piece] = {
     "prompt": ("▏", None, False),
     "thought": ("▒", Ink.TO_CLIENT, False),
@@ -52,7 +52,7 @@ _TITLES = ("recs", "turns", "turn p50", "p90", "first word p50", "p90", "tokens/
            "failed calls", "hangs", "crashes", "errors", "warnings")  # fmt: skip
 """The titles of the columns of `NUMBERS`."""
 _RANKS = (0, 4, 1, 5, 3, 7, 2, 6, 0, 0, 1, 8)
-"""The ranks of these columns."""
+"""The ranks of the columns of `NUMBERS`: the smaller the rank, the more important the column."""
 
 
 class StatisticsPage(Page):
@@ -79,7 +79,7 @@ class StatisticsPage(Page):
         Args:
             statistics: the statistics of the recording.
             turns: the turns to list.
-            shown: the turn to show step by step, or None.
+            shown: the turn to show step by step; None for no turn.
         """
         recording, why = self._recording, why_no_times(self._recording)
         is_open = recording.is_open(live=statistics.live)
@@ -118,7 +118,7 @@ class StatisticsPage(Page):
         return duration(ns, self._recording.step_ns)
 
     def _whole(self, statistics: Statistics) -> None:
-        """Prints the parts of the recording's time, then the parts of its turns' time."""
+        """Prints how the recording's time divides into parts, and then how its turns' time does."""
         whole, turns = statistics.time, statistics.turns
         if turns or whole.before_turns_ns < statistics.duration_ns:
             after = whole.between_turns_ns
@@ -277,7 +277,7 @@ def _tokens(turns: Sequence[TurnTime]) -> Iterator[Column]:
 
 
 def _at(step: WaterfallStep, fall: TurnWaterfall) -> str:
-    """Returns the seconds since the prompt, with as many digits as matter."""
+    """Returns the seconds from the prompt to a step, with as many digits as the turn needs."""
     return seconds(step.start_ns) if fall.duration_ns >= 10**9 else f"{step.start_ns / 1e9:.6f}"
 
 
@@ -298,7 +298,7 @@ def _details(step: WaterfallStep, live: bool) -> str:
 
 
 def show_versions(screen: Screen, rows: Sequence[VersionRow]) -> None:
-    """Prints a row for each version or project, and below it the changes from the version before.
+    """Prints a row for each version or project, and below a version how it differs from the last.
 
     Args:
         screen: the screen that the output has to fit.
@@ -323,7 +323,7 @@ def _names(rows: Sequence[VersionRow]) -> Iterator[Cell]:
 
 
 def _numbers(rows: Sequence[VersionRow], name: str) -> Iterator[Cell]:
-    """Yields the number of each row, and its change."""
+    """Yields a column's number for each row, and after it the change, if the row has one."""
     written: Callable[[Any], str] = duration if name.endswith("_ns") else "{:,.0f}".format
     for row in rows:
         value, change = row.numbers[name], (row.change or {}).get(name)

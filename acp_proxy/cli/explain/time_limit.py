@@ -12,16 +12,16 @@ _TICK_S = 1.0
 """Seconds of processor time between two ticks. The search of a piece of text stops after one to two
 ticks."""
 END = 0
-"""Stands for a frame's number while the ends of messages are searched, after all frames."""
+"""The place, instead of a frame's number, while the ends of messages are searched at the end."""
 
 
 class TimeLimit:
     """Stops the search of a frame or an event that takes too long.
 
-    Regular expressions can backtrack for a very long time: ``(a+)+$``. A timer counts processor
-    time, so that time spent in a pager or on a slow disk does not count. At each tick, the search
-    must have advanced since the previous tick. Python handles signals while it matches, so the
-    exception ends the match itself, as Ctrl-C does.
+    Some regular expressions, such as ``(a+)+$``, can take a very long time. A timer ticks once for
+    each second of processor time, so time spent in a pager or on a slow disk does not count. If the
+    search has not reached another frame or piece since the last tick, an exception ends it. Python
+    raises this exception even in the middle of a match, as after Ctrl-C.
     """
 
     def __init__(self) -> None:
@@ -31,9 +31,9 @@ class TimeLimit:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Applies the limit while the block runs.
+        """Applies the limit while the context is open.
 
-        There is no limit outside the main thread, or on a system without such a timer.
+        There is no limit outside the main thread, or on a system without a timer of this kind.
         """
         is_main = threading.current_thread() is threading.main_thread()
         if not (is_main and hasattr(signal, "setitimer")):
@@ -48,7 +48,7 @@ class TimeLimit:
             signal.signal(signal.SIGVTALRM, before)
 
     def at(self, place: int) -> "TimeLimit":
-        """Returns the context in which one frame or event is searched, with a limit of time."""
+        """Returns the context in which the frame or event with a number is searched."""
         self._steps += 1
         self._place = place
         return self
@@ -60,7 +60,7 @@ class TimeLimit:
         self._place = None
 
     def counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yields the pieces of a large frame; the limit holds for each piece."""
+        """Yields the pieces of a large frame, and applies the limit to each piece on its own."""
         for piece in pieces:
             self._steps += 1
             yield piece

@@ -1,4 +1,4 @@
-"""``acp-proxy transcript``: the conversation as Markdown."""
+"""``acp-proxy transcript``: writes the conversation as Markdown."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -127,7 +127,7 @@ def transcript_parts(reader: RecordingReader) -> Iterator[bytes]:
 def _json_lines(
     items: Iterable[TranscriptSection | TranscriptEntry], reader: RecordingReader
 ) -> Iterator[bytes]:
-    """Yields a line for each section and entry, and then for each finding of the recording."""
+    """Yields a line of JSON for each section and entry, and then for each finding."""
     from acp_proxy.base.forms import converter
     from acp_proxy.check.judgement import summarize_whole  # late: Markdown needs neither
 

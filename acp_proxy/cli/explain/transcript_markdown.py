@@ -31,15 +31,15 @@ NAMES = {
     EntryKind.NOT_ACP: "Not ACP", EntryKind.STDERR: "stderr", EntryKind.EVENT: "Event",
     EntryKind.END: "End of the turn", EntryKind.NOTE: "Note",
 }  # fmt: skip
-"""The name of each kind of entry that is not named after its sender."""
+"""The names of kinds of entries; an entry of another kind is named after its sender."""
 _SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
 _INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
 _LINKED = re.compile(r"&#35;\d+|&#64;")
-"""Matches texts that GitHub turns into links in spite of escapes: issue numbers and user names."""
+"""Matches escaped texts that GitHub still turns into links: issue numbers and user names."""
 _BACKTICKS = re.compile("`+")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _WRAPPED, _COLUMNS = 110, 100
-"""A line with more characters than the first number is wrapped to the second number."""
+"""A line of more than 110 characters is wrapped to 100 characters."""
 
 
 def markdown(
@@ -50,14 +50,14 @@ def markdown(
     live: bool = False,
     shown: str = "",
 ) -> Iterator[str]:
-    """Yields the lines of a transcript.
+    """Yields the lines of a transcript in Markdown.
 
     Args:
         recording: the properties of the recording.
         items: the sections, each before its entries.
         limits: how much of each text is written.
         live: whether the recording is still running.
-        shown: the requested part of the recording, in words; empty for the whole recording.
+        shown: which part of the recording was requested, in words; empty for the whole recording.
     """
     yield from _head(recording, limits, live=live, shown=shown)
     page = _Page(limits, recording.step_ns)
@@ -101,7 +101,7 @@ def _head(recording: Recording, limits: TextLimits, *, live: bool, shown: str) -
 
 
 def _promise(limits: TextLimits) -> str:
-    """Returns a sentence which says what texts are cut or left out."""
+    """Returns a sentence which says which texts are cut or left out."""
     if limits.is_full:
         return "Nothing is cut or left out."
     return (
@@ -163,7 +163,7 @@ class _Page:
                 yield from self._shown(entry.blocks)
 
     def _shown(self, blocks: list[TextBlock]) -> Iterator[str]:
-        """Yields the blocks of a permission request or an answer, folded."""
+        """Yields the contents of a permission request or an answer, folded."""
         labels = dict.fromkeys(code(block.label) or "text" for block in blocks)
         if len(blocks) == 1:
             blocks = [evolve(blocks[0], label="")]
@@ -262,7 +262,7 @@ def _choice(choice: EntryChoice) -> str:
 
 
 def choice_state(choice: EntryChoice) -> tuple[str, str]:
-    """Returns a cross for a chosen option or a done step, and the state in words if it is another.
+    """Returns ``x`` for a chosen option or a completed step, or else a space and the state.
 
     Args:
         choice: the option or the step.
@@ -281,13 +281,13 @@ def _place(entry: TranscriptEntry) -> str:
 
 
 def sender_of(entry: TranscriptEntry) -> str:
-    """Returns who sent an entry; a request of the agent, such as to read a file, is a Request."""
+    """Returns ``Agent`` or ``Client``, the sender; for a request of the agent, ``Request``."""
     is_asked = entry.kind is EntryKind.REQUEST and entry.by == "agent"
     return "Request" if is_asked else entry.by.capitalize()
 
 
 def number_of(entry: TranscriptEntry) -> str:
-    """Returns the numbers of the first and the last frame of an entry."""
+    """Returns the number of an entry's frame, or of its first and its last frame."""
     return f"#{entry.seq}" if entry.last_seq == entry.seq else f"#{entry.seq}–{entry.last_seq}"
 
 
@@ -316,13 +316,13 @@ def prose(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Writes text without anything that Markdown, HTML or GitHub would interpret."""
+    """Escapes everything in a text that Markdown, HTML or GitHub would interpret."""
     text = plain(text)
     return "".join(_escaped(text, at) for at in range(len(text)))
 
 
 def fenced(text: str, language: str = "text", *, wrapped: bool = False) -> Iterator[str]:
-    """Yields the lines of a fence around a text; the text cannot end the fence.
+    """Yields the lines of a fenced code block with a text, which cannot end the block.
 
     Args:
         text: text of a recording, of any length.

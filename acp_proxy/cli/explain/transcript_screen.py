@@ -1,9 +1,9 @@
 """Prints a transcript on a terminal: coloured headings, and text that is wrapped between words.
 
-The entries are those of the Markdown, in the same order. The permission requests, terminals and
-files of a tool call are indented below the call, and so is whatever a subagent did. Headings, bold
-words, lists and code of a message lose the marks of Markdown, and output its colours; output has a
-gutter, and long output is shortened unless nothing may be left out.
+The entries are those of the Markdown, in the order of the Markdown. The permission requests,
+terminals and files of a tool call are indented below the call; entries of a subagent are indented,
+too. A message is printed without the marks of Markdown, and output without its own colours. Output
+has a vertical line at its left, and long output is cut, except with ``--full``.
 """
 
 import re
@@ -36,19 +36,19 @@ _SENDERS = {"client": Ink.TO_AGENT, "agent": Ink.TO_CLIENT}
 _DIFF_INKS = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
 _FORM_INKS = {TextForm.NOTE: Ink.FAINT}
 _MOST_LINES = 12
-"""The number of lines of output that are printed unless nothing may be left out."""
+"""How many lines of output are printed without ``--full``."""
 _READABLE = 120
-"""The columns of the widest line of text between words; output may be wider."""
+"""The largest width of lines of text, in columns; lines of output may be wider."""
 _LEAST_HEAD = 30
-"""The columns that a heading needs, without the numbers of its frames."""
+"""The smallest width of a heading in columns, without the numbers of its frames."""
 _MARKED = re.compile(r"(\*\*(?!\s)[^*]+(?<!\s)\*\*|`[^`]+`)")
 _HEADING = re.compile(r"#{1,6} +")
 _BULLET = re.compile(r"( *)[-*+] +")
 FENCE = re.compile(r" *(?:```|~~~)")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
-"""A colour, or another sequence for a terminal, in output."""
+"""Matches a colour, or another control sequence for a terminal, in output."""
 _TERMINAL = re.compile(r"terminal [^ ]+")
-"""The note of a tool call about a terminal, which may have an entry of its own."""
+"""Matches the note in a tool call which names a terminal that may have an entry of its own."""
 GUTTER = piece("│ ", Ink.FAINT)
 
 
@@ -61,7 +61,7 @@ def show_transcript(
         reader: the recording.
         items: the sections, each before its entries.
         limits: how much of each text is printed.
-        chosen: the filter of frames; findings and pauses of other frames are left out.
+        chosen: the filter of frames; findings and pauses at frames that do not match are left out.
     """
     from acp_proxy.check.judgement import summarize_whole  # late: Markdown and `try` need neither
     from acp_proxy.cli.explain.show_screen import sentence_of, summary_verdict
@@ -99,7 +99,7 @@ def show_transcript(
 
 
 def _in_order(items: Iterable[Item]) -> Iterator[Item]:
-    """Yields the items; a terminal comes after the tool call that names it, if that is the next."""
+    """Yields the items; a tool call that follows a terminal which it names comes before it."""
     pending: list[Item] = []
     for item in items:
         if pending and not _is_part(pending[0], item):
@@ -130,7 +130,7 @@ class TranscriptPage(RecordingPage):
     Args:
         screen: the width and the colours.
         limits: how much of each text is printed.
-        directory: the directory that is left out of paths, unless nothing is left out.
+        directory: the directory at the beginning of paths that is left out, except with ``--full``.
         step_ns: the resolution of times; see `duration`.
     """
 
@@ -144,12 +144,12 @@ class TranscriptPage(RecordingPage):
         self._narrow = Screen(self._columns, screen.color)
         self._section: Section | None = None
         self._lost: Sequence[str] = ()
-        """The statuses of calls that never ended."""
+        """The statuses that show that a tool call never ended; empty while calls may still end."""
         self._margin = ""
         self._call: Entry | None = None
-        """The latest tool call, if all entries after the call belong to it."""
+        """The latest tool call, if all entries after the call belong to it; otherwise None."""
         self._calls_until = 0
-        """The last frame of all earlier tool calls of the section."""
+        """The number of the last frame of all earlier tool calls in the section."""
         self._terminals: set[tuple[str | None, str]] = set()
 
     def section(self, section: Section) -> None:
@@ -180,7 +180,7 @@ class TranscriptPage(RecordingPage):
         """
         is_end = entry.kind is EntryKind.END and not (self._limits.is_full or entry.remarks)
         if is_end and self._section and entry.title == self._section.state:
-            return  # the rule says the same
+            return  # the title of the turn says the same
         call, known = self._call, []
         is_within = call is not None and self._is_within(entry, call)
         if call is not None and is_within:
@@ -198,7 +198,7 @@ class TranscriptPage(RecordingPage):
         self._blocks(entry, [block for block in entry.blocks if block not in known])
 
     def _is_within(self, entry: Entry, call: Entry) -> bool:
-        """Whether an entry is part of a call, or a client request while only this call ran."""
+        """Whether an entry is part of a call, or an agent's request while only this call ran."""
         is_asked = entry.kind is EntryKind.REQUEST and entry.session == call.session
         is_during = self._calls_until < entry.seq < _end_of(call) and entry.by == "agent"
         return _is_part(entry, call) or (is_asked and is_during)
@@ -210,7 +210,7 @@ class TranscriptPage(RecordingPage):
             self.lines(["", "Nothing."])
 
     def end_call(self) -> None:
-        """Ends the latest tool call, and names its terminals that had no entry."""
+        """Prints the end of the latest tool call, and names its terminals that have no entry."""
         call, self._call = self._call, None
         if call is None:
             return
@@ -240,7 +240,7 @@ class TranscriptPage(RecordingPage):
             lead, place = indent, piece("")
 
     def _words(self, entry: Entry) -> Iterator[Piece]:
-        """Yields who did what, and the outcome of an entry."""
+        """Yields the heading of an entry in words: who did what, and the outcome."""
         name = NAMES.get(entry.kind) or sender_of(entry) or "Peer"
         yield piece("✗ " if entry.is_failed else "", Ink.TROUBLE, bold=True)
         yield piece(name, _INKS.get(entry.kind) or _SENDERS.get(entry.by), bold=True)
@@ -293,7 +293,7 @@ class TranscriptPage(RecordingPage):
         """Prints text that is wrapped, below the heading of an entry.
 
         Args:
-            lead: the text before the first line; a gutter is before each line.
+            lead: the text before the first line; `GUTTER` is repeated before each line.
             pieces: the text.
         """
         screen = self.screen if lead == GUTTER else self._narrow
@@ -313,7 +313,7 @@ def _is_of_subagent(entry: Entry) -> bool:
 
 
 def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
-    """Yields the lines of a block; one line tells how many characters are left out, if any are."""
+    """Yields the lines of a block; if characters are left out, one line says how many."""
     text, is_code = block.text, False
     for part in [text.start, text.end] if text.left_out else [text.start]:
         if part is not text.start:

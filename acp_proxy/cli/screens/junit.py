@@ -64,7 +64,7 @@ def suite(name: str, cases: Sequence[Case]) -> str:
 
 
 def replay_suite(replay_report: "ReplayReport") -> str:
-    """Returns a replay's report as JUnit XML: a case for the replay, and one for each diverged lane."""
+    """Returns a replay's report as JUnit XML, with a case for the replay and each diverged lane."""
     from acp_proxy.playback.replay.replay_report import REPORTER, headline
 
     is_incomplete = replay_report.verdict == "incomplete"
@@ -96,7 +96,7 @@ def lane_cases(
 
 
 def failure_of(divergences: Sequence[Divergence], lines_of: LinesOf) -> Failure | None:
-    """Returns the failure of a case, named after its first divergence; None if no divergence counts.
+    """Returns the failure of a case, named after its root cause; None if no divergence counts.
 
     Args:
         divergences: the divergences of the case.

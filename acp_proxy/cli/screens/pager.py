@@ -44,7 +44,7 @@ def pages(function: F) -> F:
 
 
 def _wanted() -> str:
-    """Returns the command of the user's pager; empty if the user wants no pager or has none."""
+    """Returns the command of the user's pager; empty if the user wants no pager."""
     pager = os.environ.get("ACP_PROXY_PAGER", os.environ.get("PAGER", "less"))
     try:
         words = shlex.split(pager)
@@ -71,7 +71,7 @@ def _paged(function: Callable[[], Any]) -> Any:
 
 
 class _PagerPipe(io.RawIOBase):
-    """The pager's input. It claims to be a terminal, so the output has colours and fits the width."""
+    """The pager's input. It claims to be a terminal, so that output is coloured and fits."""
 
     def __init__(self, stack: ExitStack) -> None:
         super().__init__()

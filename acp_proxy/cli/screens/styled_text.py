@@ -264,8 +264,10 @@ def _stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
 
 
 def _words(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
-    """Yields words, each with the space after it; a word that is too wide is split, if possible
-    after `/`."""
+    """Yields words, each with the space after it.
+
+    A word that is too wide is split, if possible after ``/``.
+    """
     for text, ink, bold in pieces:
         for word in _GAP.sub(" \0", text).split("\0"):
             if columns_of(word) <= columns:

@@ -91,7 +91,7 @@ class LiveScreen(TrialScreen):
             self._show(items)
 
     def _show(self, items: Sequence[TranscriptEntry | SaidText]) -> None:
-        """Prints entries and texts, then repeats the words before the cursor if the user is typing."""
+        """Prints entries and texts; repeats the words before the cursor if the user is typing."""
         self._display.clear()
         for item in items:
             if isinstance(item, SaidText):
