@@ -188,7 +188,7 @@ def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
     page = opened.page
     page.locator("#tab-calls").click()
     page.wait_for_function(f"() => ({CALLS})().length === 2")
-    assert opened.ask(CALLS) == ["execute run ✗ failed", "other look ▸ never ended"]
+    assert opened.ask(CALLS) == ["execute run ✗ failed", "other look ✗ never ended"]
     assert "failed" in page.locator(".view-calls [aria-selected=true]").inner_text()
     page.get_by_label("Status", exact=True).select_option("failed")
     assert opened.ask(CALLS) == ["execute run ✗ failed"]
@@ -325,3 +325,11 @@ def test_a_sequence_marks_found_words(window: Visit, tmp_path: Path) -> None:
       startContainer.parentElement.closest('.sequence-label'))"""
     page.page.wait_for_function(marked)
     page.assert_quiet()
+
+
+def test_a_call_without_an_end_took_the_time_until_the_end(window: Visit, tmp_path: Path) -> None:
+    """In a report page's table of calls, a call that never ended has its time in the waterfall."""
+    page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=calls")
+    cells = page.page.locator(".calls-row [role=gridcell]").all_inner_texts
+    page.page.locator(".calls-row").wait_for()
+    assert (cells()[2], cells()[5]) == ("4.0 s ✗", "✗ never ended")

@@ -125,7 +125,7 @@ export class CallsView {
       told > 0 && `, ${told} of them told again as history`,
       failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`),
       rejected > 0 && h("b", { class: "caution" }, ` · ${rejected} rejected`),
-      unended > 0 && h("b", { class: "caution" }, ` · ${unended} never ended`));
+      unended > 0 && h("b", { class: "trouble" }, ` · ✗ ${unended} never ended`));
   }
 
   /** @param {number} row @param {HTMLElement} node */
@@ -138,12 +138,14 @@ export class CallsView {
     const outside = remarks.includes(HISTORY) ? HISTORY : "outside";
     const at = (/** @type {number} */ one) => times[this.recording.rowOf(one)];
     const isEndless = state === "never ended";
-    const took = took_ns ?? (isEndless ? NaN : at(last_seq) - at(seq));
-    const tone = is_failed ? "trouble" : isEndless || UNALLOWED.test(state) ? "caution" : "";
+    const steps = isEndless ? this.recording.meta.waterfalls.flatMap((turn) => turn.steps) : [];
+    const waited = steps.find((step) => step.seq === seq)?.duration_ns;
+    const took = took_ns ?? (isEndless ? waited : at(last_seq) - at(seq));
+    const tone = is_failed || isEndless ? "trouble" : UNALLOWED.test(state) ? "caution" : "";
     const cells = [
-      `#${seq}`, secondsInWords(at(seq)), durationInWords(took || NaN), detail,
+      `#${seq}`, secondsInWords(at(seq)), [durationInWords(took || NaN), waited && " ✗"], detail,
       [isFound && sign("sign-hit", "●", "found"), span("calls-title", title)],
-      span(tone, isEndless ? "▸ never ended" : statusInWords(state)), turns[row] || outside,
+      span(tone, isEndless ? "✗ never ended" : statusInWords(state)), turns[row] || outside,
     ];
     node.classList.add("calls-row", `calls-${tone || "usual"}`);
     setAttribute(node, "title", title);

@@ -186,9 +186,10 @@ export function headWords({ isOpen }, { kind, title, state, detail, is_failed, t
   const isEndless = kind === "tool_call" && !ENDED.test(state) && !isOpen && !isLate;
   const outcome = [state, isEndless && "never ended"].filter(Boolean).join(", ");
   const isAsked = kind === "request" || kind === "notice";
-  const mark = is_failed ? "✗ " : isAsked && state ? "→ "
+  const isBad = is_failed || isEndless;
+  const mark = isBad ? "✗ " : isAsked && state ? "→ "
     : kind === "tool_call" ? `${STATUS_SIGNS.get(state) ?? ""} ` : "";
-  const tone = is_failed ? "trouble" : isEndless || UNALLOWED.test(state) ? "caution" : "note";
+  const tone = isBad ? "trouble" : UNALLOWED.test(state) ? "caution" : "note";
   return [
     h("b", null, isAsked ? detail : title),
     isAsked && span("entry-title", title),
