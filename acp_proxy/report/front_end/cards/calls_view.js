@@ -138,8 +138,7 @@ export class CallsView {
     const outside = remarks.includes(HISTORY) ? HISTORY : "outside";
     const at = (/** @type {number} */ one) => times[this.recording.rowOf(one)];
     const isEndless = state === "never ended";
-    const steps = isEndless ? this.recording.meta.waterfalls.flatMap((turn) => turn.steps) : [];
-    const waited = steps.find((step) => step.seq === seq)?.duration_ns;
+    const waited = isEndless && this.recording.steps.find((one) => one.seq === seq)?.duration_ns;
     const took = took_ns ?? (isEndless ? waited : at(last_seq) - at(seq));
     const tone = is_failed || isEndless ? "trouble" : UNALLOWED.test(state) ? "caution" : "";
     const cells = [

@@ -194,6 +194,9 @@ export class Recording {
   /** The code of a text in every text column; 0 if it occurs in none. @param {string} text */
   code = (text) => this.codeOfText.get(text) ?? 0;
 
+  /** The steps of all turns; the frame of a call is its first one. @returns {any[]} */
+  get steps() { return this.meta.waterfalls.flatMap((/** @type {any} */ one) => one.steps); }
+
   /** The row of a frame number, or -1. @param {number} seq */
   rowOf(seq) {
     const row = lowerBound(this.numbers("seq"), seq);

@@ -37,6 +37,8 @@ const DEBTS = ["nobody had to answer", "waiting", "never answered"];
  */
 const AWAITED = { person: "a person", agent: "the agent", proxy: "the proxy" };
 const NAMED_ROWS = 5;
+/** The part of a stretch that a pause must have to be named. */
+const NAMED_PART = 0.05;
 const STEPS = 1000;
 /** The delay of a drawing, so that a conversation that grows fast is not drawn for each frame. */
 const DRAWN_AFTER_MS = 200;
@@ -169,27 +171,32 @@ export class OverviewStrip {
    * @param {import("./time_axis.js").DrawnGap} gap
    */
   gap({ left, right, debt, gaps }) {
-    const words = gaps.slice(0, NAMED_ROWS).map((gap) => this.awaitedIn(gap)).filter(Boolean);
-    const isOne = gaps.length === 1;
-    const who = isOne ? words[0] ?? "" : `in ${gaps.length} pauses`;
-    const long = durationInWords(lengthOf(gaps));
-    const element = this.stretch(`gap debt-${debt}`, left, right, long, who);
-    const lines = [`${long} ${who}`, ...(isOne ? [] : words), DEBTS[debt]];
-    setAttribute(element, "title", lines.join("\n"));
+    const length = lengthOf(gaps);
+    const long = gaps.filter((gap) => lengthOf([gap]) >= NAMED_PART * length);
+    const words = new Set(long.slice(0, NAMED_ROWS).map((gap) => this.awaitedIn(gap) ?? ""));
+    const lines = [durationInWords(length), ...words].filter(Boolean);
+    const element = this.stretch(`gap debt-${debt}`, left, right, ...lines);
+    setAttribute(element, "title", [...lines, DEBTS[debt]].join("\n"));
     return element;
   }
 
   /**
-   * Who is waited for in a gap: the party that a marked pause names, or else the party that has to
-   * answer the last open request. An answer that never came is waited for until the end.
+   * Who is waited for in a gap: the party that a marked pause names, or else the tool call that the
+   * agent runs, or else the party that has to answer the last open request. An answer that never
+   * came is waited for until the end.
    * @param {import("./time_axis.js").Gap} gap
    */
-  awaitedIn({ row, debt }) {
+  awaitedIn({ row, from, to, debt }) {
     const endless = () =>
       [...this.recording.pauses].filter(([end, one]) => end < row && one.debt === debt).pop()?.[1];
     const pause = this.recording.pauses.get(row) ?? (debt === 2 ? endless() : undefined);
     const span = this.spans.filter(({ from, to }) => from < row && row <= to).pop();
     if (pause || !span) return pause?.awaited;
+    const call = this.recording.steps.findLast(({ kind, seq, duration_ns }) => {
+      const start = this.times[this.recording.rowOf(seq)];
+      return kind === "tool_call" && start <= from && to <= start + duration_ns;
+    });
+    if (call && span.lane === "agent") return `call ${call.title}`;
     return `${AWAITED[span.lane] ?? "the client"}: ${this.recording.text("method", span.row)}`;
   }
 
