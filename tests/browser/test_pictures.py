@@ -333,3 +333,21 @@ def test_a_call_without_an_end_took_the_time_until_the_end(window: Visit, tmp_pa
     cells = page.page.locator(".calls-row [role=gridcell]").all_inner_texts
     page.page.locator(".calls-row").wait_for()
     assert (cells()[2], cells()[5]) == ("4.0 s ✗", "✗ never ended")
+
+
+@pytest.mark.parametrize("name", ["crash", "hang"])
+def test_a_wait_names_the_call_that_runs(window: Visit, tmp_path: Path, name: str) -> None:
+    """On a report page's strip, each wait within a tool call names this call and no other party."""
+    page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
+    gaps = page.page.locator(".overview-gap.debt-2")
+    gaps.first.wait_for()
+    assert {text.split("\n")[1] for text in gaps.all_inner_texts()} == {"call pytest -q"}
+
+
+def test_a_waterfall_has_a_key_for_all_its_bars(window: Visit, tmp_path: Path) -> None:
+    """A report page's waterfall counts its rows, and has a key for calls that never ended."""
+    page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=waterfall")
+    tools = page.page.locator(".waterfall-tools").inner_text()
+    rows = page.page.locator(".waterfall .list-body .list-row").count()
+    assert f", {rows} steps" in tools
+    assert "tool call without an end" in tools

@@ -178,7 +178,8 @@ def step_in_words(step: dict[str, Any], answers: dict[str, str]) -> tuple[str, s
     An outcome is named if it is not the usual one; of an answered permission it is the row's text.
     """
     name = f"{'✗ ' * step['failed']}{step['method'] or step['kind'].replace('_', ' ')}"
-    times = f" ×{step['frames']}" if step["frames"] > 1 else ""
+    is_call = step["kind"] == "tool_call"
+    times = f" ×{step['frames']}" if step["frames"] > 1 and not is_call else ""
     took = "" if step["kind"] in ("prompt", "end") else duration(step["duration_ns"])
     told = (
         "failed" * step["failed"],

@@ -1,6 +1,6 @@
 // The waterfall: the steps of one turn in time, with the requests of a tool call below the call.
 // The colour of a bar shows who was waited for.
-import { durationInWords } from "../shell/words.js";
+import { countInWords, durationInWords } from "../shell/words.js";
 import { button, clear, div, h, setAttribute, span } from "../shell/dom.js";
 import { readable } from "../list/texts.js";
 import { VirtualList } from "../shell/virtual_list.js";
@@ -35,6 +35,7 @@ const USUAL = new Set([null,
 const WAITED_FOR = {
   agent: "agent works", silent: "agent is silent", person: "waits for a person",
   terminals: "waits for a terminal", files: "waits for files", other: "waits for the client",
+  call: "tool call", open: "tool call without an end in the turn",
 };
 
 /**
@@ -129,7 +130,8 @@ export class WaterfallView {
     this.steps = nestedSteps(all, (seq) =>
       this.recording.text("tool_call", this.recording.rowOf(seq)));
     const more = turn.left_out ? `, ${turn.left_out} shorter ones are left out` : "";
-    clear(this.summary, durationInWords(turn.duration_ns), `, ${turn.steps.length} steps${more}`);
+    const count = countInWords(this.steps.length, "step");
+    clear(this.summary, durationInWords(turn.duration_ns), `, ${count}${more}`);
     const length = Math.max(1, turn.duration_ns);
     const step = tickStep(length, Math.max(1, this.scale.clientWidth / TICK_WIDTH));
     const [unit, name] = length < 1e9 ? [1e6, "ms"] : [1e9, "s"];
@@ -138,7 +140,8 @@ export class WaterfallView {
     clear(this.scale, span("visually-hidden", "When"),
       cancel <= 1 && h("b", { class: "waterfall-cancel", style: { left } }, "cancel"));
     this.element.style.setProperty("--cancel", left);
-    const used = new Set(turn.steps.map(whoIn));
+    const used = new Set(turn.steps.map((step) =>
+      step.kind === "tool_call" ? (step.open ? "open" : "call") : whoIn(step)));
     const keys = Object.entries(WAITED_FOR).filter(([who]) => used.has(who));
     clear(this.keys, keys.map(([who, words]) =>
       span("", h("i", { class: `waterfall-bar who-${who}` }), words)));
@@ -186,6 +189,8 @@ export class WaterfallView {
     const start = (100 * step.start_ns) / whole;
     const end = start + (100 * step.duration_ns) / whole;
     const who = whoIn(step);
+    // The chunks of a message are counted, the updates of a call are not.
+    const times = step.frames > 1 && step.kind !== "tool_call" ? ` ×${step.frames}` : "";
     const isPoint = POINTS.has(step.kind);
     const row = this.recording.rowOf(step.seq ?? -1);
     const said = step.title === undefined ? this.recording.cellsNow(row)?.text : undefined;
@@ -203,7 +208,7 @@ export class WaterfallView {
     setAttribute(node, "title", `${name} ${step.title ?? ""}\n${outcome}`);
     node.append(
       cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name),
-        " ", ...readable(step.title ?? ""), step.frames > 1 ? ` ×${step.frames}` : ""),
+        " ", ...readable(step.title ?? ""), times),
       cell("field",
         span("visually-hidden", `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
         h("i", { class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style }),
