@@ -176,7 +176,7 @@ export class OverviewStrip {
     const words = new Set(long.slice(0, NAMED_ROWS).map((gap) => this.awaitedIn(gap) ?? ""));
     const lines = [durationInWords(length), ...words].filter(Boolean);
     const element = this.stretch(`gap debt-${debt}`, left, right, ...lines);
-    setAttribute(element, "title", [...lines, DEBTS[debt]].join("\n"));
+    setAttribute(element, "title", `${lines.join(" ")}\n${DEBTS[debt]}`);
     return element;
   }
 
