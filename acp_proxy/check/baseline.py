@@ -144,7 +144,7 @@ def read_baseline(path: Path) -> Baseline:
     except OSError as e:
         raise BadBaseline(path, reason(e)) from None
     except (ValueError, RecursionError):
-        raise BadBaseline(path, "it is no JSON") from None
+        raise BadBaseline(path, "it is not JSON") from None
     version = document.get("acp_proxy_baseline") if isinstance(document, dict) else None
     if version != _FORMAT:
         got = "no such member" if version is None else repr(version)

@@ -143,7 +143,7 @@ def directory_of_recordings(directory: Path | None) -> Path:
         Refusal: DIR is not a directory.
     """
     if directory is not None and not directory.is_dir():
-        raise Refusal(f"{directory} is not a directory; expected one that holds recordings")
+        raise Refusal(f"{directory} is not a directory; expected a directory of recordings")
     return directory or recordings()
 
 
@@ -187,7 +187,7 @@ def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _De
     options = [
         click.option("--order", type=_Choice([*map(str, Order)]), default="session", help=order),
         click.option("--timing", callback=_timing, default="instant", metavar=metavar, help=timing),
-        click.option("--idle-cap", callback=seconds, metavar="S", help="The longest wait."),
+        click.option("--idle-cap", callback=seconds, metavar="S", help="A frame's longest wait."),
         click.option("--strict/--lenient", default=True, help=strict),
         click.option("--stall-timeout", callback=seconds, default="30", metavar="S", help=stall),
         file_option("--report", text="Write a report as JSON."),

@@ -66,7 +66,7 @@ def insertion(data: bytes, section: str, name: str, value: Any) -> Insertion:
     change = Insertion(data, len(text[:place].encode()), piece.encode())
     expected = {**document(data), section: {**entries(data, section), name: value}}
     if document(change.after) != expected:
-        raise BadSettings("the entry cannot be added without changing others")
+        raise BadSettings("the entry cannot be added without changing other entries")
     return change
 
 
@@ -97,7 +97,7 @@ def without(data: bytes, section: str, name: str, value: Any) -> bytes:
     expected = document(data)
     expected[section] = {k: v for k, v in expected[section].items() if k != name}
     if document(rest) != expected:
-        raise BadSettings(f"the entry {name!r} cannot be removed without changing others")
+        raise BadSettings(f"the entry {name!r} cannot be removed without changing other entries")
     return rest
 
 
@@ -109,13 +109,13 @@ def document(data: bytes) -> dict[str, Any]:
     """
     root = parse(decode(data))
     if root is not None and not root.is_object:
-        raise BadSettings("expected an object, as settings are")
+        raise BadSettings("expected a JSON object, the form of settings")
     return {} if root is None else root.value
 
 
 def _section(root: JsonNode, section: str) -> JsonNode | None:
     if not root.is_object:
-        raise BadSettings("expected an object, as settings are")
+        raise BadSettings("expected a JSON object, the form of settings")
     members = [member for member in root.members if member.name == section]
     if len(members) > 1:
         raise BadSettings(f"{section!r} is there {len(members)} times; expected it once")

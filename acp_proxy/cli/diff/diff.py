@@ -42,7 +42,7 @@ if TYPE_CHECKING:
       acp-proxy diff old.db new.db --json | jq 'select(.type == "entry") | .fields'
           for a program: every place that differs
 
-    Exit code: 0 if they are equal, 1 if not, 2 for wrong use or a recording that cannot be read.
+    Exit code: 0 if A and B are equal, 1 if not, 2 for wrong use or a recording that cannot be read.
     """,
 )
 @click.argument("rec", metavar="A", shell_complete=complete_recording)
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @click.option("--exact", is_flag=True, help="Compare bytes: ids, paths, times and chunks count.")
 @click.option("--learn", is_flag=True, help="Print rules that make A and B equal.")
 @file_option("-o", "--output", text="Write the rules of --learn to a file, for --rules.")
-@click.option("--json", is_flag=True, help="One JSON object per difference.")
+@click.option("--json", is_flag=True, help="Print one JSON object for each difference.")
 @file_option("--junit", text="Write the differences as JUnit XML, too.")
 @printing
 @with_verdict
@@ -112,7 +112,7 @@ def _note(reader: RecordingReader) -> None:
     if reader.live:
         warn(f"{reader.path} is still being recorded; later frames are not compared")
     elif reader.recording.state == "incomplete":
-        warn(f"{reader.path} is incomplete; it is compared as far as it goes")
+        warn(f"{reader.path} is incomplete; only the recorded part is compared")
     note_imported(reader)
 
 

@@ -130,7 +130,7 @@ def _list(clients: list[FoundClient], machine: Machine, *, json: bool) -> None:
             say_json(listed(state, mask))
         return
     if not clients:
-        warn(f"no ACP client was found for {machine.home}; known ones are"
+        warn(f"no ACP client was found for {machine.home}; known clients are"
              f" {', '.join(client.name for client in CLIENTS)}")  # fmt: skip
         return
     writer = Writer()

@@ -121,8 +121,8 @@ def test_what_is_known_of_other_rules_stays() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "it is no JSON"),
-        ("[" * 100_000, "it is no JSON"),
+        ("", "it is not JSON"),
+        ("[" * 100_000, "it is not JSON"),
         ("[]", 'expected "acp_proxy_baseline": 1, got no such member'),
         ('{"acp_proxy_baseline": 2}', 'expected "acp_proxy_baseline": 1, got 2'),
         ('{"acp_proxy_baseline": 1}', "expected findings with rule, by, fingerprint, count and"),

@@ -229,7 +229,7 @@ def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
     assert "cannot read" in complaint("check", path, "--baseline", known)
     known.write_text("{", encoding="utf-8")
     for more in ((), ("--update-baseline",)):
-        assert "it is no JSON" in complaint("check", path, "--baseline", known, *more)
+        assert "it is not JSON" in complaint("check", path, "--baseline", known, *more)
     assert known.read_text(encoding="utf-8") == "{"
     assert "expected --baseline" in complaint("check", path, "--update-baseline")
     before = path.read_bytes()

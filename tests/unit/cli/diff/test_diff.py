@@ -387,7 +387,7 @@ def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Pat
     assert live.stderr.startswith(
         f"acp-proxy: {recorder.path} is still being recorded; later frames are not compared\n"
     )
-    note = f"acp-proxy: {recorder.path} is incomplete; it is compared as far as it goes\n"
+    note = f"acp-proxy: {recorder.path} is incomplete; only the recorded part is compared\n"
     assert dead.stderr == note
 
 

@@ -99,7 +99,7 @@ def test_it_finds_nothing(tmp_path: Path) -> None:
     """If no client is installed, the error of `setup` names the known clients."""
     result = run("setup", HOME=str(tmp_path), PATH="", XDG_CONFIG_HOME=None)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert f"no ACP client was found for {tmp_path}; known ones are zed, " in result.stderr
+    assert f"no ACP client was found for {tmp_path}; known clients are zed, " in result.stderr
 
 
 def test_settings_are_ready_to_paste(home: Path) -> None:

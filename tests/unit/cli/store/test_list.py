@@ -115,7 +115,7 @@ def test_a_list_of_a_path_that_is_not_a_directory(home: Path) -> None:
     path = record_conversation(home / "x.db")
     for word in (path, home / "nowhere"):
         answer = complaint("inspect", "list", word, home=home)
-        assert answer == f"{word} is not a directory; expected one that holds recordings"
+        assert answer == f"{word} is not a directory; expected a directory of recordings"
 
 
 def test_an_empty_list_is_not_an_error(home: Path) -> None:
