@@ -50,7 +50,7 @@ class Layout(NamedTuple):
     times: tuple[str, ...]
     """Keys of members whose values are left out."""
     members: tuple[tuple[str, "PlaceState", bool], ...]
-    """The other members, sorted by key: the key, its state, and whether a text there has a rule."""
+    """The other members, sorted by key: the key, its state, and whether a rule is for its texts."""
 
 
 class PlaceState(dict[str, "PlaceState"]):

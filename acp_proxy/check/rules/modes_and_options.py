@@ -128,7 +128,7 @@ def current_value_is_listed(message: CheckedMessage, conversation: Conversation)
 
 @rule("config.partial", results=(_SET_OPTION,), updates=(_OPTION_UPDATE,))
 def all_options_are_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lists without the option that was set; other missing options are only info."""
+    """Finds lists of options without the option that was set; other missing ones are info."""
     session = conversation.session(message.session)
     options, place = _listed_options(message)
     listed = options_by_id(options)

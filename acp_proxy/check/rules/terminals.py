@@ -82,7 +82,7 @@ def reads_what_was_written(message: CheckedMessage, conversation: Conversation) 
 
 
 def _is_written(path: str, conversation: Conversation) -> bool:
-    """Whether a request to write a file is open."""
+    """Whether a request to write the file at a path is open."""
     open_ = conversation.open_requests(Direction.TO_CLIENT)
     return any(request.method == _WRITE and request.params.get("path") == path for request in open_)
 
