@@ -13,7 +13,7 @@ import { statusInWords, ENDED, UNALLOWED } from "./card.js";
  * @typedef {import("../conversation/entries.js").Entry} ListedCall
  */
 
-/** The remark on calls that `session/load` tells again. */
+/** The remark on calls of the history that `session/load` streams. */
 const HISTORY = "history";
 const CALL_COLUMNS = ["Frame", "Start", "Took", "Kind", "Title", "Status", "Turn"];
 
@@ -69,7 +69,7 @@ export class CallsView {
   }
 
   async read() {
-    // At first, a row that the reader has not chosen meanwhile gives way to a call.
+    // At first, a call is selected, unless the reader has already chosen another row.
     const given = this.calls === null ? this.state.row : NaN;
     this.known = this.recording.meta;
     const entries = this.recording.entries;

@@ -21,7 +21,7 @@ const STATUS_SIGNS = new Map([
 ]);
 /** The states of a tool call that is over. */
 export const ENDED = /^(completed|failed|cancelled|denied|rejected)$/;
-/** The states of what a person did not allow. */
+/** The states of a tool call that a person did not allow. */
 export const UNALLOWED = /^(rejected|denied)/;
 const REQUEST_PERMISSION = "session/request_permission";
 const MOST_LOCATIONS = 20;

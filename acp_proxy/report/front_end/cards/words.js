@@ -16,7 +16,7 @@ import { countInWords } from "../shell/words.js";
 
 // In larger diffs, only lines are compared, not the words in them.
 const MOST_COMPARED_CHARACTERS = 200_000;
-/** If lines or words need more comparisons with each other than this, they are not aligned. */
+/** Texts are not aligned if that needs more comparisons of lines or words than this number. */
 const MOST_COMPARISONS = 10_000_000;
 const CONTEXT_LINES = 3;
 const UNALIGNED = "The texts differ too much to align them: all old lines are shown as removed.";

@@ -33,7 +33,7 @@ function step(by) {
   showChange(current >= 0 ? current + by : by > 0 ? next : next - 1);
 }
 
-/** Marks the difference that the address names. */
+/** Marks the difference whose number is in the address of the page. */
 function followAddress() {
   const named = document.getElementById(location.hash.slice(1));
   const index = changes.findIndex((one) => one === named || named?.contains(one));

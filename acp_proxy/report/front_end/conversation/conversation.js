@@ -26,7 +26,7 @@ export class ConversationView {
     this.state = state;
     this.entries = state.recording.entries;
     this.entries.blocks.onRead = () => this.list.refresh(`.${PENDING_ENTRY}`);
-    /** What was known of the recording when the entries were read. */
+    /** The recording's `meta` when the entries were read; null before. */
     this.known = null;
     /** The pauses before and after entries, by item. @type {Map<number, Pause[]>[]} */
     this.pauses = [new Map(), new Map()];
@@ -134,7 +134,7 @@ export class ConversationView {
   }
 }
 
-/** What a recording does not say. @param {import("../data/recording.js").Recording} recording */
+/** What is not known of a recording. @param {import("../data/recording.js").Recording} recording */
 function unknowns({ meta: { summary, why_no_times }, hasPayloads }) {
   const { live, recording: { state, origin } } = summary;
   return [

@@ -10,7 +10,7 @@ import { rowsWith } from "../data/values.js";
  * @typedef {object} EntryBlock
  * @property {"text" | "json" | "diff" | "note"} form
  * @property {string} label
- * @property {{start: string}} text whole: nothing of it is left out
+ * @property {{start: string}} text the whole text in `start`
  * @property {number} [image]
  * @typedef {{name: string, detail: string, state: string}} EntryChoice
  * @typedef {object} Entry a section or an entry, with the members of docs/json.md
@@ -54,7 +54,7 @@ export class Entries {
   /** @param {Recording} recording */
   constructor(recording) {
     this.recording = recording;
-    /** What was known of the recording when `ready` was asked last. */
+    /** The recording's `meta` when `ready` was last called; null before. */
     this.known = null;
     /** @type {BlockCache<Entry[]>} */
     this.blocks = new BlockCache(BLOCKS_KEPT, (name) => readJson(recording.source, name));
@@ -87,8 +87,8 @@ export class Entries {
   now = (item) => this.blocks.now(blockOf(item))?.[item % BLOCK_ENTRIES] ?? null;
 
   /**
-   * The last entry of a kind that shows one of the rows; if there is none, the last entry of any
-   * kind that does; null if no entry shows them.
+   * The last entry of a kind that shows one of the rows. Without an entry of this kind: the last
+   * entry of any kind; null if no entry shows the rows.
    * @param {number[]} rows @param {string} [kind]
    */
   async about(rows, kind = "") {
@@ -115,7 +115,10 @@ export class Entries {
       recording.numbers(name));
     const names = ["stream", "update", "session", "terminal", "answer_terminal"];
     const [stream, update, session, terminal, answered] = names.map((one) => recording.codes(one));
-    /** The latest entry about something. @type {Map<string | number, number>} */
+    /**
+     * The latest entry about each call, each terminal, and each kind of update of a session.
+     * @type {Map<string | number, number>}
+     */
     const latest = new Map();
     for (let row = 0; row < found.length; row++) {
       if (row % ROWS_AT_ONCE === 0) await pause();

@@ -191,7 +191,7 @@ export class Recording {
   /** @param {string} name @param {number} row @returns {string | null} */
   text = (name, row) => this.texts[this.codes(name)[row] - 1] ?? null;
 
-  /** The code of a text in every text column; 0 if it occurs in none. @param {string} text */
+  /** The code of a text, the same in every column; 0 if no column has it. @param {string} text */
   code = (text) => this.codeOfText.get(text) ?? 0;
 
   /** The steps of all turns; the frame of a call is its first one. @returns {any[]} */
@@ -253,7 +253,7 @@ export class Recording {
   /** The block that has the cells of a row. @param {number} row */
   cellBlock = (row) => `c${lowerBound(this.cellRows, row + 1) - 1}`;
 
-  /** Whether answers may still come, or be missing in what was imported. */
+  /** Whether answers may still come, or may be missing in the imported log. */
   get isOpen() { return Boolean(this.meta.is_open || this.meta.summary?.live); }
 
   /** The words for a request without an answer. */

@@ -1,5 +1,5 @@
-// Where the data of a page come from: blocks of bytes by name, here out of the page itself.
-// A live page will have a second source with the same methods.
+// Reads the data of a page: blocks of bytes by name, here from the page itself. A live page would
+// have another source with the same methods.
 
 /**
  * @typedef {object} Source
@@ -16,7 +16,7 @@ export class EmbeddedSource {
     throw new Error(`the page has no block ${name}; is the file complete?`);
   }
 
-  /** The inflated bytes of a block. @param {string} name */
+  /** The decompressed bytes of a block. @param {string} name */
   bytes = async (name) => inflate(decodeBase64(this.text(name)));
 }
 

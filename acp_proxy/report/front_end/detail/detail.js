@@ -1,4 +1,4 @@
-// The pane about one frame or event: what it says, its JSON, its bytes, and its facts.
+// The pane about one frame or event: its meaning, its JSON, its bytes, and its facts.
 import { findingLines, linkedText } from "../cards/card.js";
 import { decodeText } from "../data/source.js";
 import { button, clear, div, failureLine, h, noteLine, setAttribute, span } from "../shell/dom.js";

@@ -11,7 +11,7 @@ const TEXT_AT_ONCE = 50_000;
 /**
  * Rows of sixteen bytes with their places, their hex and their characters.
  * @param {Uint8Array} bytes
- * @param {number} base the place of the first one
+ * @param {number} base the place of the first of these bytes in the line
  */
 export function hexRows(bytes, base = 0) {
   let rows = "";
@@ -33,7 +33,7 @@ export const markedText = (text) =>
  * Fills a box part by part: the first part now, each further part when a button is pressed.
  * @param {Element} box
  * @param {(add: (...nodes: (Node | string)[]) => void) => string | Promise<string>} next adds a
- * part; returns what is left in words, empty for nothing
+ * part; returns in words how much is left, or an empty text if nothing is left
  */
 export function addInParts(box, next) {
   let isBusy = false;

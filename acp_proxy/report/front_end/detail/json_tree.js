@@ -16,7 +16,7 @@ const OPENED_BY_ALL = 1000;
 const DEEPEST_OPENED = 60;
 
 /**
- * A token in which escapes of letters are written out, as people read them; all others are kept.
+ * A token in which escapes of letters are replaced by the letters; all other escapes are kept.
  * @param {string} token
  */
 export const readableToken = (token) => token.replace(READABLE_ESCAPE, (escape) => {
@@ -28,7 +28,7 @@ export const readableToken = (token) => token.replace(READABLE_ESCAPE, (escape) 
 export class JsonTree {
   made = 0;
   /**
-   * The branches that were never open, outer values first.
+   * The branches that were never open, the outer branches first.
    * @type {Map<HTMLDetailsElement, {value: any, level: number}>}
    */
   closed = new Map();
@@ -52,7 +52,7 @@ export class JsonTree {
     return details;
   }
 
-  /** Makes the content of a branch, unless it is made. @param {HTMLDetailsElement} details */
+  /** Makes the content of a branch when it is first opened. @param {HTMLDetailsElement} details */
   fill(details) {
     const { value: parent, level = 0 } = this.closed.get(details) ?? {};
     if (!this.closed.delete(details)) return;
@@ -67,7 +67,7 @@ export class JsonTree {
     });
   }
 
-  /** Opens closed branches, outer values first, until a number of elements are made. */
+  /** Opens closed branches, the outer branches first, until a number of elements are made. */
   openAll(most = OPENED_BY_ALL) {
     for (const [details, { level }] of this.closed) {
       if (this.made > most) return;

@@ -15,7 +15,7 @@ import { countInWords, durationInWords, sizeInWords } from "../shell/words.js";
 /** @typedef {import("../conversation/entries.js").Entry} Entry */
 /** @typedef {import("../shell/dom.js").Child} Child */
 
-// Lines that are read as values; larger ones are shown as bytes.
+// The largest line that is read as JSON; larger lines are shown as bytes.
 const LARGEST_READ = 8_000_000;
 /** The kinds of entries that contain everything that their frames say. */
 const SAID = new Set(["message", "thought", "stderr", "plan"]);

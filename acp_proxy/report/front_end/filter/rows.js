@@ -1,5 +1,5 @@
 // The rows to which filters are applied: the rows of the page and, after them, the messages of
-// batches. If no column has the value for a term, the term asks a question, and lines are read.
+// batches. If a term is about a value that no column has, it asks a question: the lines are read.
 import { PERHAPS } from "./terms.js";
 
 /**

@@ -1,6 +1,6 @@
 // Turns each term of a filter into a function that judges a row by its columns.
-// The answer is the number NO, PERHAPS (the line has to be read) or YES. So "and" is the least of
-// several answers, "or" is the greatest, and "not" is YES minus the answer.
+// The answer is the number NO, PERHAPS (the line has to be read) or YES. So "and" is the smallest
+// of several answers, "or" is the largest, and "not" is YES minus the answer.
 import { asciiJson } from "./json.js";
 import { patternTest } from "./patterns.js";
 import { parsedText } from "../data/values.js";

@@ -86,7 +86,7 @@ export class OverviewStrip {
     this.draw();
   }
 
-  /** The times of all rows; some may be newer than the axis, until it is drawn again. */
+  /** The times of all rows; the newest may not be on the axis until it is drawn again. */
   get times() { return this.recording.numbers("t_ns"); }
 
   /** Reads the recording anew, and draws it. */
@@ -114,7 +114,7 @@ export class OverviewStrip {
     this.showRange();
   }
 
-  /** The parts that change only with more rows or another width, and empty places for the rest. */
+  /** Draws what changes only with more rows or another width, and empty elements for the rest. */
   picture() {
     const { recording, axis, times, state, width } = this;
     const { turns, checked } = recording.meta.summary;
@@ -284,7 +284,7 @@ export class OverviewStrip {
     this.state.setRange(from === 0 && to === 1 ? null : [Math.floor(first), Math.ceil(last)]);
   }
 
-  /** Moves the other handle, too, if this handle has passed it. @param {number} end 0 or 1 */
+  /** Moves both handles if the moved handle has passed the other one. @param {number} end 0 or 1 */
   moveHandle(end) {
     const { chosen } = this;
     chosen[1 - end] = end ? Math.min(...chosen) : Math.max(...chosen);

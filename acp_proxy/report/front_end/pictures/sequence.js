@@ -161,7 +161,7 @@ export class SequenceView {
   }
 
   /**
-   * The texts of an item: one, or one for each half where a fault made a difference.
+   * The texts of an item: one text, or two texts if a fault changed or delayed the message.
    * @param {Item} item @param {RowCells | null} cells
    */
   labels(item, cells) {

@@ -15,9 +15,9 @@ const SHORTENED = 0.7;
 const PART_OF_WAITS = 0.5;
 const MOST_OF_WAITS = 0.7;
 const LEAST_OF_LONGEST = 0.25;
-/** The part of the time that waits must take to get a larger part of the axis than of the time. */
+/** If waits take at least this part of the time, they get a larger part of the axis. */
 const NOTED = 0.1;
-/** The part of the time from which on a pause is a gap, even if many pauses are long. */
+/** A pause that takes more than this part of the time is a gap, even if many pauses are long. */
 const DOMINANT = 0.25;
 /** Two scales clearly differ if one is this many times as large as the other. */
 const CLEARLY = 1.5;
@@ -40,7 +40,7 @@ const LABEL = 0.5;
  * proportion to their lengths; the longest wait gets at least a quarter. But if all waits were
  * answered and take less than a tenth of the time, they only get their share of the time. Each
  * other gap has the same small width; all of them together get less than a third of what is left.
- * `gaps` has the waits, and the other gaps that are drawn clearly too short for their time.
+ * `gaps` contains the waits, and all other gaps that are drawn much shorter than their time.
  * @param {Float64Array} times of all rows, in their order
  * @param {Uint8Array} [debts] of the gap before each row
  * @param {Marked} [marked] rows before which there is a gap, however long it is
@@ -80,8 +80,8 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
 }
 
 /**
- * Returns the width of each wait, in proportion to its length. But the longest wait gets at least a
- * quarter of the axis, if `isNoted` accepts it.
+ * Returns the width of each wait, in proportion to its length. If `isNoted` accepts the waits, the
+ * longest wait gets at least a quarter of the axis.
  * @param {Gap[]} waits @param {number} part of the axis, of all of them
  * @param {(gaps: Gap[]) => boolean} isNoted
  */

@@ -26,7 +26,7 @@ import { tickStep } from "./time_axis.js";
  */
 
 const TICK_WIDTH = 56;
-/** The steps that take no time; the last three are no messages. @type {Set<string | null>} */
+/** Kinds of steps without a duration; the last three are no messages. @type {Set<string | null>} */
 const POINTS = new Set(["prompt", "end", "stderr", "signal", "exit"]);
 /** Statuses that are not shown as words. */
 const USUAL = new Set([null,
@@ -99,7 +99,7 @@ export class WaterfallView {
     else if (change === "loaded" || change === "shown") this.list.refresh();
   }
 
-  /** Goes to the turn before or after the shown one. @param {number} by */
+  /** Shows the previous or the next turn. @param {number} by -1 or 1 */
   stepTurn(by) {
     const next = this.turns[this.turns.findIndex((turn) => turn === this.turn) + by];
     if (next) this.state.set("turn", next.turn);
@@ -153,7 +153,7 @@ export class WaterfallView {
     this.list.setItems(this.steps.map((_, at) => at));
   }
 
-  /** What stderr said and how the agent ended within a turn. @param {Turn} turn @returns {any[]} */
+  /** The lines on stderr and the agent's end within a turn. @param {Turn} turn @returns {any[]} */
   eventsOf({ steps: [{ seq: prompt }], duration_ns }) {
     const { recording, state: { everyRow } } = this;
     const [times, first] = [recording.numbers("t_ns"), recording.rowOf(prompt ?? -1)];
@@ -171,7 +171,7 @@ export class WaterfallView {
     return row >= 0 && row <= last ? times[row] - times[first] : NaN;
   }
 
-  /** How a step ended, if this is worth a word. @param {Step} step */
+  /** The words for how a step ended; empty for a usual end. @param {Step} step */
   outcomeOf({ seq, failed, open, status, answer, tool_call }) {
     const row = answer ? this.recording.pair(this.recording.rowOf(seq ?? -1)) : -1;
     // The row names the option that was chosen.

@@ -9,7 +9,7 @@ import { chunkOf, parsedText } from "../data/values.js";
  * @property {boolean} hasId
  * @property {string} text the end of its text, which may still be the beginning of a match
  * @property {boolean} endsInHalf whether this text ends with half of a surrogate pair
- * @property {{row: number, start: number}[]} pieces and where they begin in the text
+ * @property {{row: number, start: number}[]} pieces its rows, and where each begins in the text
  */
 
 const ESCAPE = /\\(?:u([0-9A-Fa-f]{4})|(.))/gs;

@@ -41,7 +41,7 @@ export class Scanner {
   }
 
   /**
-   * @param {LineBlock} block the next one
+   * @param {LineBlock} block the next block in order
    * @returns {Promise<number[][]>} the rows of each question
    */
   async take({ texts, rows, starts, ends, methods, sessions, calls, events }) {

@@ -43,14 +43,14 @@ const VIEWS = [
 /** @typedef {import("./state.js").Change} Change */
 /** The changes that views and counts follow. @type {Change[]} */
 const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
-/** How many rows are printed. */
+/** How many rows are on a print of the page, at most. */
 const PRINTED = 1000;
 /** Recordings with at most this many rows are read at the start, since printing cannot wait. */
 const READ_AT_ONCE = 8000;
 /** The condition in shell.css under which the detail is below the rows. */
 const STACKED = "(max-width: 900px)";
 
-/** Keys with the effect of another key. @type {Record<string, string>} */
+/** For some keys, the key that has the same effect. @type {Record<string, string>} */
 const SAME_KEYS = { ArrowDown: "j", ArrowUp: "k", "]": "[" };
 
 class App {

@@ -16,15 +16,15 @@ const REFUSED_TAGS = /^(script|iframe|object|embed|link|meta|base|form)$/i;
 const PICTURE_TYPES = /^image\/(png|jpeg|gif|webp)$/;
 
 /**
- * Makes an HTML element. `on` holds event listeners by name, `style` holds CSS properties by name;
- * an attribute that is null or false is left out, and one that is true is empty.
+ * Makes an HTML element. `on` contains event listeners by name, and `style` CSS properties by name.
+ * An attribute that is null or false is left out; an attribute that is true has an empty value.
  * @template {keyof HTMLElementTagNameMap} T @param {T} tag @param {Attributes | null} [values]
  * @param {...(Child | Child[])} children @returns {HTMLElementTagNameMap[T]}
  */
 export const h = (tag, values, ...children) => fill(document.createElement(tag), values, children);
 
 /**
- * Makes an SVG element, in the same way.
+ * Makes an SVG element, as `h` makes HTML elements.
  * @template {keyof SVGElementTagNameMap} T @param {T} tag @param {Attributes | null} [attributes]
  * @param {...(Child | Child[])} children @returns {SVGElementTagNameMap[T]}
  */
@@ -43,14 +43,14 @@ export const div = (name, ...children) => h("div", { class: name || null }, ...c
  */
 export const span = (name, ...children) => h("span", { class: name || null }, ...children);
 
-/** A sign with its words. @param {string} name @param {string} shape @param {string} words */
+/** A sign and what it means. @param {string} name @param {string} shape @param {string} words */
 export const sign = (name, shape, words) =>
   h("span", { class: name || null, role: "img", "aria-label": words, title: words }, shape);
 
 /** A paragraph in small print. @param {...(Child | Child[])} children */
 export const noteLine = (...children) => h("p", { class: "note" }, ...children);
 
-/** A paragraph about what cannot be shown. @param {unknown} error */
+/** A paragraph which says why something cannot be shown. @param {unknown} error */
 export const failureLine = (error) =>
   h("p", { class: "trouble" }, `This cannot be shown: ${messageOf(error)}`);
 
@@ -78,7 +78,7 @@ export function picture(type, bytes, attributes) {
 }
 
 /**
- * Removes all children, and adds others.
+ * Replaces all children of a node.
  * @param {Element} node @param {...(Child | Child[])} children
  */
 export const clear = (node, ...children) => node.replaceChildren(...nodesOf(children));

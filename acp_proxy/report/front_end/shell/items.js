@@ -21,8 +21,8 @@ export const kindOfItem = (item) => item % ITEM_KINDS;
  * @param {Int32Array} shown rows, sorted
  * @param {{has: (run: number) => boolean}} opened the opened runs, by their first row; their rows
  * are also items
- * @param {Int32Array} [old] the former items @param {number} [from] the first row that is new or
- * has changed
+ * @param {Int32Array} [old] the items before the change @param {number} [from] the first row that
+ * is new or has changed
  */
 export function buildItems(recording, shown, opened, old = new Int32Array(0), from = 0) {
   const [runs, seqs, turns] = ["run", "seq", "turn"].map((name) => recording.numbers(name));
@@ -51,17 +51,17 @@ export function buildItems(recording, shown, opened, old = new Int32Array(0), fr
 }
 
 /**
- * The index of the item that shows a row: its own, or the run that it is folded into; -1 if it is
- * before all items.
+ * The index of the item that shows a row: the row's own item, or the run that contains the row; -1
+ * if the row is before all items.
  * @param {Int32Array} items @param {number} row
  */
 export const indexOfRow = (items, row) => lowerBound(items, row * ITEM_KINDS + ROW + 1) - 1;
 
 /**
- * The shown part of a row, or of the run that begins with the row. `delay` is the time by which
- * faults delayed this part, and `arrived` is the time when all of it had arrived.
+ * Which rows of a run are shown. `delay` is the time by which faults delayed these rows, and
+ * `arrived` is the time when all of them had arrived. A row without a run is a run of one row.
  * @param {import("../data/recording.js").Recording} recording @param {Int32Array} shown
- * @param {number} first its first row that is shown
+ * @param {number} first the first row of the run that is shown
  * @returns {{last: number, count: number, size: number, delay: number, arrived: number}}
  */
 export function runExtent(recording, shown, first) {

@@ -1,6 +1,6 @@
 // Keeps the state of the page in the part of the address after the `#`, so that the address is a
-// link to the same state. A change of the view, of the filter or of the range of time, and a
-// followed link such as `#12`, is a step in the browser's history. Another selected row is not a
+// link to this state. A change of the view, the filter or the range of time is a step in the
+// browser's history, and so is a followed link such as `#12`. The selection of another row is no
 // step, since the arrow keys select many rows.
 
 /**
@@ -17,7 +17,7 @@
  */
 
 const WRITE_AFTER_MS = 250;
-/** The delay while a filter is typed, so that not each letter is a step in the history. */
+/** The delay after a key is typed into the filter, so that a word is one step in the history. */
 const TYPED_AFTER_MS = 1000;
 /** If one of these parts of an address changes, the change is a step in the history. */
 const STEP_PARTS = ["view", "f", "t"];
@@ -66,8 +66,8 @@ export function firstRow({ meta, nearest }) {
  * Shows the state in a link. If the filter hides the frame of the link, the filter is removed,
  * unless it comes from the link.
  * @param {State} state @param {Link} link @param {string[]} views
- * @param {boolean} isWhole whether members that the link leaves out get their first values;
- * otherwise they stay as they are
+ * @param {boolean} isWhole whether the state is reset for members that the link leaves out;
+ * otherwise the state of these members stays
  * @param {() => boolean} [isStale] whether the page already follows another link
  */
 export async function followLink(state, link, views, isWhole, isStale = () => false) {

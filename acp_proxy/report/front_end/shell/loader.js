@@ -1,5 +1,5 @@
-// Starts the page: inflates its script, which is a block of data so that the file is small, and
-// runs it. The content policy of the page allows that script by its hash, and no other.
+// Starts the page: decompresses the main script, which is a block of data so that the file is
+// small, and runs it. The content policy of the page allows only this script, by its hash.
 import { EmbeddedSource, decodeText } from "../data/source.js";
 
 /** Runs the script; shows a message if the browser cannot run it. */

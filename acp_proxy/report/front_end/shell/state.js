@@ -1,5 +1,4 @@
-// The state of the page, kept only here. Views call `set…` and listen to changes; no view calls
-// another view.
+// The state of the page. Views call `set…` and listen to changes, instead of calling each other.
 import { lengthened } from "../data/columns.js";
 import { lowerBound } from "../data/recording.js";
 import { messageOf } from "./words.js";
@@ -27,11 +26,11 @@ export class State {
     /** The selected row; -1 if no row is selected. */
     this.row = -1;
     this.view = "conversation";
-    /** The turn of views that show one turn; null for the turn of the row. @type {number | null} */
+    /** The turn that a view of one turn shows; null: that of the row. @type {number | null} */
     this.turn = null;
     this.filter = "";
     this.query = "";
-    /** What is wrong with the filter or the search; empty if nothing is. */
+    /** The mistake in the filter, or the error of the search; empty if there is none. */
     this.error = "";
     /** @type {TimeForm} */
     this.times = "elapsed";
@@ -44,7 +43,7 @@ export class State {
      * @type {Filtered & {text: string}}
      */
     this.applied = { text: "", rows: this.everyRow, meaning: "", count: 0 };
-    /** Rows that have changed since this filter was applied. @type {number[]} */
+    /** Rows that have changed since the filter was last applied. @type {number[]} */
     this.changed = [];
     /** The first row that was new or had changed at the last change "grew". */
     this.grewFrom = 0;
@@ -62,7 +61,7 @@ export class State {
     /** The signal of the filter that is being applied. @type {AbortSignal | null} */
     this.applying = null;
     this.searching = new AbortController();
-    /** Goes on with a search that has read all rows. */
+    /** Tells a search that has read all rows whether more rows have come. */
     this.searchOn = () => {};
     recording.onGrown = (changed) => this.grow(changed);
     recording.onLoaded = () => this.tell("loaded");
@@ -83,11 +82,11 @@ export class State {
     if (this.applying !== this.filtering.signal) void this.applyFilter(this.applied.text, "grew");
   }
 
-  /** Whether there are warnings at a row, but no errors. @param {number} row */
+  /** Whether a row has warnings, but no errors. @param {number} row */
   isWarned = (row) =>
     !!this.recording.problems.get(row)?.every(({ severity }) => severity === "warning");
 
-  /** The number of the selected frame, or null. */
+  /** The frame number of the selected row; null if no row is selected. */
   get seq() { return this.row < 0 ? null : this.recording.numbers("seq")[this.row]; }
 
   /**
@@ -143,8 +142,8 @@ export class State {
   }
 
   /**
-   * Searches for a text, also in rows that come later; a new search ends an old one. Settles when
-   * all rows were read.
+   * Searches for a text, even in rows that come later; a new search ends the search before it. The
+   * promise settles when all rows were read.
    * @param {string} query
    */
   setQuery = async (query) => {
@@ -193,7 +192,7 @@ export class State {
     this.tell(name);
   }
 
-  /** Whether the filter and the chosen time leave a row. @param {number} row */
+  /** Whether a row matches the filter and is in the chosen range of time. @param {number} row */
   isShown = (row) => this.shown[lowerBound(this.shown, row)] === row;
 
   findStops() {
@@ -201,7 +200,7 @@ export class State {
     this.stops = this.shown.length === this.recording.rows ? rows : rows.filter(this.isShown);
   }
 
-  /** @param {1 | -1} step to the next or the previous stop, from the other end if there is none */
+  /** @param {1 | -1} step to the next or the previous stop; after the last comes the first */
   selectNext(step) {
     const { stops, row } = this;
     const place = step > 0 ? lowerBound(stops, row + 1) : lowerBound(stops, row) - 1;

@@ -38,7 +38,7 @@ export class ScrollGeometry {
   /** The index of the row at an offset. @param {number} offset */
   indexAt = (offset) => Math.floor(offset / this.rowHeight);
 
-  /** The height of the element that is scrolled, in pixels. */
+  /** The height in pixels of the element that the scroll bar moves. */
   get height() { return Math.min(this.topOf(this.count), LARGEST_HEIGHT); }
 
   get isScaled() { return this.topOf(this.count) > LARGEST_HEIGHT; }
@@ -59,8 +59,8 @@ export class ScrollGeometry {
   scrollTopOf = (offset) => offset / this.scale;
 
   /**
-   * The first and the last row to be drawn at an offset; the last one is below the first if there
-   * are no rows.
+   * The first and the last row to be drawn at an offset; without rows, the last is smaller than the
+   * first.
    * @param {number} offset @returns {[number, number]}
    */
   drawn(offset) {
@@ -82,7 +82,7 @@ export class ScrollGeometry {
     return this.within(top >= offset && highest <= offset ? offset : (top + highest) / 2);
   }
 
-  /** How many rows a page key moves. */
+  /** By how many rows the keys PageUp and PageDown move. */
   get page() { return Math.max(1, Math.floor(this.viewport / this.rowHeight) - 1); }
 }
 
@@ -118,7 +118,7 @@ export class VirtualList {
   }
 
   /**
-   * Shows other items. The offset stays, unless there is an active row that would not be seen.
+   * Shows other items. The list scrolls only if the active row would not be visible otherwise.
    * @param {ArrayLike<number>} items
    * @param {number} [active] the index of the active row
    * @param {"nearest" | "center" | "kept"} [place] of that row; `kept` moves nothing
@@ -132,7 +132,7 @@ export class VirtualList {
   }
 
   /**
-   * Makes a row the active one, and shows it.
+   * Makes a row the active row, and scrolls to it.
    * @param {number} index -1 for none
    * @param {{focus?: boolean, place?: "nearest" | "center"}} [options]
    */
@@ -189,7 +189,7 @@ export class VirtualList {
     this.scrollTo(isKept ? geometry.within(from) : geometry.offsetFor(this.active, from, place));
   }
 
-  /** The height of a row in pixels, which the styles know. */
+  /** The height of a row in pixels, as the styles set it. */
   get rowHeight() { return parseInt(getComputedStyle(this.body).getPropertyValue("--row-height")); }
 
   /** Makes the geometry of the present rows. @param {number} viewport */

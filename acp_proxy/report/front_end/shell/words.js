@@ -6,7 +6,7 @@ const JOINERS = `(?<![${EMOJI}\\ufe0f])\\u200d|\\u200d(?![${EMOJI}])`;
 const UNSEEN = new RegExp(`(${JOINERS}|(?![ \\n\\t\\u200d])[\\p{C}\\p{Z}])`, "gu");
 
 /**
- * Divides a text into pieces; an odd piece is an invisible character, written as an escape.
+ * Divides a text into pieces; a piece is `odd` if it is an invisible character as an escape.
  * @param {string} text @returns {{text: string, odd: boolean}[]}
  */
 export const visiblePieces = (text) => text.split(UNSEEN).flatMap((piece, at) =>
@@ -26,8 +26,8 @@ function escapeOf(odd) {
 export const visibleText = (text) => text.replace(UNSEEN, escapeOf);
 
 /**
- * The resolution of the recorded times in nanoseconds; 0 if it is finer than the written times, NaN
- * if there are no times.
+ * The resolution of the recorded times in nanoseconds: 0 if it is finer than times are written, and
+ * NaN if there are no times.
  */
 let stepNs = 0;
 
@@ -38,14 +38,14 @@ let stepNs = 0;
 export const setTimeStep = (ns) => void (stepNs = ns);
 
 /**
- * Writes a time since the start, between two texts; empty if no times are known.
+ * Writes the time since the start, between two other texts; empty if no times are known.
  * @param {number} ns @param {string} [before] @param {string} [after]
  */
 export const secondsInWords = (ns, before = "", after = "") =>
   Number.isNaN(stepNs) ? "" : `${before}${(ns / 1e9).toFixed(3)}${after}`;
 
 /**
- * Writes a duration in a suitable unit after a text; empty for NaN, or if no times are known.
+ * Writes a duration in a suitable unit, after another text; empty for NaN or without known times.
  * @param {number} ns @param {string} [before]
  */
 export const durationInWords = (ns, before = "") =>
@@ -81,5 +81,5 @@ export const countInWords = (count, noun) =>
 export const shellWord = (word) =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\"'\"'")}'`;
 
-/** What went wrong. @param {unknown} error */
+/** The message of an error. @param {unknown} error */
 export const messageOf = (error) => error instanceof Error ? error.message : String(error);
