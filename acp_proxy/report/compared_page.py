@@ -236,7 +236,7 @@ class _LaneReader:
 def _timed_changes(
     readers: tuple[RecordingReader, RecordingReader], changes: Sequence[ShownChange], first: int
 ) -> list[ShownChange]:
-    """Returns differences with the times of their messages, and with numbers from `first` on."""
+    """Returns differences with the times of their messages, numbered from `first` on."""
     of_a = _timed(readers[0], [change.a for change in changes])
     of_b = _timed(readers[1], [change.b for change in changes])
     sides = zip(changes, of_a, of_b, strict=True)

@@ -178,7 +178,7 @@ class _BlockMaker:
 
 
 class _IndexBlocks:
-    """Makes blocks of columns."""
+    """Makes blocks that contain the columns of rows."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -245,7 +245,7 @@ class _IndexBlocks:
 
 
 class _PayloadBlocks:
-    """Makes blocks of lines."""
+    """Makes blocks that contain the bytes of lines."""
 
     def __init__(self) -> None:
         self._places: list[tuple[int, int]] = []

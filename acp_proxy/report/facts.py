@@ -112,7 +112,7 @@ class FindingGroup:
     also: list[int]
     """The frames of further findings, which are shown without a text."""
     more: int
-    """How many findings of the group are in neither list."""
+    """How many findings of the group are neither in `shown` nor in `also`."""
 
 
 @frozen

@@ -113,7 +113,7 @@ TEXTS = (
 FIRED, MADE_UP, CHANGED, MASKED, IN_PIECES = 1, 2, 4, 8, 16
 """The bits of the column ``flags``."""
 _OVERTAKING = ("keep_order", "reorder", "reply")
-"""Words in a plan of faults which show that frames may be sent out of order."""
+"""Words that only occur in a plan of faults that may send frames out of order."""
 
 
 class ReportRow(NamedTuple):

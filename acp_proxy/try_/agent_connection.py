@@ -26,7 +26,7 @@ _LOOK_S = 0.2
 METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
 
 Watch = Callable[[Direction, bytes], None]
-"""Receives each line of the connection, without its newline, in the order of its stream."""
+"""Receives each line that is sent or received: its direction, and its bytes without the newline."""
 Handler = Callable[[str, Any], Awaitable[Any]]
 """Answers a request of the agent: takes the method and the decoded request, returns the result."""
 

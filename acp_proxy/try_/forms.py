@@ -62,7 +62,7 @@ class Forms:
         return self._message("initialize", client=CLIENT, writes=writes)
 
     def following(self, result: Any) -> "Forms":
-        """Returns the forms for the protocol version that the agent answered to ``initialize``.
+        """Returns the forms for the protocol version in the agent's answer to ``initialize``.
 
         Args:
             result: the result of ``initialize``.
