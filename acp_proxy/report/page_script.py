@@ -21,10 +21,10 @@ _ANY_DECLARATION = re.compile(r"(?:async\b|function\b|class\b|const\b|let\b|var\
 _REFUSED = re.compile(r"\bimport\s*\(|\bimport\.meta\b|</?script|<!--", re.IGNORECASE)
 _TICK = re.compile(r"(?<!\\)(?:\\\\)*`")
 _LITERAL = re.compile(r"""(["'`])(?:\\.|(?!\1)[^\\])*\1""")
-"""A string literal with its quotes."""
+"""Matches a string literal with its quotes."""
 
 _CAST = re.compile(r"/\*\* @type \{.*?\} \*/ ?")
-"""A type annotation for the type checker, within a line."""
+"""Matches a type annotation for the type checker within a line, which is removed."""
 
 Read = Callable[[str], str]
 """Returns the text of a module, by its path below the front end."""

@@ -1,7 +1,7 @@
 """Answers the requests of an agent: permissions, files of the directory, and terminals.
 
-Nothing is written and nothing runs unless the user allows it: in ACP an agent may write a file or
-run a command without asking for permission first, so a refused permission alone protects nothing.
+A file is written, or a command is started, only if the user allows it. It would not be enough to
+refuse permissions, since in ACP an agent may write a file or run a command without asking first.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -174,7 +174,7 @@ export const choicesElement = (choices) => choices.length > 0 && h("ul", { class
 /** A status with its sign. @param {string} status */
 export const statusInWords = (status) => `${STATUS_SIGNS.get(status) ?? "·"} ${status}`;
 
-/** How long something took, after its end. @param {number | null} ns null if it is not known */
+/** Words such as " after 3 s" for a duration. @param {number | null} ns null if it is not known */
 export const tookWords = (ns) => durationInWords(ns ?? NaN, " after ");
 
 /**

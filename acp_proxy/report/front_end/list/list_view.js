@@ -85,7 +85,7 @@ export class ListView {
   /**
    * Opens the run that hides a row, unless it is the row with which the run begins.
    * @param {number} row
-   * @returns {boolean} whether it was closed
+   * @returns {boolean} whether the run was closed before
    */
   openFor(row) {
     const { shown } = this.state;
