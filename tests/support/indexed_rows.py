@@ -36,9 +36,10 @@ def empty_database() -> bytes:
 
 
 def stored_views() -> set[str]:
-    """The names of the views in the file of a recording."""
+    """The names of the views in the file of a recording, without those that only others use."""
     with new_database() as connection:
-        return {*query(connection, "SELECT name FROM sqlite_master WHERE type = 'view'")}
+        names = query(connection, "SELECT name FROM sqlite_master WHERE type = 'view'")
+    return {name for name in names if not name.startswith("_")}
 
 
 def settle(log_path: Path, connection: sqlite3.Connection) -> None:

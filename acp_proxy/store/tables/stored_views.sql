@@ -1,26 +1,75 @@
 -- The views that are stored in the file of a recording, besides `frames`, for queries with other
--- programs. Some of them use others.
+-- programs. A view whose name begins with an underscore is only a part of others.
 --
 -- They are plain SQL that works since SQLite 3.31. A line may be anything, so members are read only
 -- from valid JSON of less than 2 MB, or of ASCII. JSON may contain half of a surrogate pair, which
 -- SQLite reads as U+FFFD, and which Python's sqlite3 does not accept as text. So text with
 -- char(65533) is rebuilt from its code points, and a word of the protocol becomes NULL.
 --
--- The kinds of rows are numbers: 1 is a notification, 2 a request, 5 a batch. The row of a batch
--- does not have the labels of its messages, so these are read from their JSON.
+-- If a query and the query in it have LIMIT -1, SQLite does not merge the two. A merged query would
+-- read the JSON again for each use of a column.
+
+-- `frame_kind` is 1 for a notification, 2 for a request, 5 for a batch. `call` is not NULL if
+-- `tool_call` is not, and has an index.
+CREATE VIEW "_lines" AS
+SELECT f.seq, f.t_ns, f.kind AS frame_kind, m.text AS method, s.text AS session, f.turn,
+  c.text AS tool_call, f.tool_call AS call, length(f.raw) AS size,
+  CASE WHEN (length(f.raw) < 2097152 OR CAST(f.raw AS TEXT) NOT GLOB '*[^ -~]*')
+    AND json_valid(CAST(f.raw AS TEXT)) THEN CAST(f.raw AS TEXT) END AS json
+FROM frame_rows AS f LEFT JOIN labels AS m ON m.id = f.method
+  LEFT JOIN labels AS s ON s.id = f.session LEFT JOIN labels AS c ON c.id = f.tool_call;
+
+-- The row of a batch does not have the labels of its messages, so these are read from their JSON.
+CREATE VIEW "_members" AS
+SELECT *, nullif(json_extract(json, '$.method'), '') AS method,
+  nullif(json_extract(json, '$.params.sessionId'), '') AS session,
+  nullif(coalesce(json_extract(json, '$.params.toolCallId'),
+    json_extract(json, '$.params.update.toolCallId'),
+    json_extract(json, '$.params.toolCall.toolCallId'),
+    json_extract(json, '$.params.subject.toolCall.toolCallId'),
+    json_extract(json, '$.params.subject.toolCallId')), '') AS tool_call
+FROM (
+  SELECT l.seq, e.key AS member, l.t_ns, l.frame_kind,
+    CASE e.type WHEN 'object' THEN e.value END AS json
+  FROM _lines AS l, json_each(l.json) AS e WHERE l.frame_kind > 1 AND l.frame_kind = 5);
+
+-- The messages of all lines, also those in a batch.
+CREATE VIEW "_messages" AS
+SELECT *, coalesce(nullif(json_extract(json, '$.params.update.sessionUpdate'), ''),
+  nullif(json_extract(json, '$.params.type'), '')) AS update_kind
+FROM (
+  SELECT seq, 0 AS member, t_ns, frame_kind, method, session, turn, tool_call, call, size, json
+  FROM _lines WHERE frame_kind != 5
+  UNION ALL
+  SELECT seq, member, t_ns, frame_kind, method, session,
+    (SELECT max(id) FROM turns AS t WHERE t.session = b.session AND t.prompt_seq <= b.seq
+      AND (t.end_seq IS NULL OR t.end_seq >= b.seq)),
+    tool_call, tool_call, length(json), json
+  FROM _members AS b);
+
+-- The exchanges with the JSON of request and answer.
+CREATE VIEW "_exchanges" AS
+SELECT x.*, q.t_ns, q.tool_call AS labelled,
+  coalesce(q.turn, CASE q.frame_kind WHEN 5 THEN (
+    SELECT max(id) FROM turns AS t WHERE t.session = x.session AND t.prompt_seq <= q.seq
+      AND (t.end_seq IS NULL OR t.end_seq >= q.seq)) END) AS turn,
+  coalesce((SELECT json FROM _members WHERE seq = x.request_seq
+    AND json_extract(json, '$.id', '$.method') = '[' || x.rpc_id || ',"' || x.method || '"]'
+    LIMIT 1), q.json) AS json,
+  coalesce((SELECT json FROM _members WHERE seq = x.response_seq
+    AND json_extract(json, '$.id', '$.method') = '[' || x.rpc_id || ',null]' LIMIT 1),
+    (SELECT json FROM _lines WHERE seq = x.response_seq)) AS answer
+FROM exchanges AS x JOIN _lines AS q ON q.seq = x.request_seq;
 
 -- 200 characters take at most 800 bytes.
 CREATE VIEW "timeline" AS
 SELECT seq, round(t_ns / 1e9, 6) AS seconds, stream, kind, method, rpc_id, session, turn, size,
-  CASE WHEN kind IN ('stderr', 'invalid')
-    AND CAST(substr(raw, 1, 800) AS TEXT) GLOB '*[^ -~]*' THEN (
+  CASE WHEN kind IN ('stderr', 'invalid') AND start GLOB '*[^ -~]*' THEN (
     WITH RECURSIVE place(n) AS (
-      SELECT 1 UNION ALL SELECT n + 1 FROM place
-      WHERE n < min(200, length(CAST(substr(raw, 1, 800) AS TEXT))))
-    SELECT group_concat(char(unicode(substr(CAST(substr(raw, 1, 800) AS TEXT), n, 1))), '')
-    FROM place)
-  ELSE substr(CAST(substr(raw, 1, 800) AS TEXT), 1, 200) END AS preview
-FROM frames
+      SELECT 1 UNION ALL SELECT n + 1 FROM place WHERE n < min(200, length(start)))
+    SELECT group_concat(char(unicode(substr(start, n, 1))), '') FROM place)
+  ELSE substr(start, 1, 200) END AS preview
+FROM (SELECT *, CAST(substr(raw, 1, 800) AS TEXT) AS start FROM frames)
 UNION ALL
 SELECT seq, round(t_ns / 1e9, 6), NULL, kind, NULL, NULL, NULL, NULL, NULL, data FROM events
 ORDER BY seq;
@@ -44,44 +93,14 @@ FROM exchanges GROUP BY method, direction ORDER BY max_ms DESC;
 -- SQLite's substr counts from the beginning of the text each time.
 CREATE VIEW "messages" AS
 WITH line AS (
-  SELECT *,
-    CASE method WHEN 'session/update' THEN
-      coalesce(nullif(json_extract(json, '$.params.update.sessionUpdate'), ''),
-        nullif(json_extract(json, '$.params.type'), ''))
-      ELSE method END AS kind,
+  SELECT *, CASE method WHEN 'session/update' THEN update_kind ELSE method END AS kind,
     CASE WHEN method != 'session/update' THEN CASE WHEN json_type(json, '$.params.prompt') IS NULL
         THEN '$.params.content' ELSE '$.params.prompt' END
       WHEN json_type(json, '$.params.update') IS NULL THEN '$.params.data.content'
       ELSE '$.params.update.content' END AS place
-  FROM (
-  SELECT f.seq, 0 AS member, f.t_ns, m.text AS method, s.text AS session, f.turn,
-    c.text AS tool_call, length(f.raw) AS size,
-    CASE WHEN (length(f.raw) < 2097152 OR CAST(f.raw AS TEXT) NOT GLOB '*[^ -~]*')
-      AND json_valid(CAST(f.raw AS TEXT)) THEN CAST(f.raw AS TEXT) END AS json
-  FROM labels AS m JOIN frame_rows AS f ON f.method = m.id
-    LEFT JOIN labels AS s ON s.id = f.session LEFT JOIN labels AS c ON c.id = f.tool_call
-  WHERE m.text IN ('session/update', 'session/prompt', 'session/load', 'session/resume')
-    AND f.kind <= 2
-  UNION ALL
-  SELECT seq, member, t_ns, method, session,
-    (SELECT max(id) FROM turns AS t WHERE t.session = b.session AND t.prompt_seq <= b.seq
-      AND (t.end_seq IS NULL OR t.end_seq >= b.seq)),
-    tool_call, length(json), json
-  FROM (
-    SELECT *, nullif(json_extract(json, '$.method'), '') AS method,
-      nullif(json_extract(json, '$.params.sessionId'), '') AS session,
-      nullif(coalesce(json_extract(json, '$.params.toolCallId'),
-        json_extract(json, '$.params.update.toolCallId'),
-        json_extract(json, '$.params.toolCall.toolCallId'),
-        json_extract(json, '$.params.subject.toolCall.toolCallId'),
-        json_extract(json, '$.params.subject.toolCallId')), '') AS tool_call
-    FROM (
-      SELECT f.seq, e.key AS member, f.t_ns, CASE e.type WHEN 'object' THEN e.value END AS json
-      FROM frame_rows AS f, json_each(
-        CASE WHEN (length(f.raw) < 2097152 OR CAST(f.raw AS TEXT) NOT GLOB '*[^ -~]*')
-          AND json_valid(CAST(f.raw AS TEXT)) THEN CAST(f.raw AS TEXT) END) AS e
-      WHERE f.kind > 1 AND f.kind = 5)
-  ) AS b WHERE method IN ('session/update', 'session/prompt', 'session/load', 'session/resume'))
+  FROM _messages
+  WHERE method IN ('session/update', 'session/prompt', 'session/load', 'session/resume')
+    AND (frame_kind <= 2 OR frame_kind = 5)
   LIMIT -1
 ), piece AS (
   SELECT seq, member, t_ns, session, turn, tool_call, kind,
@@ -150,32 +169,8 @@ ORDER BY first_seq;
 
 CREATE VIEW "permissions" AS
 WITH exchange AS (
-  SELECT x.id, x.method, x.request_seq, x.response_seq, x.session, x.outcome, x.latency_ns, q.t_ns,
-    coalesce(q.turn, CASE q.kind WHEN 5 THEN (
-      SELECT max(id) FROM turns AS t WHERE t.session = x.session AND t.prompt_seq <= q.seq
-        AND (t.end_seq IS NULL OR t.end_seq >= q.seq)) END) AS turn,
-    (SELECT text FROM labels WHERE id = q.tool_call) AS labelled,
-    CASE q.kind WHEN 5 THEN (
-      SELECT e.value FROM json_each(
-        CASE WHEN (length(q.raw) < 2097152 OR CAST(q.raw AS TEXT) NOT GLOB '*[^ -~]*')
-          AND json_valid(CAST(q.raw AS TEXT)) THEN CAST(q.raw AS TEXT) END) AS e
-      WHERE CASE e.type WHEN 'object' THEN json_extract(e.value, '$.id', '$.method') END
-        = '[' || x.rpc_id || ',"' || x.method || '"]' LIMIT 1)
-    ELSE
-      CASE WHEN (length(q.raw) < 2097152 OR CAST(q.raw AS TEXT) NOT GLOB '*[^ -~]*')
-        AND json_valid(CAST(q.raw AS TEXT)) THEN CAST(q.raw AS TEXT) END END AS json,
-    CASE a.kind WHEN 5 THEN (
-      SELECT e.value FROM json_each(
-        CASE WHEN (length(a.raw) < 2097152 OR CAST(a.raw AS TEXT) NOT GLOB '*[^ -~]*')
-          AND json_valid(CAST(a.raw AS TEXT)) THEN CAST(a.raw AS TEXT) END) AS e
-      WHERE CASE e.type WHEN 'object' THEN json_extract(e.value, '$.id', '$.method') END
-        = '[' || x.rpc_id || ',null]' LIMIT 1)
-    ELSE
-      CASE WHEN (length(a.raw) < 2097152 OR CAST(a.raw AS TEXT) NOT GLOB '*[^ -~]*')
-        AND json_valid(CAST(a.raw AS TEXT)) THEN CAST(a.raw AS TEXT) END END AS answer
-  FROM exchanges AS x JOIN frame_rows AS q ON q.seq = x.request_seq
-    LEFT JOIN frame_rows AS a ON a.seq = x.response_seq
-  WHERE x.method IN ('session/request_permission') AND x.direction = 'to-client'
+  SELECT * FROM _exchanges
+  WHERE method IN ('session/request_permission') AND direction = 'to-client' LIMIT -1
 ), placed AS (
   SELECT *,
     coalesce(CASE 'object'
@@ -184,7 +179,7 @@ WITH exchange AS (
       END, '$.none') AS place,
     CASE json_type(answer, '$.result.outcome') WHEN 'object' THEN '$.result.outcome'
       ELSE '$.result' END AS decided
-  FROM exchange
+  FROM exchange LIMIT -1
 ), named AS (
   SELECT *,
     coalesce(labelled, nullif(coalesce(json_extract(json, '$.params.toolCallId'),
@@ -244,50 +239,19 @@ WITH line AS (
       WHEN json_type(json, '$.params.toolCall') THEN '$.params.toolCall'
       WHEN json_type(json, '$.params.subject.toolCall') THEN '$.params.subject.toolCall'
       END AS place
-  FROM (
-  SELECT f.seq, 0 AS member, f.t_ns, m.text AS method, s.text AS session, f.turn,
-    c.text AS tool_call, length(f.raw) AS size,
-    CASE WHEN (length(f.raw) < 2097152 OR CAST(f.raw AS TEXT) NOT GLOB '*[^ -~]*')
-      AND json_valid(CAST(f.raw AS TEXT)) THEN CAST(f.raw AS TEXT) END AS json
-  FROM frame_rows AS f JOIN labels AS c ON c.id = f.tool_call
-    LEFT JOIN labels AS m ON m.id = f.method LEFT JOIN labels AS s ON s.id = f.session
-  WHERE f.tool_call IS NOT NULL AND f.kind != 5
-  UNION ALL
-  SELECT seq, member, t_ns, method, session,
-    (SELECT max(id) FROM turns AS t WHERE t.session = b.session AND t.prompt_seq <= b.seq
-      AND (t.end_seq IS NULL OR t.end_seq >= b.seq)),
-    tool_call, length(json), json
-  FROM (
-    SELECT *, nullif(json_extract(json, '$.method'), '') AS method,
-      nullif(json_extract(json, '$.params.sessionId'), '') AS session,
-      nullif(coalesce(json_extract(json, '$.params.toolCallId'),
-        json_extract(json, '$.params.update.toolCallId'),
-        json_extract(json, '$.params.toolCall.toolCallId'),
-        json_extract(json, '$.params.subject.toolCall.toolCallId'),
-        json_extract(json, '$.params.subject.toolCallId')), '') AS tool_call
-    FROM (
-      SELECT f.seq, e.key AS member, f.t_ns, CASE e.type WHEN 'object' THEN e.value END AS json
-      FROM frame_rows AS f, json_each(
-        CASE WHEN (length(f.raw) < 2097152 OR CAST(f.raw AS TEXT) NOT GLOB '*[^ -~]*')
-          AND json_valid(CAST(f.raw AS TEXT)) THEN CAST(f.raw AS TEXT) END) AS e
-      WHERE f.kind > 1 AND f.kind = 5)
-  ) AS b WHERE tool_call IS NOT NULL)
+  FROM _messages WHERE call IS NOT NULL
 ), state AS (
   SELECT *, nullif(coalesce(json_extract(json, place || '.title'),
     json_extract(json, place || '.name'), json_extract(json, place || '.tool')), '') AS title,
     nullif(json_extract(json, place || '.kind'), '') AS kind,
     nullif(json_extract(json, place || '.status'), '') AS status,
     CASE json_extract(json, '$.method') WHEN 'session/request_permission' THEN 1
-      WHEN 'session/update'
-      THEN coalesce(nullif(json_extract(json, '$.params.update.sessionUpdate'), ''),
-        nullif(json_extract(json, '$.params.type'), '')) = 'tool_call' END AS opener
+      WHEN 'session/update' THEN update_kind = 'tool_call' END AS opener
   FROM line
 ), opened AS (
   SELECT seq, member, t_ns, session, turn, tool_call, size, title, kind, status, opener,
     CASE WHEN opener THEN 1 WHEN status IN ('pending', 'in_progress', 'awaiting_permission') THEN
-      (SELECT dialect = 'v2' FROM recording)
-      AND coalesce(nullif(json_extract(json, '$.params.update.sessionUpdate'), ''),
-        nullif(json_extract(json, '$.params.type'), '')) = 'tool_call_update' END AS opens,
+      (SELECT dialect = 'v2' FROM recording) AND update_kind = 'tool_call_update' END AS opens,
     NULL AS permission
   FROM state
   UNION ALL
@@ -347,34 +311,9 @@ WITH opening AS (
   SELECT session, id, substr(method, 9) AS how, outcome,
     nullif(coalesce(json_extract(json, '$.params.cwd'),
       json_extract(json, '$.params.workingDirectory')), '') AS cwd
-  FROM (
-  SELECT x.id, x.method, x.request_seq, x.response_seq, x.session, x.outcome, x.latency_ns, q.t_ns,
-    coalesce(q.turn, CASE q.kind WHEN 5 THEN (
-      SELECT max(id) FROM turns AS t WHERE t.session = x.session AND t.prompt_seq <= q.seq
-        AND (t.end_seq IS NULL OR t.end_seq >= q.seq)) END) AS turn,
-    (SELECT text FROM labels WHERE id = q.tool_call) AS labelled,
-    CASE q.kind WHEN 5 THEN (
-      SELECT e.value FROM json_each(
-        CASE WHEN (length(q.raw) < 2097152 OR CAST(q.raw AS TEXT) NOT GLOB '*[^ -~]*')
-          AND json_valid(CAST(q.raw AS TEXT)) THEN CAST(q.raw AS TEXT) END) AS e
-      WHERE CASE e.type WHEN 'object' THEN json_extract(e.value, '$.id', '$.method') END
-        = '[' || x.rpc_id || ',"' || x.method || '"]' LIMIT 1)
-    ELSE
-      CASE WHEN (length(q.raw) < 2097152 OR CAST(q.raw AS TEXT) NOT GLOB '*[^ -~]*')
-        AND json_valid(CAST(q.raw AS TEXT)) THEN CAST(q.raw AS TEXT) END END AS json,
-    CASE a.kind WHEN 5 THEN (
-      SELECT e.value FROM json_each(
-        CASE WHEN (length(a.raw) < 2097152 OR CAST(a.raw AS TEXT) NOT GLOB '*[^ -~]*')
-          AND json_valid(CAST(a.raw AS TEXT)) THEN CAST(a.raw AS TEXT) END) AS e
-      WHERE CASE e.type WHEN 'object' THEN json_extract(e.value, '$.id', '$.method') END
-        = '[' || x.rpc_id || ',null]' LIMIT 1)
-    ELSE
-      CASE WHEN (length(a.raw) < 2097152 OR CAST(a.raw AS TEXT) NOT GLOB '*[^ -~]*')
-        AND json_valid(CAST(a.raw AS TEXT)) THEN CAST(a.raw AS TEXT) END END AS answer
-  FROM exchanges AS x JOIN frame_rows AS q ON q.seq = x.request_seq
-    LEFT JOIN frame_rows AS a ON a.seq = x.response_seq
-  WHERE x.method IN ('session/new', 'session/load', 'session/resume', 'session/fork')
-    AND x.direction = 'to-agent')
+  FROM _exchanges
+  WHERE method IN ('session/new', 'session/load', 'session/resume', 'session/fork')
+    AND direction = 'to-agent'
 ), traffic AS (
   SELECT session, count(*) AS frames, sum(length(raw)) AS bytes, max(seq) AS last_seq,
     count(DISTINCT tool_call) AS tool_calls
