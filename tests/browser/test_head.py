@@ -12,7 +12,7 @@ from tests.browser.census import assert_harmless
 from tests.browser.hostile import TAGS
 from tests.browser.truth import report, said
 from tests.browser.watching import NARROW, WIDE
-from tests.support.shipped_recordings import SHIPPED
+from tests.support.shipped_recordings import DIRECTORY, SHIPPED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,3 +105,20 @@ def test_nothing_in_a_recording_takes_the_head_over(
         page.page.set_viewport_size(size)
         assert page.ask("() => document.documentElement.scrollWidth <= innerWidth"), size
     page.assert_quiet()
+
+
+def test_a_link_to_the_problems_opens_them(window: Visit, tmp_path: Path) -> None:
+    """The link in the head of a report page that counts its notes opens the list of findings."""
+    page = window.open(report(DIRECTORY / "tour.db", tmp_path)).page
+    link = page.locator("#head a[href='#problems']")
+    link.click()
+    page.locator("#findings[open]").wait_for()
+    page.locator("#problems").click()
+    link.click()
+    page.locator("#findings[open]").wait_for()
+
+
+def test_no_green_verdict_is_above_a_failed_call(plain_window: Visit, tmp_path: Path) -> None:
+    """If a tool call failed, the head of a report page does not begin with a green sentence."""
+    page = plain_window.open(report(DIRECTORY / "terminal.db", tmp_path), ready=None).page
+    assert page.locator(".verdict").get_attribute("class") == "verdict neutral"

@@ -111,7 +111,8 @@ export async function keepLink(state, views, onArrival) {
   };
   const follow = async () => {
     const { hash } = location;
-    if (document.getElementById(hash.slice(1))) return;
+    const named = document.getElementById(hash.slice(1));
+    if (named) return void named.closest("details")?.toggleAttribute("open", true);
     // An address that the page itself has written contains the whole state; any other is a link.
     const isWhole = history.state !== null || hash.length < 2;
     const number = ++latest;
