@@ -102,6 +102,16 @@ def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
     page.assert_quiet()
 
 
+def test_back_at_once_leaves_no_filter_in_the_field(page: Visit) -> None:
+    """Back in a report page empties the field of a filter that was typed a moment before."""
+    page.page.click("#tab-list")
+    page.page.fill("#filter", "is:failed")
+    page.page.go_back()
+    wait(page, **FIRST)
+    assert page.page.input_value("#filter") == ""
+    assert page.page.locator("#filter").evaluate("(it) => it === document.activeElement")
+
+
 def test_a_link_has_the_range_and_keeps_the_rest(window: Visit, path: Path) -> None:
     """A link to a report page may have a time range; a link to a frame keeps the view."""
     window.open(path, "#view=sequence&t=0-0.5")

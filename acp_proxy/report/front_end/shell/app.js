@@ -219,9 +219,8 @@ class App {
     const whole = recording.rows.toLocaleString("en", { notation: "compact" });
     clear(ofFilter, state.error && "still ", shown.length < recording.rows
       ? `${left} / ${whole}` : countInWords(recording.rows, "frame"));
-    // A link may have set the filter and the search.
-    if (document.activeElement !== this.filter) this.filter.value = state.filter;
-    if (document.activeElement !== this.search) this.search.value = state.query;
+    // A link may have set them.
+    [this.filter.value, this.search.value] = [state.filter, state.query];
   }
 
   /** If the search has no hit yet, its first hit is awaited. @param {1 | -1} step */

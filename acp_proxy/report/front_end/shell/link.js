@@ -22,7 +22,7 @@ const TYPED_AFTER_MS = 1000;
 /** If one of these parts of an address changes, the change is a step in the history. */
 const STEP_PARTS = ["view", "f", "t"];
 /** The changes after which an address is written. @type {import("./state.js").Change[]} */
-const WRITTEN = ["row", "view", "shown", "matched", "turn"];
+const WRITTEN = ["row", "shown", "matched", "turn"];
 const AT_FIRST = { view: "", filter: "", query: "", turn: null, range: null };
 const LINK_RANGE = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/;
 
@@ -133,6 +133,7 @@ export async function keepLink(state, views, onArrival) {
     timer = window.setTimeout(() => write(true), isTyped ? TYPED_AFTER_MS : WRITE_AFTER_MS);
   };
   for (const change of WRITTEN) state.on(change, writeLater);
+  state.on("view", () => write(true));
   window.addEventListener("hashchange", follow);
   document.addEventListener("click", ({ target }) => {
     const link = target instanceof Element ? target.closest("a[href^='#']") : null;
