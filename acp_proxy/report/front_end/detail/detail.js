@@ -136,7 +136,7 @@ function summaryOf(recording, row, facts) {
     SENDERS_IN_WORDS[recording.text("stream", row) ?? ""],
     secondsInWords(recording.numbers("t_ns")[row], "at ", " s"), turn > 0 && `turn ${turn}`,
     answerInWords(recording, row), ...odd.map(([name, value]) => `${name}: ${value}`),
-  ].filter(Boolean).join(" · ");
+  ].filter(Boolean);
 }
 
 /** The command that prints a frame. @param {string} name of the recording @param {number} seq */
@@ -198,8 +198,9 @@ export function mountDetail(container, state) {
     const name = recording.text("update", row) ?? recording.text("method", row) ?? "event";
     const number = span("mono", `#${recording.numbers("seq")[row]} ${name}`);
     clear(heading, number, " ", span("badge", recording.text("kind", row)));
-    clear(summary, h("p", null, linkedText(state, summaryOf(recording, row, facts))),
-      findingLines(state, [row]));
+    const said = summaryOf(recording, row, facts).flatMap((text, at) =>
+      [at > 0 && " · ", span("figure", linkedText(state, text || ""))]);
+    clear(summary, h("p", null, said), findingLines(state, [row]));
     steps.update();
     clear(copied);
     tabs.show(shown.name, empty);
