@@ -48,7 +48,7 @@ class Forms:
     """Makes the params of requests in one dialect, from the forms in ``forms.json``.
 
     Args:
-        dialect: the dialect.
+        dialect: ``v1``, ``v2`` or ``draft-1.0``.
     """
 
     dialect: str

@@ -1,4 +1,4 @@
-"""A conversation with a recorded agent: the handshake, a session, and one prompt after another."""
+"""Talks to a recorded agent: the handshake, a session, and one prompt after the other."""
 
 import os
 import signal
