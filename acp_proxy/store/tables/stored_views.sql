@@ -21,7 +21,8 @@ FROM frame_rows AS f LEFT JOIN labels AS m ON m.id = f.method
 
 -- The row of a batch does not have the labels of its messages, so these are read from their JSON.
 CREATE VIEW "_members" AS
-SELECT *, nullif(json_extract(json, '$.method'), '') AS method,
+SELECT *, json_extract(json, '$.id', '$.method') AS id_and_method,
+  nullif(json_extract(json, '$.method'), '') AS method,
   nullif(json_extract(json, '$.params.sessionId'), '') AS session,
   nullif(coalesce(json_extract(json, '$.params.toolCallId'),
     json_extract(json, '$.params.update.toolCallId'),
@@ -47,19 +48,24 @@ FROM (
     tool_call, tool_call, length(json), json
   FROM _members AS b);
 
--- The exchanges with the JSON of request and answer.
+-- The exchanges with the JSON of request and answer. `waited_ns` lasts until the answer, or until
+-- the end of the recording.
 CREATE VIEW "_exchanges" AS
-SELECT x.*, q.t_ns, q.tool_call AS labelled,
+SELECT x.*,
+  coalesce(x.latency_ns, (SELECT max(t_ns) FROM (SELECT max(t_ns) AS t_ns FROM frame_rows
+    UNION ALL SELECT max(t_ns) FROM events)) - q.t_ns) AS waited_ns,
   coalesce(q.turn, CASE q.frame_kind WHEN 5 THEN (
     SELECT max(id) FROM turns AS t WHERE t.session = x.session AND t.prompt_seq <= q.seq
       AND (t.end_seq IS NULL OR t.end_seq >= q.seq)) END) AS turn,
-  coalesce((SELECT json FROM _members WHERE seq = x.request_seq
-    AND json_extract(json, '$.id', '$.method') = '[' || x.rpc_id || ',"' || x.method || '"]'
-    LIMIT 1), q.json) AS json,
-  coalesce((SELECT json FROM _members WHERE seq = x.response_seq
-    AND json_extract(json, '$.id', '$.method') = '[' || x.rpc_id || ',null]' LIMIT 1),
+  coalesce(q.tool_call, (SELECT tool_call FROM _members
+    WHERE seq = x.request_seq AND id_and_method = x.wanted LIMIT 1)) AS tool_call,
+  coalesce((SELECT json FROM _members
+    WHERE seq = x.request_seq AND id_and_method = x.wanted LIMIT 1), q.json) AS json,
+  coalesce((SELECT json FROM _members
+    WHERE seq = x.response_seq AND id_and_method = '[' || x.rpc_id || ',null]' LIMIT 1),
     (SELECT json FROM _lines WHERE seq = x.response_seq)) AS answer
-FROM exchanges AS x JOIN _lines AS q ON q.seq = x.request_seq;
+FROM (SELECT *, '[' || rpc_id || ',"' || method || '"]' AS wanted FROM exchanges) AS x
+  JOIN _lines AS q ON q.seq = x.request_seq;
 
 -- 200 characters take at most 800 bytes.
 CREATE VIEW "timeline" AS
@@ -75,11 +81,9 @@ SELECT seq, round(t_ns / 1e9, 6), NULL, kind, NULL, NULL, NULL, NULL, NULL, data
 ORDER BY seq;
 
 CREATE VIEW "unanswered" AS
-SELECT e.id, e.direction, e.method, e.rpc_id, e.session, e.request_seq,
-  round(((SELECT max(t_ns) FROM (SELECT max(t_ns) AS t_ns FROM frame_rows
-    UNION ALL SELECT max(t_ns) FROM events)) - f.t_ns) / 1e9, 3) AS waited_seconds
-FROM exchanges AS e JOIN frame_rows AS f ON f.seq = e.request_seq
-WHERE e.response_seq IS NULL ORDER BY e.id;
+SELECT id, direction, method, rpc_id, session, request_seq,
+  round(waited_ns / 1e9, 3) AS waited_seconds
+FROM _exchanges WHERE response_seq IS NULL ORDER BY id;
 
 CREATE VIEW "latency" AS
 SELECT method, direction, count(*) AS exchanges, count(latency_ns) AS answered,
@@ -168,10 +172,7 @@ FROM (
 ORDER BY first_seq;
 
 CREATE VIEW "permissions" AS
-WITH exchange AS (
-  SELECT * FROM _exchanges
-  WHERE method IN ('session/request_permission') AND direction = 'to-client' LIMIT -1
-), placed AS (
+WITH placed AS (
   SELECT *,
     coalesce(CASE 'object'
       WHEN json_type(json, '$.params.toolCall') THEN '$.params.toolCall'
@@ -179,15 +180,10 @@ WITH exchange AS (
       END, '$.none') AS place,
     CASE json_type(answer, '$.result.outcome') WHEN 'object' THEN '$.result.outcome'
       ELSE '$.result' END AS decided
-  FROM exchange LIMIT -1
+  FROM _exchanges
+  WHERE method IN ('session/request_permission') AND direction = 'to-client' LIMIT -1
 ), named AS (
-  SELECT *,
-    coalesce(labelled, nullif(coalesce(json_extract(json, '$.params.toolCallId'),
-      json_extract(json, '$.params.update.toolCallId'),
-      json_extract(json, '$.params.toolCall.toolCallId'),
-      json_extract(json, '$.params.subject.toolCall.toolCallId'),
-      json_extract(json, '$.params.subject.toolCallId')), '')) AS tool_call,
-    json_extract(answer, decided || '.optionId') AS option_id,
+  SELECT *, json_extract(answer, decided || '.optionId') AS option_id,
     coalesce(nullif(coalesce(json_extract(json, '$.params.title'),
       json_extract(json, '$.params.message')), ''),
       nullif(coalesce(json_extract(json, place || '.title'), json_extract(json, place || '.name'),
@@ -197,7 +193,7 @@ WITH exchange AS (
         || nullif(json_extract(json, '$.params.resource'), ''),
       nullif(coalesce(json_extract(json, '$.params.operation'),
         json_extract(json, '$.params.resource')), '')) AS asked
-  FROM placed
+  FROM placed LIMIT -1
 )
 SELECT request_seq, response_seq, session, turn,
   CASE WHEN tool_call GLOB '*' || char(65533) || '*' THEN NULL ELSE tool_call END AS tool_call,
@@ -221,9 +217,7 @@ FROM (
         WHERE CASE o.type WHEN 'object' THEN json_extract(o.value, '$.optionId') END = option_id
         LIMIT 1),
       nullif(option_id, ''), nullif(json_extract(answer, decided || '.outcome'), ''),
-      'answered') END AS chosen,
-    coalesce(latency_ns, (SELECT max(t_ns) FROM (SELECT max(t_ns) AS t_ns FROM frame_rows
-      UNION ALL SELECT max(t_ns) FROM events)) - t_ns) AS waited_ns
+      'answered') END AS chosen
   FROM named)
 ORDER BY id;
 
