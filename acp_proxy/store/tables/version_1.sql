@@ -32,8 +32,7 @@ CREATE TABLE "labels" (
    "text" TEXT
 );
 
-CREATE UNIQUE INDEX "idx_labels_text"
-    ON "labels" ("text");
+CREATE UNIQUE INDEX "idx_labels_text" ON "labels" ("text");
 
 -- The line is the last column: SQLite expands a zeroblob in memory if anything follows it.
 CREATE TABLE "frame_rows" (
@@ -54,8 +53,7 @@ CREATE TABLE "frame_rows" (
    "raw" BLOB
 );
 
-CREATE INDEX "idx_frame_rows_method_session"
-    ON "frame_rows" ("method", "session");
+CREATE INDEX "idx_frame_rows_method_session" ON "frame_rows" ("method", "session");
 
 CREATE INDEX frame_rows_odd ON frame_rows (kind) WHERE kind > 1;
 
@@ -75,14 +73,11 @@ CREATE TABLE "exchanges" (
    "outcome" TEXT
 );
 
-CREATE INDEX "idx_exchanges_method"
-    ON "exchanges" ("method");
+CREATE INDEX "idx_exchanges_method" ON "exchanges" ("method");
 
-CREATE INDEX "idx_exchanges_request_seq"
-    ON "exchanges" ("request_seq");
+CREATE INDEX "idx_exchanges_request_seq" ON "exchanges" ("request_seq");
 
-CREATE INDEX "idx_exchanges_response_seq"
-    ON "exchanges" ("response_seq");
+CREATE INDEX "idx_exchanges_response_seq" ON "exchanges" ("response_seq");
 
 CREATE TABLE "turns" (
    "id" INTEGER PRIMARY KEY,
