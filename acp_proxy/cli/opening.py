@@ -82,7 +82,9 @@ def _warn_of_hidden(path: Path, word: str) -> None:
     if (hidden := hidden_by(path, word, recordings())) is not None:
         from acp_proxy.cli.screens.output import warn
 
-        warn(f"{word!r} is the file {path} in this directory; the recording is {hidden}")
+        warn(
+            f"{word!r} is the file {path} in this directory; the recording of this name is {hidden}"
+        )
 
 
 def _as_filter(word: str) -> str:

@@ -268,7 +268,7 @@ def _likest(
 
 
 def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Chooses a column for each row, in increasing order, with the smallest sum of costs."""
+    """Chooses a column for each row: the columns increase, and the sum of costs is smallest."""
     spare = len(costs[0]) - len(costs)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
     """One list for the start, and one for each row. The index in a list is the number of columns

@@ -279,7 +279,9 @@ class AgentShell(ScriptClient):
         """
         if not any(agent.id in _VARIABLES for agent in agents):
             names = ", ".join(_VARIABLES)
-            raise BadSettings(f"agent-shell has no variable for this agent; it has for {names}")
+            raise BadSettings(
+                f"agent-shell has no variable for this agent; it has some for {names}"
+            )
         lines = ["(with-eval-after-load 'agent-shell"]
         for agent in agents:
             word = _VARIABLES.get(agent.id or "")

@@ -91,7 +91,9 @@ def check_writable(file: SettingsFile) -> None:
     if not _is_writable(file.target):
         raise _cannot(file.path, "it is read-only")
     if stats.st_nlink > 1:
-        raise _cannot(file.path, "it has a second name, which would keep the old content")
+        raise _cannot(
+            file.path, "it has a second name (a hard link), which would keep the old content"
+        )
 
 
 def _write(target: Path, data: bytes, old: SettingsFile | None = None) -> None:

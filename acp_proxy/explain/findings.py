@@ -123,9 +123,9 @@ def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Groups broken rules whose sentences differ only in names in quotes.
+    """Groups findings of rules whose sentences are the same except for quoted names.
 
-    A finding about the conversation itself is always a group by itself.
+    Each finding that is not about a broken rule is a group of its own.
     """
     groups: dict[object, list[Finding]] = {}
     for finding in findings:

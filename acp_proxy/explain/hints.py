@@ -33,7 +33,7 @@ _SEARCHED = 20
 
 @define
 class _Calls:
-    """The tool calls with one id."""
+    """The tool calls that share an id, since an agent may use the id again."""
 
     calls: LastCalls[None]
     first_seqs: "array[int]" = field(factory=lambda: array("q"))

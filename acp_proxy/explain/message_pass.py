@@ -62,7 +62,7 @@ class MessagePass:
 
     Args:
         reader: the recording.
-        first: the turn at whose prompt reading begins; None for the start of the recording.
+        first: the turn to start from, at its prompt; None for the start of the recording.
         dialect: the dialect of the messages; None for the dialect that the recording names.
     """
 

@@ -26,7 +26,7 @@ MEMBERS: dict[tuple[Fact, ...], tuple[str, ...]] = {
     ),
     ("bytes",): ("bytes", "newline", "size"),
 }  # fmt: skip
-"""The members of values that need facts about a recording. Without the facts, they are null."""
+"""For each set of facts about a recording, the JSON members that are null without these facts."""
 _NEEDED = {name: needed for needed, names in MEMBERS.items() for name in names}
 
 Value = TypeVar("Value", bound=AttrsInstance)

@@ -106,7 +106,7 @@ class _Flow:
         return self._of_the_frame(None) + result if is_lost else result
 
     def _apply(self, rule: FaultRule, delivery: Delivery, *, is_first: bool) -> None:
-        """Applies a rule to one copy; only the first copy causes side effects and made-up lines."""
+        """Applies a rule to a copy of a line; side effects come only with the first copy."""
         self.frame.delivery = delivery
         for effect in rule.fault.apply(self.frame):
             if not isinstance(effect, Delivery):

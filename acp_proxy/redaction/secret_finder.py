@@ -95,7 +95,7 @@ class SecretFinder:
         return spans
 
     def search(self, text: str, *, loose: bool, seams: Sequence[int] = ()) -> Search:
-        """Searches a text for secrets with a known form, and for words of recognized secrets.
+        """Searches a text for secrets: by their usual forms, and for secrets that are known.
 
         Args:
             text: any text.

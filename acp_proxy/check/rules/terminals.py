@@ -59,7 +59,7 @@ def writing_makes_files(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("fs.read-after-write", results=(_READ, _WRITE))
 def reads_what_was_written(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports a whole file that is read after a write and has another text than was written."""
+    """Reports a read of a whole file that returns another text than was last written to it."""
     request = message.request
     path = request.params.get("path") if request is not None else None
     if request is None or not isinstance(path, str):

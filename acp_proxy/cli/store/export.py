@@ -111,9 +111,8 @@ def masking_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds ``--level``, ``--path`` and ``--pattern``, passed as ``masking``."""
     options = [
         click.option("--level", type=click.Choice(["secrets", "private"]),
-                     help="What to mask, even in a recording that is masked: secrets; or private,"
-                     " which also reduces prompts, messages and contents of files to their"
-                     " lengths."),
+                     help="What to mask in the output: secrets; or private, which also reduces"
+                     " prompts, messages and contents of files to their lengths."),
         click.option("--path", "paths", multiple=True, metavar="PTR", callback=pointers,
                      help="Also mask the values at this JSON pointer; * matches any key or item."
                      " Can be given several times."),

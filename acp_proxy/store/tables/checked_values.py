@@ -1,8 +1,8 @@
 """Limits the size of values that are read, and checks their types.
 
 Recordings come from unknown people. A line may have any size, and SQLite does not check types. So
-SQLite gets a size limit, and a statement that reads a larger value fails. The row of a larger line
-contains only the first bytes of the line as an excerpt; the whole line is read in pieces.
+SQLite gets a size limit, and a statement that reads a larger value fails. A long line is read in
+pieces; where a whole line is expected, its row has only the first bytes of it, as an excerpt.
 """
 
 import contextlib
