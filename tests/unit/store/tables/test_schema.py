@@ -240,6 +240,12 @@ def test_exchanges_have_indexes(story: sqlite3.Connection, condition: str) -> No
     assert "SCAN" not in plan(story, f"SELECT * FROM exchanges WHERE {condition}")
 
 
+@pytest.mark.parametrize("name", ["messages", "permissions", "tool_calls", "unanswered"])
+def test_views_do_not_copy_all_messages(story: sqlite3.Connection, name: str) -> None:
+    """The stored views find the line of a request by its number, without an index of their own."""
+    assert "AUTOMATIC" not in plan(story, f"SELECT * FROM {name}")
+
+
 def test_a_row_costs_no_more_than_64_bytes_beyond_its_frame(tmp_path: Path) -> None:
     """In a database of 20,000 frames, a frame needs at most 64 bytes besides its own."""
     count, sample = 20_000, line(update("s-1", "agent_message_chunk", content=text("")))
