@@ -178,8 +178,6 @@ def step_in_words(step: dict[str, Any], answers: dict[str, str]) -> tuple[str, s
     An outcome is named if it is not the usual one; of an answered permission it is the row's text.
     """
     name = f"{'✗ ' * step['failed']}{step['method'] or step['kind'].replace('_', ' ')}"
-    is_call = step["kind"] == "tool_call"
-    times = f" ×{step['frames']}" if step["frames"] > 1 and not is_call else ""
     took = "" if step["kind"] in ("prompt", "end") else duration(step["duration_ns"])
     told = (
         "failed" * step["failed"],
@@ -188,7 +186,7 @@ def step_in_words(step: dict[str, Any], answers: dict[str, str]) -> tuple[str, s
         step["answer"] and answers[str(step["seq"])],
     )
     outcome = ", ".join(dict.fromkeys(filter(None, told)))
-    return f"{name} {step['title']}{times}", took, outcome, duration(step["start_ns"])
+    return f"{name} {step['title']}", took, outcome, duration(step["start_ns"])
 
 
 def assert_calls(page: Visit, recording: Path) -> None:

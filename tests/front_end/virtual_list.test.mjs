@@ -125,8 +125,8 @@ test("many items grow the list", () => {
 
 test("a link says what is shown, and nothing is what was not chosen", () => {
   const range = [500_000_001, 3_020_000_000];
-  const link = { seq: 42, view: "sequence", filter: 'method="a b" or x>3', query: "50% & more", turn: 2, range, connection: 1, channel: 2 };
-  assert.deepEqual(readLink(`#${writeLink(link)}`), link);
+  const link = { seq: 42, view: "sequence", filter: 'method="a b" or x>3', query: "50% & more", turn: 2, range };
+  assert.deepEqual(readLink(`#${writeLink(link)}&c=1&ch=2`), { ...link, connection: 1, channel: 2 });
   const none = { seq: null, view: null, filter: null, query: null, turn: null, range: null, connection: 0, channel: 0 };
   assert.equal(writeLink({ ...none, filter: "", query: "" }), "");
   assert.deepEqual(readLink("#seq=4x&turn=-1&t=3-&c=x"), none);

@@ -57,8 +57,7 @@ export class CallsView {
     this.list = new VirtualList({
       label: "Tool calls",
       head: CALL_COLUMNS.map((title) => h("span", { role: "columnheader" }, title)),
-      render: (row, node) => this.render(row, node),
-      onActive: (row) => state.select(row),
+      render: (row, node) => this.render(row, node), onActive: (row) => state.select(row),
     });
     // The event `change` would come when a row is pressed, and would remove this row.
     const on = { input: () => this.build() };

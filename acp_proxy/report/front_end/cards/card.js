@@ -93,8 +93,7 @@ export async function permissionElement(state, row, isWhole) {
   const took = durationInWords(took_ns ?? NaN, quick ? " — answered in " : " — the person took ");
   return div("permission",
     div("", "asked for permission: ", h("b", null, title), " ", seqButton(state, row)),
-    remarks.map((reason) => h("p", null, reason)),
-    choicesElement(choices),
+    remarks.map((reason) => h("p", null, reason)), choicesElement(choices),
     h("p", { class: is_failed && "trouble" }, h("b", null, outcome), took, took && quick, " ",
       pair >= 0 && seqButton(state, pair)),
     await blockElements(state, isWhole ? [...blocks, ...images] : images, row));
@@ -191,8 +190,7 @@ export function headWords({ isOpen }, { kind, title, state, detail, is_failed, t
     : kind === "tool_call" ? `${STATUS_SIGNS.get(state) ?? ""} ` : "";
   const tone = isBad ? "trouble" : UNALLOWED.test(state) ? "caution" : "note";
   return [
-    h("b", null, isAsked ? detail : title),
-    isAsked && span("entry-title", title),
+    h("b", null, isAsked ? detail : title), isAsked && span("entry-title", title),
     kind === "tool_call" && detail !== "" && span("badge", detail),
     outcome !== "" && span(tone, mark + outcome + tookWords(took_ns)),
   ];

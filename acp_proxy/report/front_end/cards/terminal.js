@@ -110,9 +110,8 @@ function outputElements(steps) {
     place.textContent = `change ${index + 1} of ${last + 1}, #${seq}${after}`;
     slider.setAttribute("aria-valuetext", place.textContent);
   };
-  const slider = h("input",
-    { type: "range", min: 0, max: last, "aria-label": "output over time",
-      on: { input: () => show(Number(slider.value)) } });
+  const slider = h("input", { type: "range", min: 0, max: last, "aria-label": "output over time",
+    on: { input: () => show(Number(slider.value)) } });
   show(last);
   return [box, last > 0 && div("detail-line", slider, place)];
 }

@@ -36,8 +36,7 @@ export class ConversationView {
     this.toggled = new Set();
     this.notes = div("conversation-notes");
     this.list = new FlowList({
-      label: "Conversation",
-      render: (item, node) => this.render(item, node),
+      label: "Conversation", render: (item, node) => this.render(item, node),
       onActive: (item) => this.select(item),
     }, (item) => HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT);
     container.append(this.notes, this.list.element);

@@ -100,8 +100,7 @@ async function factsOf(recording, row) {
   const clock = () => hasZone ? date.toISOString() : date.toLocaleString("sv");
   const delay = recording.numbers("delay_ns")[row];
   const facts = Object.entries({
-    note: recording.meta.notes?.[Number(frame.seq)],
-    ...frame,
+    note: recording.meta.notes?.[Number(frame.seq)], ...frame,
     time: date.getTime() > 0 && `${clock()}, ${(Number(t_ns) / 1e9).toFixed(6)} s after the start`,
     arrived: spread > 0 && durationInWords(spread, "over "),
     size: typeof size === "number" && countInWords(size, "byte"),

@@ -192,19 +192,16 @@ export function pathFilter(path, wanted, isPattern, rows) {
 export const TERMS = new Map(/** @type {[string, Term][]} */ ([
   ["dir", (value, rows) => wordFilter(rows, "stream", chosenWords(value, DIRECTIONS, "direction"))],
   ["method", labelTerm(["method"], ["*/", "*_"])],
-  ["session", labelTerm(["session", "answer_session"])],
-  ["kind", kindTerm],
+  ["session", labelTerm(["session", "answer_session"])], ["kind", kindTerm],
   ["id", idTerm],
   ["seq", numberTerm("seq", ONES, "number: expected 7, >7 or 7..9")],
   ["size", numberTerm("size", SIZES, "size: expected >10k or 1k..2M")],
   ["latency", numberTerm("latency_ns", TIMES, "time: expected 2s.. or 10ms..1s")],
   ["turn", (value, rows) => numberedTurn(value === "last" ? String(rows.lastTurn) : value, rows)],
-  ["call", labelTerm(["tool_call"])],
-  ["status", statusTerm],
+  ["call", labelTerm(["tool_call"])], ["status", statusTerm],
   ["is", (value, rows) =>
     anyOf(chosenWords(value, STATES, "state").map((word) => stateFilter(word, rows)))],
-  ["terminal", labelTerm(["terminal", "answer_terminal"])],
-  ["text", containsFilter],
+  ["terminal", labelTerm(["terminal", "answer_terminal"])], ["text", containsFilter],
   ["fault", (value, rows) =>
     value === "any" ? textFilter(rows, ["fault"], () => true) : labelTerm(["fault"])(value, rows)],
 ]));

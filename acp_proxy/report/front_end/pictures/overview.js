@@ -30,7 +30,6 @@ const DRAG = 5;
 const TICK = 100;
 const MARK = 10;
 const JOINED_MARK = 28;
-const DEBTS = ["nobody had to answer", "waiting", "never answered"];
 /**
  * The words for who has to answer, by lane; all other lanes are the client.
  * @type {Record<string, string>}
@@ -131,8 +130,7 @@ export class OverviewStrip {
     const ticks = axisTicks(axis, most, recording.meta.step_ns);
     return [
       ...drawnGaps(axis, SEEN / width, bands).map((band) => this.turn(band)),
-      ...drawnGaps(axis, SEEN / width).map((gap) => this.gap(gap)),
-      lines, this.cursor,
+      ...drawnGaps(axis, SEEN / width).map((gap) => this.gap(gap)), lines, this.cursor,
       ...ticks.map(({ time, place, digits }) =>
         h("span", { class: "overview-tick", style: { left: `${place * 100}%` } },
           `${Number((time / 1e9).toFixed(digits))} s`)),
@@ -176,7 +174,7 @@ export class OverviewStrip {
     const words = new Set(long.slice(0, NAMED_ROWS).map((gap) => this.awaitedIn(gap) ?? ""));
     const lines = [durationInWords(length), ...words].filter(Boolean);
     const element = this.stretch(`gap debt-${debt}`, left, right, ...lines);
-    setAttribute(element, "title", `${lines.join(" ")}\n${DEBTS[debt]}`);
+    setAttribute(element, "title", lines.join(" "));
     return element;
   }
 

@@ -18,7 +18,6 @@ import { tickStep } from "./time_axis.js";
  * @property {string | null} waits_for
  * @property {string | null} status
  * @property {string | null} answer
- * @property {number} frames
  * @property {boolean} open
  * @property {boolean} failed
  * @property {string | null} tool_call
@@ -71,8 +70,7 @@ export class WaterfallView {
     this.scale = h("span", { class: "waterfall-field", role: "columnheader" });
     const head = (/** @type {string} */ words) => h("span", { role: "columnheader" }, words);
     this.list = new VirtualList({
-      label: "Steps of the turn",
-      head: [head("Step"), this.scale, head("Took")],
+      label: "Steps of the turn", head: [head("Step"), this.scale, head("Took")],
       render: (item, node) => this.render(this.steps[item], node),
       onActive: (item) => state.select(this.recording.rowOf(this.steps[item].step.seq ?? -1)),
     });
@@ -189,8 +187,6 @@ export class WaterfallView {
     const start = (100 * step.start_ns) / whole;
     const end = start + (100 * step.duration_ns) / whole;
     const who = whoIn(step);
-    // The chunks of a message are counted, the updates of a call are not.
-    const times = step.frames > 1 && step.kind !== "tool_call" ? ` ×${step.frames}` : "";
     const isPoint = POINTS.has(step.kind);
     const row = this.recording.rowOf(step.seq ?? -1);
     const said = step.title === undefined ? this.recording.cellsNow(row)?.text : undefined;
@@ -208,7 +204,7 @@ export class WaterfallView {
     setAttribute(node, "title", `${name} ${step.title ?? ""}\n${outcome}`);
     node.append(
       cell("step", depth ? "└ " : "", h("b", null, step.failed ? "✗ " : "", name),
-        " ", ...readable(step.title ?? ""), times),
+        " ", ...readable(step.title ?? "")),
       cell("field",
         span("visually-hidden", `${WAITED_FOR[who]} from ${durationInWords(step.start_ns)}`),
         h("i", { class: isPoint ? "waterfall-point" : `waterfall-bar who-${who}`, style }),

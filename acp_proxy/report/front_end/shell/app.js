@@ -117,12 +117,9 @@ class App {
    * @type {Record<string, () => void>}
    */
   commands = {
-    n: () => this.next(1),
-    p: () => this.next(-1),
-    "/": () => this.filter.select(),
-    f: () => this.search.select(),
-    j: () => this.move(1),
-    k: () => this.move(-1),
+    n: () => this.next(1), p: () => this.next(-1),
+    "/": () => this.filter.select(), f: () => this.search.select(),
+    j: () => this.move(1), k: () => this.move(-1),
     // From a request to its answer, or back.
     "[": () => {
       const pair = this.state.recording.pair(this.state.row);
@@ -130,8 +127,7 @@ class App {
     },
     Enter: () => this.detail.focus(),
     ...Object.fromEntries(VIEWS.map(({ key, name }) => [key, () => this.arrive(name)])),
-    Escape: () => this.current?.list.focus(),
-    "?": () => this.help.showModal(),
+    Escape: () => this.current?.list.focus(), "?": () => this.help.showModal(),
   };
 
   /**
@@ -197,7 +193,6 @@ class App {
       meant && button(["Search the words: ", h("code", null, meant.term)],
         () => state.setFilter(meant.instead)),
       isEmpty && filter && button("Clear filter", () => state.setFilter("")),
-      isEmpty && range && button("Show all of the time", () => state.setRange(null)),
       isLost && `No frame has the text “${query}”.`,
       isLost && button("Clear search", () => state.setQuery("")),
     ];

@@ -39,11 +39,13 @@ export function readLink(hash) {
   };
 }
 
-/** @param {Link} link @returns {string} without the `#`; empty if nothing is chosen */
-export function writeLink({ seq, view, filter, query, turn, range, connection, channel }) {
+/**
+ * @param {Omit<Link, "connection" | "channel">} link
+ * @returns {string} without the `#`; empty if nothing is chosen
+ */
+export function writeLink({ seq, view, filter, query, turn, range }) {
   const t = range?.map((ns) => (ns / 1e9).toFixed(9).replace(/\.?0+$/, "")).join("-");
-  const others = { c: connection || null, ch: channel || null };
-  const values = Object.entries({ seq, view, f: filter, q: query, turn, t, ...others });
+  const values = Object.entries({ seq, view, f: filter, q: query, turn, t });
   const said = values.map(([name, value]) => [name, String(value ?? "")]);
   return new URLSearchParams(said.filter(([, value]) => value !== "")).toString();
 }
@@ -97,11 +99,8 @@ export async function followLink(state, link, views, isWhole, isStale = () => fa
  */
 export async function keepLink(state, views, onArrival) {
   let [timer, latest, isFollowing] = [0, 0, false];
-  const now = () => {
-    const { seq, view, filter, query, turn, range } = state;
-    const other = view === views[0] ? null : view;
-    return writeLink({ seq, view: other, filter, query, turn, range, connection: 0, channel: 0 });
-  };
+  const now = () =>
+    writeLink({ ...state, seq: state.seq, view: state.view === views[0] ? null : state.view });
   const write = (/** @type {boolean} */ mayStep) => {
     const [before, after] = [location.hash.slice(1), now()];
     if (isFollowing || before === after || (before === "" && after === first)) return;
