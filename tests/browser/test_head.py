@@ -122,3 +122,11 @@ def test_no_green_verdict_is_above_a_failed_call(plain_window: Visit, tmp_path: 
     """If a tool call failed, the head of a report page does not begin with a green sentence."""
     page = plain_window.open(report(DIRECTORY / "terminal.db", tmp_path), ready=None).page
     assert page.locator(".verdict").get_attribute("class") == "verdict neutral"
+
+
+def test_nothing_is_green_below_a_warning(plain_window: Visit, tmp_path: Path) -> None:
+    """Below a warning, the head of a report page shows no count in green."""
+    path = report(DIRECTORY / "late-updates.db", tmp_path)
+    page = plain_window.open(path, ready=None).page
+    assert page.locator(".verdict.caution").count() == 1
+    assert page.locator(".known .good").count() == 0
