@@ -83,7 +83,7 @@ def _warn_of_hidden(path: Path, word: str) -> None:
         from acp_proxy.cli.screens.output import warn
 
         warn(
-            f"{word!r} is the file {path} in this directory; the recording of this name is {hidden}"
+            f"{word!r} is the file {path} in this directory; the recording is the file {hidden}"
         )
 
 

@@ -105,7 +105,7 @@ def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
     record_conversation(here / f"{word.removesuffix('.db')}.db", id="eeee", cwd=str(here))
     assert run("inspect", "show", word, home=home).stderr.startswith(
         f"acp-proxy: {word!r} is the file {word.removesuffix('.db')}.db in this directory;"
-        f" the recording of this name is {home}/newer.db\n"
+        f" the recording is the file {home}/newer.db\n"
     )
 
 
