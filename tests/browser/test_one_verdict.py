@@ -65,8 +65,8 @@ def assert_agrees(shown: dict[str, Any], findings: list[Finding]) -> None:
         assert shown["frame"] == f"#{first.seq}"
         assert shown["seq"] == first.seq
     else:
-        assert tone == "good"
-        assert shown["verdict"].startswith("✓ No problem was found")
+        sign = {"good": "✓", "neutral": "–"}[tone]
+        assert shown["verdict"].startswith(f"{sign} No problem was found")
     rest = [same[0] for same in alike(serious)[1:4]]
     assert len(shown["others"]) == len(rest)
     for item, finding in zip(shown["others"], rest, strict=True):
