@@ -44,7 +44,7 @@ export class TextSearch {
    */
   read(line, row, { event, session, method, call }, hits) {
     const isWithin = () => !event && line.includes("\\") && this.isInStrings(line, method);
-    if (this.find(event ?? line) >= 0 || isWithin()) hits.push(row);
+    if (event !== null && (this.find(event ?? line) >= 0 || isWithin())) hits.push(row);
     if (method === "session/prompt") this.end((one) => one.session === session, hits);
     if (method !== "session/update") return;
     const chunk = line.includes("_chunk") ? chunkOf(parsedText(line)) : null;

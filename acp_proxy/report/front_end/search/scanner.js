@@ -16,12 +16,13 @@ import { TextSearch } from "./matches.js";
  * @property {(string | null)[]} methods
  * @property {Int32Array} sessions their codes
  * @property {Int32Array} calls
- * @property {Map<number, string>} events the descriptions of the rows that are events
+ * @property {Map<number, string | null>} events the descriptions of the rows that are events;
+ *   null for the end of a stream, whose words are all ours
  * @typedef {object} Labels of a row
  * @property {string | null} method
  * @property {number} session
  * @property {number} call
- * @property {string} [event]
+ * @property {string | null} [event]
  * @typedef {object} Reader
  * @property {(line: string, row: number, labels: Labels, hits: number[]) => void} read adds to hits
  * @property {(hits: number[]) => void} [pause] called at the end of a block
@@ -79,7 +80,7 @@ function textTest(question) {
 
 /**
  * @param {Question & {kind: "path"}} question
- * @returns {(line: string, event?: string) => boolean}
+ * @returns {(line: string, event?: string | null) => boolean}
  */
 function pathTest({ keys, wanted, isPattern }) {
   const pattern = patternTest(wanted.replace(/[[?]/g, "[$&]"));
