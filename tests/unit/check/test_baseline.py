@@ -41,7 +41,7 @@ FOUND = Finding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still 
     ],
 )
 def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None:
-    """A baseline of `check` takes findings as equal that differ only in ids, paths or numbers."""
+    """`check` knows a finding if its baseline has it with other ids, paths or numbers."""
     assert generic(text) == generic(other)
 
 
@@ -56,12 +56,12 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
     ],
 )
 def test_names_count(text: str, other: str) -> None:
-    """A baseline of `check` takes findings with other methods, kinds or short words as new."""
+    """A finding with another method, kind or short word than the baseline has is new to `check`."""
     assert generic(text) != generic(other)
 
 
 def test_rule_side_and_method_count() -> None:
-    """A baseline of `check` knows a finding at another frame, but not one by another rule."""
+    """`check` knows a finding of its baseline at another frame, but not one by another rule."""
     assert fingerprint(evolve(FOUND, seq=99, related=(3,))) == fingerprint(FOUND)
     for other in (
         evolve(FOUND, rule="rpc.shape"),
@@ -72,7 +72,7 @@ def test_rule_side_and_method_count() -> None:
 
 
 def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
-    """A baseline of `check` that is read again has each finding as often as it was found."""
+    """`check` takes a finding as known only as often as its baseline file has it."""
     writer = BaselineWriter()
     assert writer.has(FOUND)
     assert writer.has(evolve(FOUND, seq=9, text='id "b2" is still open'))
@@ -85,7 +85,7 @@ def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
 def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
-    """A baseline of `check` covers another run of the conversation, with other ids and times."""
+    """A baseline of `check` covers another run of a conversation, with other ids and times."""
     writer = BaselineWriter()
     for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
         with RecordingReader(name) as reader:
@@ -108,7 +108,7 @@ def test_a_long_word_is_read_quickly() -> None:
 
 
 def test_what_is_known_of_other_rules_stays() -> None:
-    """If `check` updates a baseline for some rules, the known findings of other rules stay."""
+    """If `check` updates a baseline for some rules, known findings of other rules stay in it."""
     before = BaselineWriter()
     before.has(FOUND)
     before.has(evolve(FOUND, rule="rpc.shape"))

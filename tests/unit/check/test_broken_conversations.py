@@ -32,9 +32,9 @@ def test_nothing_is_found_in_a_clean_conversation(conversation: str) -> None:
 
 @pytest.mark.parametrize("change", BY_HAND + MECHANICAL, ids=named)
 def test_one_change_breaks_one_rule(change: Change) -> None:
-    """Each single change of a clean conversation breaks one rule of `check` and no other rule.
+    """Each mistake that the tests put into a correct conversation breaks one rule of `check`.
 
-    A change may also have findings that are not errors.
+    A mistake may also cause findings that are not errors.
     """
     assert sorted(findings(changed(change))) == sorted(change.findings)
     assert change.findings
@@ -49,7 +49,7 @@ def test_a_legal_change_breaks_no_rule(change: Change) -> None:
 
 
 def test_half_of_the_changes_are_mechanical() -> None:
-    """At least half of the changes that test the rules of `check` were chosen by a program."""
+    """Of the mistakes on which `check` is tested, 60 or more are handwritten, as many generated."""
     assert len(BY_HAND) >= 60
     assert len(MECHANICAL) >= 60
     assert {change.conversation for change in BY_HAND} == {*CONVERSATIONS}

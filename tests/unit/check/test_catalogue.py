@@ -52,12 +52,12 @@ _CUTS = ("start", "middle", "ending", "all")
     ],
 )
 def test_a_place_in_the_documentation_has_its_page(source: str, address: str) -> None:
-    """The web address of a `check` rule's source is that of the page that the source names."""
+    """`check` links a rule to the page of the ACP documentation that the rule's source names."""
     assert address_of(source) == f"https://agentclientprotocol.com{address}"
 
 
 def test_every_source_of_a_rule_has_its_place() -> None:
-    """Each source of a rule of `check` is a page, a place in the draft, or our own rule."""
+    """Each rule of `check` names its source: a web page, a place in the 1.0 draft, or acp-proxy."""
     for rule in rules().values():
         assert rule.source, rule.id
         assert HOUSE not in rule.source or rule.source == (HOUSE,), rule.id
@@ -66,13 +66,16 @@ def test_every_source_of_a_rule_has_its_place() -> None:
 
 
 def test_a_specification_has_its_own_site() -> None:
-    """For a rule of `check` whose source is JSON-RPC or JSON, no page of the protocol is named."""
+    """A rule of `check` that follows from JSON-RPC or JSON links the site of that specification."""
     assert address_of("JSON-RPC 2.0") == "https://www.jsonrpc.org/specification"
     assert address_of("JSON") == "https://www.rfc-editor.org/rfc/rfc8259"
 
 
 def test_a_group_is_all_of_its_rules() -> None:
-    """`check` accepts a group or a pattern for all its rules; without names, it omits one rule."""
+    """`check --rule` with a group, or a pattern for a group, selects all rules of the group.
+
+    Without the option, all rules but one are selected.
+    """
     every = {name for name in rules() if name.startswith("rpc.")}
     assert chosen_rules(["rpc"], []) == chosen_rules(["rpc.*"], []) == every
     assert chosen_rules([], []) == {*rules()} - {"tool.no-progress"}
@@ -104,27 +107,27 @@ def test_what_is_ignored_is_not_chosen() -> None:
     ],
 )
 def test_a_name_that_no_rule_has_is_an_error(name: str, said: str) -> None:
-    """The error of `check` about an unknown rule suggests the nearest name, or says why not."""
+    """If no rule has a name, the error of `check` suggests a similar name, or gives the reason."""
     with pytest.raises(NoSuchRule) as raised:
         chosen_rules([name], [])
     assert str(raised.value).startswith(said)
 
 
 def test_a_rule_is_looked_at_in_its_dialects() -> None:
-    """`check` applies a rule only in its own dialects; unknown dialects get the rules of v1."""
+    """`check` applies a rule only to its own dialects, and takes an unknown dialect as v1."""
     chosen = chosen_rules(["rpc", "s4"], [])
     assert not [name for name in looked_at(chosen, "v1") if name.startswith("s4.")]
     assert looked_at(chosen, "v1") == looked_at(chosen, None)
 
 
 def test_names_begin_with_the_groups() -> None:
-    """On the command line, completion for a rule of `check` offers groups before single rules."""
+    """Shell completion of a rule of `check` offers groups of rules before single rules."""
     assert names()[:2] == ["frame", "rpc"]
     assert len(names()) == len({*names()})
 
 
 def test_every_rule_declares_what_it_needs() -> None:
-    """Each rule of `check` about messages declares which losses of an import prevent its use."""
+    """Each rule of `check` about messages declares which data an import must have for it."""
     words = {*get_args(Fact), "texts"} - {"parts"}
     for rule in rules().values():
         assert (rule.lost_if is None) is (rule.group in CONVERSATION), rule.id
@@ -133,10 +136,10 @@ def test_every_rule_declares_what_it_needs() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_missing_lines_are_nobodys_fault(group: str) -> None:
-    """If `check` finds nothing in a conversation, it finds nothing in an import without some lines.
+    """`check` blames nobody if some lines of a correct conversation are missing in an import.
 
-    If a rule finds something, its `lost_if` lacks a word, or its line in `CHECKS` lacks one. The
-    next conversation is cut in another way; `make soak` cuts each in all ways.
+    A rule that finds something has not declared in `lost_if` that it needs those lines. The next
+    conversation is cut in another way; `make soak` cuts each in all ways.
     """
     healthy = (example for example in examples(group) if not example.is_broken)
     for cut, example in zip(itertools.cycle(_CUTS), healthy):
@@ -146,7 +149,7 @@ def test_missing_lines_are_nobodys_fault(group: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("cut", _CUTS)
 def test_no_missing_line_is_a_fault(cut: str) -> None:
-    """If a conversation is cut anywhere, `check` finds nothing that it finds not in the whole."""
+    """`check` finds nothing in an imported part of a conversation that is not in the whole."""
     for group in GROUPS:
         for example in examples(group):
             if group not in CONVERSATION or not example.is_broken:
@@ -154,7 +157,7 @@ def test_no_missing_line_is_a_fault(cut: str) -> None:
 
 
 def test_rules_are_named_once_with_the_first_reason() -> None:
-    """`check` applies all rules to our own recordings; for an import, it names skipped rules."""
+    """For an import, `check` names each rule that it skips once, with the reason for it."""
     assert unchecked_rules(None) == []
 
     result = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))
@@ -169,7 +172,7 @@ def test_rules_are_named_once_with_the_first_reason() -> None:
 
 
 def test_inferred_directions_break_no_rule() -> None:
-    """If an import inferred the directions of messages, `check` skips the rule about them."""
+    """If an import had to guess which side sent a message, `check` skips the rule about this."""
     result = unchecked_rules(Origin("acpx", (), inferred_directions=3))
     assert [part.rules for part in result] == [("rpc.wrong-direction",)]
 
@@ -182,7 +185,7 @@ def test_inferred_directions_break_no_rule() -> None:
     ],
 )
 def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) -> None:
-    """`check` judges no imported message that has dots for omissions or was printed by Lisp."""
+    """`check` does not judge imported messages that were cut with dots or printed by Lisp."""
     with RecordingReader(DATA / "text_form" / f"{name}.jsonl") as reader:
         result = Checker(reader).read()
     assert result.findings == []
@@ -190,7 +193,7 @@ def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) ->
 
 
 def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
-    """If an import left out parts of messages, `check` applies only rules about the connection."""
+    """If an import has only parts of messages, `check` applies only rules about the connection."""
     (result,) = unchecked_rules(Origin("lines", ("parts",)))
     assert {*result.rules} == {
         other.id for other in rules().values() if other.group not in CONVERSATION
@@ -198,7 +201,7 @@ def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
 
 
 def test_a_session_is_known_though_its_opening_is_missing() -> None:
-    """`check` applies rules about two messages even if an import lacks the session's opening."""
+    """If an import lacks a session's opening, `check` still finds a tool call's id used twice."""
     call = '{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Run"}}'
     line = f'<- {{"jsonrpc":"2.0","method":"session/update","params":{call}}}'
     result = _check([line, line], ("start", "middle", "ending"))
@@ -219,7 +222,7 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
 def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
     error: str, *, is_broken: bool
 ) -> None:
-    """`check` accepts an error about an unknown session if an import lacks the opening of it."""
+    """If an import lacks a session's opening, `check` accepts the error that it is unknown."""
     prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
     result = _check(
         [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',

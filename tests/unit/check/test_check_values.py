@@ -29,7 +29,7 @@ LSP: dict[str, Any] = {"processId": None, "rootUri": "file:///proj", "capabiliti
     ],
 )
 def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> None:
-    """`check` recognizes a recording of another protocol by members of its initialize message."""
+    """From the initialize message, `check` recognizes a recording of another protocol than ACP."""
     assert note_of(params) == f"this is not ACP: initialize looks like that of {name}"
 
 
@@ -49,7 +49,7 @@ def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
 
 @given(st.dictionaries(st.sampled_from([*MCP, *LSP]), st.none() | st.integers() | st.text()))
 def test_any_values_are_read(params: dict[str, Any]) -> None:
-    """`check` recognizes the protocol of a recording without errors, whatever its values are."""
+    """Whatever `initialize` contains, `check` guesses the protocol of a recording without error."""
     note_of(params)
 
 

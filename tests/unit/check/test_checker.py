@@ -20,7 +20,7 @@ def test_a_batch_is_checked_message_by_message() -> None:
 
 
 def test_findings_that_another_explains_are_taken_back() -> None:
-    """`check` reports a message that is broken over several lines as one finding."""
+    """`check` reports a JSON message that is broken over several lines as one finding."""
     lines = ["<- | {", '<- |  "jsonrpc": "2.0", "method": "_a/b"', "<- | }"]
     result = check_lines(lines)
     assert [(item.rule, item.seq) for item in result.findings] == [("frame.split-message", 1)]
@@ -28,14 +28,14 @@ def test_findings_that_another_explains_are_taken_back() -> None:
 
 
 def test_counts_go_on_where_findings_are_not_kept() -> None:
-    """A check keeps at most a thousand findings of a rule, but counts all of them."""
+    """`check` keeps at most a thousand findings of a rule, but counts all of them."""
     result = check_lines(["<- | hello"] * 1_001)
     assert len(result.findings) == 1_000
     assert [count.count for count in result.counts] == [1_001]
 
 
 def test_rules_can_be_chosen() -> None:
-    """With the argument `only`, the function of `check` returns the findings of one rule."""
+    """`check` can be limited to one rule, and then finds only what breaks that rule."""
     lines = ["<- | hello", '<- {"jsonrpc": "2.0", "id": 3, "result": {}}']
     assert judge(lines, only="frame.not-json")[1:2] == ["   frame.not-json by agent"]
 
@@ -67,7 +67,7 @@ def test_an_agent_of_v1_is_not_accused_because_its_client_writes_initialize_othe
 
 
 def test_sentences_call_dialects_as_the_command_line_does() -> None:
-    """Findings of `check` call the draft `draft-1.0`, as the option `--dialect` does."""
+    """In its findings, `check` calls the 1.0 draft of ACP `draft-1.0`, as `--dialect` does."""
     update = '{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a"}}'
     result = check_lines(
         [

@@ -44,7 +44,7 @@ def corners() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("lines", "settings"), [*corners()])
 def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[str, str]) -> None:
-    """The corner cases of `check` have exactly the findings that their file notes."""
+    """`check` finds in each corner case of the tests exactly what the file of the case notes."""
     after = settings["after"].replace("nothing", "")
     only = None if settings["only"] == "all" else settings["only"]
     assert judge(lines, after, only, float(settings["gap"])) == lines
@@ -58,7 +58,7 @@ def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[s
 def test_every_example_of_the_documents_ends_a_conversation(example: Example) -> None:
     """`check` finds a broken rule in each example of ACP's documents that breaks the v1 schema.
 
-    Null results are the exception.
+    An example of a null result may break none.
     """
     arrow = "->" if example.direction is Direction.TO_AGENT else "<-"
     line = f"{arrow} {json.dumps(example.message)}\n"
@@ -91,7 +91,7 @@ def test_every_example_of_the_documents_ends_a_conversation(example: Example) ->
     ],
 )
 def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) -> None:
-    """`check` reports a form's text field for a secret, but not a choice with such a name."""
+    """`check` reports a form with a text field for a password, but not one with a checkbox."""
     for label, form in (
         (name, {"type": "string"}),
         ("x", {"type": "string", "title": name}),
@@ -107,7 +107,7 @@ def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) ->
 
 @pytest.mark.parametrize("modes", [[{"id": ["a"]}], [None], {}, "ask", [{"id": "a"}, 7]])
 def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
-    """Invalid lists of modes and options break only the rules of `check` about types."""
+    """Lists of modes and options with wrong JSON types break no rule of `check` about modes."""
     state = {"currentModeId": "b", "availableModes": modes}
     opened = {"sessionId": "s", "modes": state, "configOptions": modes}
     lines = [
@@ -120,7 +120,7 @@ def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
 
 
 def test_the_last_announcement_of_a_tool_call_is_named() -> None:
-    """A finding of `check` about a tool call quotes the latest announcement, not the first one."""
+    """If a tool call is announced twice, a finding of `check` refers to the later announcement."""
     call = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call",'
         ' "toolCallId": "c", "title": "Run", "status": "completed"}}'
@@ -167,7 +167,7 @@ def update(kind: str, **members: Any) -> str:
 def test_names_that_version_2_leaves_open_are_found_by_their_places(
     line: str, places: list[str]
 ) -> None:
-    """In ACP version 2, `check` reports an undefined name, unless it begins with an underscore."""
+    """In v2, `check` reports names that ACP does not define, unless they begin with ``_``."""
     findings = check_lines([*before("a v2 handshake"), line]).findings
     assert [finding.place for finding in findings if finding.rule == "v2.custom-value"] == places
 

@@ -21,7 +21,7 @@ EXAMPLES = [example for group in GROUPS for example in examples(group)]
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda case: f"{case.rule}-{case.is_broken}")
 def test_finds_what_is_written(example: Example) -> None:
-    """Each example of a rule of `check` has exactly the findings that are written below it."""
+    """`check` finds in each example of its rules exactly what is written below the example."""
     is_whole = rules()[example.rule].group in CONVERSATION
     assert judge(example.lines, example.after, is_whole=is_whole) == list(example.lines)
 
@@ -38,7 +38,7 @@ def test_each_rule_is_kept_and_broken() -> None:
 
 
 def test_each_rule_has_a_function() -> None:
-    """The rules of `check` about messages are exactly those in the catalogue."""
+    """Each rule about messages that `check` documents has a function, and each function a rule."""
     assert load() == {other.id for other in rules().values() if other.group not in CONVERSATION}
     assert not {*rules()} & {*left_out()}
 

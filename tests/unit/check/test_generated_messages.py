@@ -89,7 +89,10 @@ def accusations(examples: Iterable[Example]) -> list[str]:
 
 
 def test_every_method_and_kind_of_update_has_examples() -> None:
-    """Generated messages that test `check` cover every schema and each past false alarm."""
+    """The generated messages that test `check` cover each method of each version of the schema.
+
+    They also have the kinds of updates about which `check` once raised a false alarm.
+    """
     every = every_example()
     assert len(every) > 10_000
     kinds = {
@@ -109,12 +112,12 @@ def test_every_method_and_kind_of_update_has_examples() -> None:
 
 
 def test_a_thousand_examples_accuse_nobody() -> None:
-    """A thousand generated messages that the schemas allow break no rule of `check`."""
+    """A thousand random messages that the schemas of ACP allow break no rule of `check`."""
     assert accusations(random.Random(_SEED).sample(every_example(), _COUNT)) == []
 
 
 def test_what_is_not_allowed_is_found() -> None:
-    """A generated message with a wrong member breaks a rule of `check`."""
+    """A generated message with a wrong JSON member breaks a rule of `check`."""
     example = next(
         example
         for example in every_example()
@@ -128,5 +131,5 @@ def test_what_is_not_allowed_is_found() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_no_example_accuses_anybody(schema: str) -> None:
-    """No variant or optional member that a schema version allows breaks a rule of `check`."""
+    """A message that a schema of ACP allows breaks no rule of `check`, whichever members it has."""
     assert accusations(generate(schema)) == []

@@ -97,14 +97,14 @@ def rings(reader: RecordingReader, limit_s: float) -> list[tuple[int, str]]:
     "path", [*SHIPPED, *captures.all_text_forms(), *HEALTHY], ids=lambda path: path.stem
 )
 def test_a_healthy_conversation_never_rings(path: Path) -> None:
-    """The live watch reports nothing in healthy recordings, except for one known long silence."""
+    """`log --until stall` reports nothing in healthy recordings but one known long silence."""
     with RecordingReader(path) as reader:
         assert len(rings(reader, LIMIT_S)) == (path.stem in LONG)
 
 
 @pytest.mark.parametrize("path", [*captures.weighted_captures()])
 def test_a_capture_never_rings(path: Path, tmp_path: Path) -> None:
-    """The live watch reports nothing in recorded conversations of real agents."""
+    """`log --until stall` reports nothing in recorded conversations of real agents."""
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(path), recorder)
     with RecordingReader(tmp_path / "x.db") as reader:
@@ -113,13 +113,13 @@ def test_a_capture_never_rings(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", HANGS)
 def test_a_hang_rings_once(name: str) -> None:
-    """The live watch reports each long silence of an agent once, when it is over the limit."""
+    """`log --until stall` reports each silence of an agent that is longer than the limit once."""
     with RecordingReader(REPORTS / f"{name}.jsonl") as reader:
         assert [second for second, _ in rings(reader, LIMIT_S)] == HANGS[name]
 
 
 def test_a_running_call_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a tool call runs, the live watch allows the agent a longer silence than elsewhere."""
+    """While a tool call runs, `log --until stall` accepts a longer silence than elsewhere."""
     with RecordingReader(DIRECTORY / "hang.db") as reader:
         assert rings(reader, 2) == []
         monkeypatch.setattr(judgement, "CALL_S", 2.0)
@@ -158,9 +158,9 @@ def look(watch: LiveWatch, reader: RecordingReader, recorder: LogWriter, seconds
 
 
 def test_a_silence_rings_once(recorder: LogWriter, reader: RecordingReader) -> None:
-    """The live watch reports a silence that has reached the limit once, and then the next one.
+    """`log --until stall` reports a silence that reaches the limit once, and then the next silence.
 
-    The frames are not indexed: the recorder indexes late, and the reader reads the log.
+    It also sees frames that the recorder has not yet put into the database.
     """
     after = partial(look, LiveWatch(reader, 60), reader, recorder)
     assert after(59) is None
@@ -175,9 +175,9 @@ def test_a_silence_rings_once(recorder: LogWriter, reader: RecordingReader) -> N
 
 
 def test_only_the_agents_own_silence_rings(recorder: LogWriter, reader: RecordingReader) -> None:
-    """The live watch reports a tool call after ten minutes, and other waits by the agent never.
+    """`log --until stall` reports a tool call that takes ten minutes.
 
-    Other waits are those for a person, the client or a program.
+    It never reports that an agent waits for a person, the client or a program.
     """
     after = partial(look, LiveWatch(reader, 60), reader, recorder)
     call = {"toolCallId": "c", "title": "make"}
@@ -198,19 +198,19 @@ def test_only_the_agents_own_silence_rings(recorder: LogWriter, reader: Recordin
 
 
 def test_nothing_rings_after_the_agents_end(recorder: LogWriter, reader: RecordingReader) -> None:
-    """The live watch does not report an agent that has exited as silent."""
+    """`log --until stall` does not report an agent that has exited as silent."""
     recorder.end(code=3)
     assert look(LiveWatch(reader, 60), reader, recorder, 500) is None
 
 
 def test_nothing_rings_after_a_gap(recorder: LogWriter, reader: RecordingReader) -> None:
-    """After a gap in a recording, the live watch reports no silence."""
+    """After a gap in a recording, `log --until stall` reports no silence."""
     recorder.event(capture_log.GAP, reason="full")
     assert look(LiveWatch(reader, 60), reader, recorder, 500) is None
 
 
 def test_nothing_rings_at_the_size_cap(recorder: LogWriter, reader: RecordingReader) -> None:
-    """After a recording has reached --max-size, the live watch reports no silence."""
+    """After a recording has reached --max-size, `log --until stall` reports no silence."""
     watch = LiveWatch(reader, 60)
     assert look(watch, reader, recorder, 50) is None
     recorder.event(capture_log.NOTE, action="full", reason="the recording has reached --max-size")
@@ -221,7 +221,10 @@ def test_nothing_rings_at_the_size_cap(recorder: LogWriter, reader: RecordingRea
 def test_a_cancel_leaves_the_same_hangs(
     recorder: LogWriter, reader: RecordingReader, method: str
 ) -> None:
-    """After a cancel, `show` and the live watch blame an agent that has no request open."""
+    """After a cancel, `show` and `log --until` blame an agent that is silent.
+
+    Before, they blame a client that has not answered the agent's request.
+    """
     recorder.to_client(request(7, method, sessionId="s", path="/srv/a", options=[], toolCall={}))
     recorder.to_agent(notification("session/cancel", sessionId="s"))
     watch, judge = LiveWatch(reader, 60), LiveWatch(reader, None, problem=True)
@@ -234,7 +237,7 @@ def test_a_cancel_leaves_the_same_hangs(
 
 
 def test_a_broken_rule_is_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """The live watch reports a broken rule as soon as it has read the message."""
+    """`log --until problem` reports a broken rule as soon as it has read the message."""
     watch = LiveWatch(reader, None, problem=True)
     assert look(watch, reader, recorder, 1) is None
     recorder.to_client(b"Loading the model\n")
@@ -244,19 +247,19 @@ def test_a_broken_rule_is_a_problem(recorder: LogWriter, reader: RecordingReader
 
 
 def test_a_hang_is_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """The live watch also reports errors of the whole conversation, as `show` does."""
+    """`log --until problem` also reports a hang of the agent, as `show` does."""
     watch = LiveWatch(reader, None, problem=True)
     assert look(watch, reader, recorder, 59) is None
     assert look(watch, reader, recorder, 1)[1].startswith("wait.unanswered by the agent: #6: ")
 
 
 def test_a_silence_is_more_than_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """If a silence of an agent is also an error, the live watch reports only the silence."""
+    """If a silence of an agent is also an error, `log --until` reports only the silence."""
     assert look(LiveWatch(reader, 60, problem=True), reader, recorder, 70)[0] == "stall"
 
 
 def test_rules_are_those_of_the_dialect(tmp_path: Path) -> None:
-    """When the dialect becomes known, the live watch applies its rules to earlier messages."""
+    """Once the dialect is known, `log --until problem` applies its rules to the messages before."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         RecordingReader(recorder.path) as reader,
@@ -282,7 +285,7 @@ def test_rules_are_those_of_the_dialect(tmp_path: Path) -> None:
 
 
 def test_the_end_of_an_agent_is_a_problem(recorder: LogWriter) -> None:
-    """When a recording ends in a crash, the live watch reports the crash, as `show` does."""
+    """When a recording ends in a crash, `log --until problem` reports the crash, as `show` does."""
     recorder.event(capture_log.EXIT, signal=6)
     recorder.close("the agent exited")
     recorder.abandon()

@@ -40,7 +40,7 @@ def _found(path: Path, level: Level | None) -> Counter[tuple[str, int, str | Non
 
 @pytest.mark.parametrize("path", SELECTION, ids=lambda path: path.stem)
 def test_masking_makes_no_finding(path: Path) -> None:
-    """A check of a masked copy has no findings that the original recording lacks."""
+    """`check` finds nothing in a masked copy that it does not find in the original recording."""
     original = _found(path, None)
     for name, level in LEVELS.items():
         assert _found(path, level) - original == Counter(), name
@@ -75,7 +75,7 @@ def _blanked() -> list[str]:
     ],
 )
 def test_a_text_that_stands_for_another_is_not_judged(redaction: str, broken: set[str]) -> None:
-    """Rules of `check` take a blank in a masked copy for no word, path or equal text."""
+    """`check` does not judge a masked text as a word, as a path, or as equal to another text."""
     header, *rest = text_form_of(_blanked())
     first = json.loads(header)
     first["recording"]["redaction"] = redaction

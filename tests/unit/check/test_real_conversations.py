@@ -144,7 +144,7 @@ def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) 
 
 @pytest.mark.parametrize("path", sorted(REPORTS.glob("*.jsonl")), ids=_name)
 def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
-    """For a rebuilt bug report, `check` and `show` blame only the side that the report blames."""
+    """For a conversation rebuilt from a bug report, `check` and `show` blame the side at fault."""
     with RecordingReader(path) as reader:
         findings, errors = Checker(reader).read().findings, summarize(reader).error_codes
     _agree(findings, errors)
@@ -155,7 +155,7 @@ def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
 
 
 def test_the_table_is_about_conversations_that_exist() -> None:
-    """Each recording in the tests' table of `check` findings of real agents exists."""
+    """Each recording of a real agent for which the tests list the findings of `check` exists."""
     assert {*EXPECTED, *WENT_WRONG} <= {_name(path) for path in CONVERSATIONS}
 
 

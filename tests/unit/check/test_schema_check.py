@@ -63,7 +63,10 @@ def updated(dialect: str = V1, **update: Any) -> list[str]:
 
 @pytest.mark.parametrize("example", protocol_documents.official(), ids=lambda case: case.method)
 def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> None:
-    """The schema check agrees with the notes on the specification's examples, except two nulls."""
+    """The schema check finds a mistake in exactly those examples of ACP that are noted as invalid.
+
+    A null result of two methods is noted as invalid, but accepted.
+    """
     is_null = example.method in NULL_RESULTS and example.message.get("result", 0) is None
     assert bool(judged(example, V1)[0]) == (example.valid_v1_schema is False and not is_null)
 
@@ -87,7 +90,7 @@ def test_the_slips_of_the_reference_are_named_exactly() -> None:
 
 @pytest.mark.parametrize("example", protocol_documents.draft(), ids=lambda case: case.method)
 def test_examples_of_the_draft_are_right(example: Example) -> None:
-    """The schema of the draft accepts all examples of the draft, without extra members."""
+    """Each example of the 1.0 draft fits the schema for the draft, without unknown members."""
     assert judged(example, DRAFT) == ([], [])
 
 
@@ -113,12 +116,15 @@ def test_examples_of_the_draft_are_right(example: Example) -> None:
 def test_the_draft_requires_what_its_tables_require(
     direction: Direction, method: str, params: Any, told: str
 ) -> None:
-    """The draft's schema requires the params that the tables of the draft require."""
+    """The schema for the 1.0 draft requires the params that the tables of the draft require."""
     assert [*map(str, wrong_params(DRAFT, direction, method, params))] == [told]
 
 
 def test_the_draft_requires_members_of_results() -> None:
-    """The draft's schema requires the results that the draft's tables require, but allows more."""
+    """The schema for the 1.0 draft requires the members of results that its tables require.
+
+    It accepts other types of content than those that the draft names.
+    """
     told = wrong_result(DRAFT, TO_AGENT, "session/set_mode", {"currentMode": "plan"})
     assert [*map(str, told)] == ["/result/previousMode: expected a value, got nothing"]
     exited = {"exitCode": None, "signal": "SIGTERM"}
@@ -128,7 +134,10 @@ def test_the_draft_requires_members_of_results() -> None:
 
 
 def test_unknown_methods_are_no_problem() -> None:
-    """The schema check ignores methods that are unknown or misdirected: other rules judge them."""
+    """The schema check accepts methods that are unknown or sent by the wrong side.
+
+    Other rules judge them.
+    """
     for dialect, schema in SCHEMAS.items():
         assert schema.compare(TO_AGENT, "no/method", False, 1).fits, dialect
         assert schema.compare(TO_CLIENT, "session/prompt", True, 1).fits
@@ -140,7 +149,7 @@ def test_unknown_methods_are_no_problem() -> None:
 
 
 def test_params_may_be_absent_where_none_are_required() -> None:
-    """The schema check takes missing or null params as an object without members."""
+    """The schema check takes missing or null params as an empty JSON object."""
     for value in (ABSENT, None, {}):
         assert wrong_params(V1, TO_AGENT, "logout", value) == []
     (missing,) = wrong_params(V1, TO_AGENT, "session/new")
@@ -151,28 +160,28 @@ def test_params_may_be_absent_where_none_are_required() -> None:
 
 
 def test_null_is_a_result_without_members() -> None:
-    """The schema check accepts a null result only if the type of the result needs no member."""
+    """The schema check accepts a null result only if the method's result has no required member."""
     assert wrong_result(V1, TO_AGENT, "session/load", None) == []
     (problem,) = wrong_result(V1, TO_AGENT, "session/new", None)
     assert str(problem) == "/result: expected object, got null"
 
 
 def test_null_metadata_is_accepted() -> None:
-    """The schema check accepts null as metadata at all places of metadata."""
+    """The schema check accepts null as `_meta`, both of params and of content in them."""
     block = {"type": "text", "text": "", "_meta": None}
     params = {"sessionId": "s", "prompt": [block], "_meta": None}
     assert wrong_params(V1, TO_AGENT, "session/prompt", params) == []
 
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
-    """The schema check reports null for a member with a default as a problem of its own kind."""
+    """If a JSON member with a default is null, the schema check reports it as a lesser problem."""
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
     assert str(problem) == "/params/mcpServers: expected array, got null"
     assert problem.mismatch is Mismatch.NULL
 
 
 def test_nullable_members_may_be_null() -> None:
-    """The schema check accepts null for a member only if the member's type allows null."""
+    """The schema check accepts null as a JSON member only if the member's type allows null."""
     assert updated(sessionUpdate="tool_call_update", toolCallId="c", status=None) == []
     assert updated(sessionUpdate="tool_call", toolCallId="c", title="t", status=None) == [
         '/params/update/status: expected "pending", "in_progress", "completed" or "failed", '
@@ -181,7 +190,7 @@ def test_nullable_members_may_be_null() -> None:
 
 
 def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
-    """The schema check explains a bad value of a union by the branch of its discriminator."""
+    """If a JSON object names its variant of a type, the schema check reports errors within it."""
     assert updated(sessionUpdate="agent_message_chunk", content={"type": "text"}) == [
         "/params/update/content/text: expected string, got nothing"
     ]
@@ -194,7 +203,7 @@ def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
 
 
 def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
-    """For the schema check, an unknown branch is a problem only if the union is closed."""
+    """The schema check reports an unknown variant of a type only if the type cannot be extended."""
     value = {"sessionId": "s", "update": {"sessionUpdate": "dance"}}
     (problem,) = wrong_params(V1, TO_CLIENT, "session/update", value)
     assert (problem.pointer, problem.got, problem.mismatch) == (
@@ -207,7 +216,7 @@ def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
 
 
 def test_a_missing_discriminator_is_named() -> None:
-    """The schema check reports a missing discriminator, and not each branch's missing members."""
+    """If a JSON object does not name its variant of a type, the schema check reports only this."""
     problems = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
     assert [*map(str, problems)] == [
         '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'
@@ -215,7 +224,7 @@ def test_a_missing_discriminator_is_named() -> None:
 
 
 def test_one_of_two_members_is_missing() -> None:
-    """If one of two members is required, the schema check names both of them in one problem."""
+    """If one of two JSON members must be present, the schema check reports a lack of both once."""
     block = {"type": "resource", "resource": {"uri": "file:///a"}}
     params = {"sessionId": "s", "prompt": [block]}
     problems = wrong_params(V1, TO_AGENT, "session/prompt", params)
@@ -225,7 +234,7 @@ def test_one_of_two_members_is_missing() -> None:
 
 
 def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
-    """For the schema check, a union may have a branch without a discriminator."""
+    """The schema check accepts an MCP server without a type as one with stdio."""
     stdio = {"name": "n", "command": "c", "args": [], "env": []}
     for server in (stdio, {**stdio, "type": "stdio"}):
         params = {"cwd": "/", "mcpServers": [server]}
@@ -242,7 +251,7 @@ def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
 
 
 def test_unstable_types_are_right_too() -> None:
-    """The schema check judges a member that only the unstable schema defines by that schema."""
+    """The schema check judges JSON members that are only in the unstable schema by that schema."""
     assert wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s", "cwd": "/"}) == []
     (problem,) = wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s"})
     assert str(problem) == "/params/cwd: expected string, got nothing"
@@ -256,7 +265,7 @@ def test_unstable_types_are_right_too() -> None:
 
 @pytest.mark.parametrize("name", [17, {}, ["x"]])
 def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
-    """The schema check judges a member by the schema version that defines the member.
+    """The schema check judges a JSON member by the version of the schema that defines it.
 
     An older version may allow any value.
     """
@@ -267,7 +276,7 @@ def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
 
 
 def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
-    """The schema check judges the usage of a prompt by the unstable schema."""
+    """The schema check judges `usage` in the result of a prompt by the unstable schema of ACP."""
     (problem,) = wrong_result(
         V1, TO_AGENT, "session/prompt", {"stopReason": "end_turn", "usage": "many"}
     )
@@ -275,7 +284,7 @@ def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
 
 
 def test_members_that_no_type_names_are_extra() -> None:
-    """The schema check calls members that no type defines extra, except in metadata."""
+    """The schema check calls a JSON member that no type defines extra, except in `_meta`."""
     value = {
         "cwd": 1,
         "mcpServers": [{"name": "n", "command": "c", "args": [], "env": [], "~/": 1}],
@@ -298,14 +307,14 @@ def test_former_types_are_right_too() -> None:
 
 
 def test_members_of_the_unstable_schema_are_not_extra() -> None:
-    """If any version of the schema defines a member, the schema check does not call it extra."""
+    """A JSON member that any version of the schema defines is not extra for the schema check."""
     capabilities = {"plan": {}, "fs": {"watch": True}}
     value = {"protocolVersion": 1, "clientCapabilities": capabilities}
     assert extra(V1, TO_AGENT, "initialize", value) == ["/params/clientCapabilities/fs/watch"]
 
 
 def test_what_is_free_stays_free() -> None:
-    """For the schema check, raw input, raw output and maps may contain any members."""
+    """For the schema check, `rawInput`, `rawOutput` and maps may contain any JSON members."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t", "rawInput": {"a": {}}}
     value: dict[str, Any] = {"sessionId": "s", "update": call}
     assert extra(V1, TO_CLIENT, "session/update", value) == []
@@ -322,7 +331,7 @@ def test_what_is_free_stays_free() -> None:
 
 
 def test_a_member_whose_name_is_no_text_is_extra() -> None:
-    """If a member's name has half a surrogate pair, the schema check calls the member extra."""
+    """A JSON member with half a surrogate pair in its name is extra for the schema check."""
     value = {**NEW, "\ud800": 1}
     assert wrong_params(V1, TO_AGENT, "session/new", value) == []
     assert extra(V1, TO_AGENT, "session/new", value) == ["/params/\ud800"]
@@ -332,7 +341,7 @@ def test_a_member_whose_name_is_no_text_is_extra() -> None:
 
 @pytest.mark.parametrize("levels", [200, 300, 900])
 def test_a_message_may_be_nested_deeply(levels: int) -> None:
-    """The schema check finds problems in deeply nested messages, and halves of surrogate pairs."""
+    """The schema check judges messages that are nested deeply or have halves of surrogate pairs."""
     deep: Any = "\ud800"
     for _ in range(levels):
         deep = {"in": deep}
@@ -361,7 +370,7 @@ def test_what_is_wrong_far_behind_in_a_list_is_found() -> None:
 
 
 def test_names_that_a_type_leaves_open_are_told_apart() -> None:
-    """The schema check reports undefined names in open types, with their places, only in v2."""
+    """Where a v2 type allows further words, the schema check accepts and lists an undefined one."""
     state = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "_tired"}
     value = {"sessionId": "s", "update": state}
     comparison = SCHEMAS[V2].compare(TO_CLIENT, "session/update", False, value)
@@ -370,7 +379,7 @@ def test_names_that_a_type_leaves_open_are_told_apart() -> None:
 
 
 def test_the_validator_is_imported_with_the_first_check() -> None:
-    """The schema validator is imported by the first check, not together with the module."""
+    """The library for JSON schemas is imported only when the first message is checked."""
     script = (
         "import sys; from acp_proxy.check.schema_check import *\n"
         "schema = DialectSchema.of_dialect('v1'); print('jsonschema_rs' in sys.modules, end=' ')\n"
@@ -382,7 +391,7 @@ def test_the_validator_is_imported_with_the_first_check() -> None:
 
 @pytest.mark.parametrize("source", ["v1", "v1-unstable", "v2", "draft-1.0"])
 def test_hand_written_messages_are_right(source: str) -> None:
-    """The schema check accepts the handwritten valid messages of each dialect."""
+    """The schema check accepts each valid message that the tests have for its dialect."""
     dialect = source.removesuffix("-unstable")
     examples = [example for example in protocol_documents.schemas() if example.source == source]
     assert [problems for example in examples if any(problems := judged(example, dialect))] == []

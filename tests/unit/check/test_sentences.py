@@ -33,7 +33,7 @@ def sections(kind: str) -> list[tuple[str, str, list[str]]]:
 
 @pytest.mark.parametrize(("name", "after", "lines"), sections("obeying"))
 def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> None:
-    """Of an exchange that obeys a sentence of the specification, `check` reports at most hints."""
+    """If an exchange obeys a sentence of ACP's specification, `check` reports at most hints."""
     told = [line for line in lines if not line.startswith(" ")]
     findings = check_lines([*before(after), *told]).findings
     assert [finding for finding in findings if finding.severity is not Severity.INFO] == [], name
@@ -41,13 +41,13 @@ def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> No
 
 @pytest.mark.parametrize(("name", "after", "lines"), sections("breaking"))
 def test_who_breaks_a_sentence_is_found(name: str, after: str, lines: list[str]) -> None:
-    """An exchange that disobeys a sentence of the specification breaks a rule of `check`."""
+    """If an exchange disobeys a sentence of ACP's specification, a rule of `check` is broken."""
     assert judge(lines, after) == lines, name
 
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_healthy_conversations_accuse_nobody(path: Path) -> None:
-    """Suggested edits, proxy chains, child sessions and MCP over ACP break no rules of `check`."""
+    """Conversations with proxy chains, child sessions or MCP over ACP break no rules of `check`."""
     with path.open("rb") as file, RecordingReader(path, iter(file.readlines())) as reader:
         findings = Checker(reader).read().findings
     assert [finding for finding in findings if finding.severity is not Severity.INFO] == []
