@@ -103,7 +103,7 @@ def _nobody_waits_for_ever() -> Iterator[None]:
 def test_the_kind_of_file_is_named(
     tmp_path: Path, make: Callable[[Path], None], kind: str, answer: str, name: str
 ) -> None:
-    """If a command needs a plain file, the error names the kind of another file, such as pipe."""
+    """If a command needs a plain file and gets a pipe or the like, the error names its kind."""
     make(tmp_path / name)
     for word in (str(tmp_path / name), name):
         with pytest.raises(NoSuchRecording) as caught:
@@ -146,7 +146,7 @@ def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
 
 
 def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> None:
-    """The error about a path that cannot be read contains the operating system's own message."""
+    """The error about a path that cannot be read has the message of the operating system."""
     for word in ("n" * 300, f"{tmp_path}/{'n' * 300}.db"):
         with pytest.raises(NoSuchRecording, match=r"^cannot look at .*: file name too long$"):
             resolve(word, tmp_path, tmp_path)
@@ -155,7 +155,7 @@ def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> No
 
 
 def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
-    """No command opens a pipe that lies in place of a log, or of a database beside a log."""
+    """No command opens a pipe that is named like a recording or like the recorder's capture log."""
     with LogWriter(tmp_path / "x.db"):
         pass
     named_pipe(tmp_path / "x.db")

@@ -24,7 +24,7 @@ from acp_proxy.base.wording import plain, visible
     ],
 )
 def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
-    """Invisible characters are escaped in printed text, except for the joiner within an emoji."""
+    """Text that is printed has no invisible characters, except for the joiner within an emoji."""
     assert visible(text) == shown
 
 
@@ -35,6 +35,6 @@ def test_nothing_commands_a_terminal(text: str) -> None:
 
 
 def test_a_long_line_is_cut() -> None:
-    """`plain` makes any text one line of limited length: line ends look alike, tabs are spaces."""
+    """The function `plain` makes any text one line of limited length; tabs become spaces."""
     assert plain("a\tb\r\nc\nd") == "a b\\nc\\nd"
     assert len(plain("x" * 10_000)) == SHOWN_LINE

@@ -128,7 +128,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_every_command_that_runs_everywhere_is_inspected() -> None:
-    """The table `INSPECT` of the tests for Windows has each command that starts no agent."""
+    """Each command that starts no agent is tested without the functions that Windows lacks."""
     starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep", "try"}
     inspected = [" ".join(words) + " " for _, words in INSPECT]
     for name in commands_with():
@@ -161,7 +161,7 @@ def conversation() -> tuple[bytes, bytes]:
 
 @pytest.mark.parametrize("options", [(), ("--fault", "latency latency_ms=1")])
 def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[str, ...]) -> None:
-    """Without the functions that Windows lacks, a replay of a recording still runs to its end."""
+    """Without the functions that Windows lacks, `replay` still plays a recording to its end."""
     client, agent = conversation()
     script = 'sys.argv = ["acp-proxy", "replay", *sys.argv[1:]]; main()'
     said, complaint = without(script, "hello", *options, directory=recordings, said=client)
@@ -188,7 +188,7 @@ def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
 
 
 def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> None:
-    """On a system without file locks, `show` refuses an unfinished recording; `list` works."""
+    """Without file locks, `show` refuses a recording that was not finished, but `list` works."""
     (recordings / "dead.db.log").write_bytes(b"acplog")
     script = 'print(*run("show", "dead.db")); print(run("list")[0] or 0)'
     said, _ = without(script, directory=recordings)
@@ -201,7 +201,7 @@ def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> N
 def test_a_log_is_opened_where_there_are_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording's log is opened only where files can be locked; a missing log is an error."""
+    """On a system without file locks, a recorder's capture log counts as missing."""
     path = record_conversation(tmp_path / "x.db")
     monkeypatch.setattr(system, "HAS_LOCKS", False)
     with pytest.raises(FileNotFoundError):
@@ -248,7 +248,7 @@ def test_other_modules_run_on_windows() -> None:
 
 
 def test_a_pipe_gets_utf_8(recordings: Path) -> None:
-    """A transcript that goes to a pipe is UTF-8, whatever the system's code page is."""
+    """`transcript` writes UTF-8 to a pipe, whatever the code page of the system is."""
     script = (
         "from acp_proxy.base import system; system.OUTPUT_ENCODING = 'utf-8'\n"
         "sys.stdout.reconfigure(encoding='cp1252')\n"
@@ -259,7 +259,7 @@ def test_a_pipe_gets_utf_8(recordings: Path) -> None:
 
 
 def test_flags_that_are_missing_are_left_out() -> None:
-    """`system.flags` combines those of its flags that the system has, and ignores the others."""
+    """The function `system.flags` ignores the names of flags for files that the system lacks."""
     assert system.flags("O_NO_SUCH_FLAG") == getattr(os, "O_BINARY", 0)
     assert system.flags("O_CREAT", "O_EXCL") & os.O_CREAT
     assert system.signals("SIGTERM", "SIGNOTHING") == (signal.SIGTERM,)
@@ -268,7 +268,7 @@ def test_flags_that_are_missing_are_left_out() -> None:
 def test_a_descriptor_is_readable_once_there_is_something(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`system.is_readable` is True for a descriptor with data, and False if it cannot be known."""
+    """The function `system.is_readable` says no if it cannot know whether a descriptor has data."""
     source, sink = os.pipe()
     try:
         assert not system.is_readable(source)

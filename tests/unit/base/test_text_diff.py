@@ -19,7 +19,7 @@ TEXTS = st.lists(st.sampled_from(["one", "two", " ", "  ", ".", "\n", "你好", 
 
 @given(a=TEXTS, b=TEXTS, longest=st.sampled_from([1 << 18, 6]))
 def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
-    """The pieces of a word-by-word diff of two texts add up to both texts, however long."""
+    """The parts of a word-by-word comparison of two texts add up to the two texts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "COMPARED_TEXT", longest)
         pieces = word_diff(a, b)
@@ -52,12 +52,12 @@ def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
     ],
 )
 def test_different_words_are_found(a: str, b: str, pieces: list[words.Piece]) -> None:
-    """A diff of texts marks changed words, or changed characters in a text without spaces."""
+    """A comparison of two texts marks changed words, or characters if a text has no spaces."""
     assert word_diff(a, b) == pieces
 
 
 def test_words_around_a_change_are_enough() -> None:
-    """An excerpt of a changed text has some whole words around the change, between ellipses."""
+    """An excerpt around a change of a text has some whole words on both sides, and ellipses."""
     a = f"{'before ' * 50}old {'between ' * 50}gone{' after' * 50}"
     b = a.replace("old", "new").replace("gone", "here")
     first, second = excerpts(word_diff(a, b))
@@ -72,20 +72,20 @@ def test_words_around_a_change_are_enough() -> None:
 
 
 def test_changes_that_are_close_are_joined() -> None:
-    """A diff of texts shows two neighbouring changes in one excerpt, and a short text whole."""
+    """A comparison of two texts shows two near changes in one excerpt, and short texts whole."""
     pieces = word_diff("in 12 minutes and 3 seconds", "in 13 minutes and 4 seconds")
     assert list(excerpts(pieces)) == [pieces]
     assert list(excerpts(word_diff("equal", "equal"))) == []
 
 
 def test_a_text_without_spaces_is_cut_anyway() -> None:
-    """An excerpt of a text without spaces is cut after a number of characters."""
+    """An excerpt around a change of a text without spaces has a fixed number of characters."""
     (excerpt,) = excerpts(word_diff(f"{'x' * 999} a", f"{'x' * 999} b"))
     assert excerpt == [("=", f"…{'x' * 39} "), ("-", "a"), ("+", "b")]
 
 
 def test_a_very_long_text_is_aligned_by_its_lines() -> None:
-    """In a diff of two very long texts, changes in two distant lines are separate."""
+    """In a comparison of two very long texts, changes in two distant lines are separate changes."""
     lines = [f"line {number} says what no other line says" for number in range(20_000)]
     other = list(lines)
     other[5] = lines[5].replace("says", "tells")
@@ -98,7 +98,7 @@ def test_a_very_long_text_is_aligned_by_its_lines() -> None:
 
 
 def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
-    """If a line has too many words for a diff of texts, the part that differs is one change."""
+    """If two lines have too many words to compare, all that differs is shown as one change."""
     a = "same " * 100 + "a " * 300_000 + "same " * 100
     b = "same " * 100 + "b " * 300_000 + "same " * 100
     assert [(op, len(text)) for op, text in word_diff(a, b)] == [
@@ -110,7 +110,7 @@ def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
 
 
 def test_a_change_is_a_unified_diff() -> None:
-    """The unified diff of two texts equals that of difflib, with line numbers in the whole text."""
+    """The unified diff of two texts equals the one by Python's difflib, except for its head."""
     before = [f"line {n}" for n in range(30)]
     after = [*before[:10], "new", *before[11:25], *before[26:], "last"]
     expected = [*difflib.unified_diff(before, after, lineterm="")][2:]

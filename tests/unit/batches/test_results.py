@@ -41,7 +41,7 @@ DIFFERS = evolve(
 
 
 def test_a_header_is_read_as_it_was_written() -> None:
-    """The header of a batch's results file is read as written, and names the kind of file."""
+    """The first line of the file for `check --results` names the kind of file, and is read back."""
     line = line_of(HEADER)
     assert line.startswith(b'{"acp_proxy_results":1,')
     assert header_of(line) == HEADER
@@ -49,7 +49,7 @@ def test_a_header_is_read_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("verdict", [VERDICT, DIFFERS])
 def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
-    """A verdict of a batch is written as one line of ASCII, whatever characters it has."""
+    """A result in a file of `check --results` is one line of ASCII, whatever characters it has."""
     line = line_of(verdict)
     assert line.isascii()
     assert line.count(b"\n") == 1
@@ -57,14 +57,14 @@ def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
 
 
 def test_members_of_other_versions_are_passed_over() -> None:
-    """When a batch reads a results file, it skips members of later versions, and removed ones."""
+    """A file of `check --results` may have JSON members that other versions of acp-proxy wrote."""
     others = {"later": {"a": 1}, "attempt": 2, "shard": "3/7", "shards": [], "total": 9}
     for line, read in ((line_of(HEADER), header_of), (line_of(DIFFERS), verdict_of)):
         assert read(json.dumps({**json.loads(line), **others}).encode()) == read(line)
 
 
 def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
-    """A batch can continue a results file that has the former word for a killed agent."""
+    """If an earlier version wrote `killed` as a result, `verify` takes it for `differs`."""
     assert verdict_of(line_of(DIFFERS).replace(b'"differs"', b'"killed"')) == DIFFERS
 
 
@@ -81,7 +81,7 @@ def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
     ],
 )
 def test_a_line_that_is_no_verdict_is_refused(changed: dict[str, Any]) -> None:
-    """In a results file, the error about a line that is not a verdict says what was expected."""
+    """The error about a line of a results file that is not a result says what was expected."""
     members = {**json.loads(line_of(VERDICT)), **changed}
     with pytest.raises(ValueError, match=r"expected a (verdict|finding)"):
         verdict_of(json.dumps(members).encode())
@@ -99,7 +99,7 @@ def test_a_line_that_is_no_verdict_is_refused(changed: dict[str, Any]) -> None:
     ],
 )
 def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
-    """A batch refuses a results file whose first line is not the header of a known format."""
+    """A results file whose first line is not a header of a known format is refused."""
     with pytest.raises(ValueError, match=words):
         header_of(line)
 
@@ -108,12 +108,12 @@ def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
     ("exits", "worst"), [((), 0), ((0, 0), 0), ((0, 1), 1), ((1, 3, 0), 3), ((3, 2, 1), 2)]
 )
 def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -> None:
-    """Of the exit codes of a batch's verdicts, 2 takes precedence over 3, and 3 over 1."""
+    """Of the exit codes for several recordings, 2 takes precedence over 3, and 3 over 1."""
     assert worst_exit(exits) == worst
 
 
 def test_the_digest_depends_on_each_word() -> None:
-    """A batch's digest depends on each word of its command, and on where each word ends."""
+    """A results file is continued only by a command with exactly the same options and arguments."""
     words = [("verify", ["a", "b"]), ("check", ["a", "b"]), ("verify", ["ab"]), ("verify", ["b"])]
     assert len({digest_of(*word) for word in words}) == len(words)
 
@@ -138,7 +138,7 @@ def written(path: Path, *verdicts: JobVerdict, header: ResultsHeader = BATCH) ->
 
 
 def test_a_file_is_written_and_continued(path: Path) -> None:
-    """A continued results file keeps its header and verdicts, and only its owner can read it."""
+    """If `check --results` is run again, its results file keeps its lines, private to the user."""
     assert written(path, A) == ["a"]
     before = path.read_bytes()
     assert written(path, B) == ["a", "b"]
@@ -149,7 +149,7 @@ def test_a_file_is_written_and_continued(path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 40, 90])
 def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
-    """If the last verdict of a results file is cut off, only this verdict is removed."""
+    """If the last line of a results file is cut off, only the result on this line is removed."""
     written(path, A, B)
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - cut)
@@ -160,13 +160,13 @@ def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
 
 @pytest.mark.parametrize("size", [0, 5, 21, 60])
 def test_a_header_that_is_cut_off_is_written_anew(path: Path, size: int) -> None:
-    """If the header of a results file is cut off, the header is written again."""
+    """If the first line of a results file is cut off, the line is written again."""
     path.write_bytes(line_of(BATCH)[:size])
     assert written(path, A) == ["a"]
 
 
 def test_the_later_of_two_verdicts_counts(path: Path) -> None:
-    """In a results file, the later of two verdicts on a recording counts.
+    """If a results file has two results for a recording, the later one counts.
 
     Only one process at a time writes the file.
     """
@@ -188,7 +188,7 @@ def test_the_later_of_two_verdicts_counts(path: Path) -> None:
 def test_the_file_of_another_batch_is_left_alone(
     path: Path, header: ResultsHeader, words: str
 ) -> None:
-    """A results file of another batch is refused and stays unchanged."""
+    """A results file of another command or other options is refused and stays unchanged."""
     written(path, A)
     before = path.read_bytes()
     with pytest.raises(BadResults, match=words):
@@ -198,7 +198,7 @@ def test_the_file_of_another_batch_is_left_alone(
 
 @pytest.mark.parametrize("data", [b"x", b"SQLite format 3\0", b"{}\n", b'{"acp_proxy_resul'[:3]])
 def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
-    """A batch writes only into a file of results, or into one that has only part of a header."""
+    """`check --results` writes into no file but one of results, or one with half a first line."""
     path.write_bytes(data)
     if data == b'{"a':
         assert written(path, A) == ["a"]
@@ -210,7 +210,7 @@ def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
 
 
 def test_a_bad_line_is_named(path: Path) -> None:
-    """A results file with a bad line is refused and left unchanged."""
+    """A results file with an invalid line is refused and stays unchanged."""
     written(path, A)
     with path.open("ab") as file:
         file.write(b"{}\n")
@@ -220,7 +220,7 @@ def test_a_bad_line_is_named(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["directory", "pipe", "link", "missing"])
 def test_what_is_no_plain_file_is_refused(path: Path, kind: str) -> None:
-    """A batch refuses a pipe or another special file as its results file, without waiting."""
+    """`check --results` refuses a pipe or another special file, without waiting for it."""
     match kind:
         case "directory":
             path.mkdir()

@@ -54,19 +54,19 @@ ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs
 )
 @pytest.mark.usefixtures("here")
 def test_words_name_recordings(words: list[str], expected: list[str]) -> None:
-    """Each word of a batch selects recordings, sorted by name; a batch has no recording twice."""
+    """Each argument of `check` selects recordings; they are sorted by name, each only once."""
     assert names(*words) == expected
 
 
 def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
-    """If a batch gets a directory as an absolute path, its recordings have absolute paths."""
+    """If `check` gets an absolute path of a directory, the recordings in it have absolute paths."""
     assert names(str(here / "recs")) == [str(here / name) for name in ALL]
     (actual,) = selected(["run"], lambda word: here / f"{word}.db")
     assert actual.name == str(here / "run.db")
 
 
 def test_files_and_directories_can_be_left_out(here: Path) -> None:
-    """Files and directories can be excluded from a batch, such as the batch's own files."""
+    """A `check` of a directory can leave out files, such as the results file that it writes."""
     assert names("recs", without=(here / "recs" / "sub", Path("recs/b.db"))) == [ALL[0], ALL[4]]
     for pattern in ("recs/**", "recs/[sb]*", "recs/*"):
         assert not [name for name in names("recs/b.db", pattern, without=(here / "recs" / "sub",))
@@ -75,7 +75,7 @@ def test_files_and_directories_can_be_left_out(here: Path) -> None:
 
 @pytest.mark.parametrize("word", ["empty", "recs/*.none", "recs/.git/*.none"])
 def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
-    """If a word of a batch names no recording, the batch ends with an error.
+    """If an argument of `check` selects no recording, this is an error.
 
     A gate in CI would otherwise test nothing.
     """
@@ -98,12 +98,12 @@ def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
 )
 @pytest.mark.usefixtures("here")
 def test_directories_and_patterns_name_several(word: str, several: bool) -> None:
-    """If a word of a batch looks like a pattern but is a file's name, the word means the file."""
+    """If a recording's file name looks like a pattern, it means only this file for `check`."""
     assert names_several(word) is several
 
 
 def test_a_shared_path_names_what_every_machine_has(here: Path) -> None:
-    """A batch accepts a directory, a pattern or a file with ``file://`` before it."""
+    """`check` accepts ``file://`` before a path or pattern that is the same on every machine."""
     for word in (here / "recs", here / "recs" / "sub" / "*.db", here / "recs" / "b.db"):
         actual = selected([f"file://{word}"], Path)
         assert all(item.is_shared and item.name == item.path for item in actual)

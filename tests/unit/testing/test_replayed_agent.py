@@ -53,7 +53,7 @@ def clean() -> dict[str, object]:
 
 
 def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
-    """For the pytest plugin, an agent still runs until its process has released the lock."""
+    """The pytest plugin takes a replayed agent as running until its process releases its lock."""
     (tmp_path / "2.lock").touch()
     command = [sys.executable, "-c", HOLD, str(tmp_path / "1.lock")]
     with (
@@ -72,7 +72,7 @@ def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
 
 
 def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
-    """When the pytest plugin looks whether an agent has ended, it takes no lock from others."""
+    """When the pytest plugin looks whether an agent has ended, it takes no lock on its file."""
     leave(tmp_path, 1, None)
     (run,) = runs_in(tmp_path)
     assert run.is_over()
@@ -84,14 +84,14 @@ def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
 
 
 def test_starts_are_in_order(tmp_path: Path) -> None:
-    """The pytest plugin sorts an agent's starts by number: the tenth comes after the ninth."""
+    """If an agent starts ten times in a test, the pytest plugin puts the tenth start last."""
     for number in (10, 9, 1):
         leave(tmp_path, number, None)
     assert [run.number for run in runs_in(tmp_path)] == [1, 9, 10]
 
 
 def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object]) -> None:
-    """The pytest plugin prints text of a client or a recording with escapes."""
+    """The pytest plugin prints control characters of a client or a recording as escapes."""
     bad = Divergence(
         DivergenceKind.UNMATCHED, Rank.PRIMARY, "s\x1b[2J", "it\x07", line=1, came="\x1b]0;"
     )
@@ -104,7 +104,7 @@ def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object])
 
 
 def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -> None:
-    """In the pytest plugin, an agent's verdict is that of its first start that is not clean."""
+    """If an agent starts several times in a test, the pytest plugin reports the first bad start."""
     leave(tmp_path, 1, clean)
     assert agent_in(tmp_path).verdict() == "clean"
     assert agent_in(tmp_path).complaint() is None
@@ -116,7 +116,7 @@ def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -
 
 
 def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, object]) -> None:
-    """If an agent of the pytest plugin fails without a report, the error has the reason."""
+    """If a replayed agent fails without a report, the error of the pytest plugin has the reason."""
     leave(tmp_path, 1, clean)
     leave(tmp_path, 2, None)
     (tmp_path / "2.error").write_text("no such thing")
@@ -128,7 +128,7 @@ def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, o
 
 
 def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
-    """In the pytest plugin, an agent has no report while it runs, or if it is a real agent."""
+    """With the pytest plugin, an agent that runs or is a real one has no report of its replay."""
     with pytest.raises(RuntimeError, match="never started"):
         _ = agent_in(tmp_path).report
     (tmp_path / "1.lock").touch()
@@ -141,7 +141,7 @@ def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
 def test_the_environment_has_nothing_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pytest plugin passes on all variables to an agent, except those of acp-proxy."""
+    """The pytest plugin passes the environment on to an agent, except variables of acp-proxy."""
     monkeypatch.setenv("ACP_PROXY_OFF", "1")
     monkeypatch.setenv("SOMETHING", "2")
     env = agent_in(tmp_path).env
@@ -157,7 +157,7 @@ def test_it_opens_what_is_played(tmp_path: Path) -> None:
 
 
 def test_it_opens_what_is_recorded(tmp_path: Path) -> None:
-    """With the pytest plugin, a test of a real agent opens the recording of the last start."""
+    """If a test starts a real agent several times, the pytest plugin opens the last recording."""
     real = agent_in(tmp_path, real_agent=["my-agent"])
     with pytest.raises(RuntimeError, match="the agent was never started"):
         real.open()

@@ -22,7 +22,10 @@ def failures(*verdicts: JobVerdict) -> dict[str | None, ET.Element | None]:
 
 
 def test_junit_has_a_case_for_each_recording() -> None:
-    """JUnit cases of a batch are sorted by name; each recording that is not clean is a failure."""
+    """The JUnit report of `verify` on several recordings has a case for each, sorted by name.
+
+    A case fails unless its recording is clean.
+    """
     actual = failures(
         verdict("b.db", VerdictKind.DIFFERS, "end_turn →\n  max_tokens"), verdict("a.db")
     )
@@ -34,7 +37,10 @@ def test_junit_has_a_case_for_each_recording() -> None:
 
 
 def test_a_case_lists_findings_and_runs() -> None:
-    """A failed JUnit case of a batch lists all reasons for its failure, the worst first."""
+    """In the JUnit report of `check` on several recordings, a failed case lists all reasons.
+
+    The worst is first.
+    """
     members: dict[str, Any] = {"command": "check", "broken": 7}
     findings = (FINDING | {"severity": "warning"}, FINDING, FINDING | {"known": True})
     item = verdict("a.db", VerdictKind.FINDINGS, findings=findings, **members)
@@ -52,7 +58,7 @@ def test_a_case_lists_findings_and_runs() -> None:
 
 
 def test_a_reason_is_one_printable_line() -> None:
-    """Control characters in a verdict of a batch are not sent to the terminal."""
+    """No control characters in results of `check` on several recordings reach the terminal."""
     item = verdict("a", VerdictKind.DIFFERS, "a\n\tb\x1b[2J" + "x" * 5000)
     assert reason(item).startswith("#13: a b\\x1b[2Jxxx")
     assert len(reason(item)) <= 2000

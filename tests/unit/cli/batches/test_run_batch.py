@@ -89,7 +89,10 @@ def verdicts(*paths: Path) -> dict[str, Any]:
 
 
 def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Path, Kinds]) -> None:
-    """A batch prints a line for each bad recording; its JUnit report has a case for each one."""
+    """A `check` of a directory prints a line for each recording that is not clean.
+
+    Its JUnit report has a case for each recording.
+    """
     whole = run("check", "recs", "--results", "whole.jsonl", "--junit", "whole.xml")
     assert whole.exit_code == 2
     once = verdicts(here / "whole.jsonl")
@@ -105,7 +108,7 @@ def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Pa
 
 
 def test_what_is_still_being_recorded_is_named(here: Path) -> None:
-    """A batch says on stderr which recording is still being recorded, as `check` does."""
+    """A `check` of several recordings names on stderr each one that is still being recorded."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     with LogWriter(here / "some" / "live.db") as recorder:
@@ -117,7 +120,7 @@ def test_what_is_still_being_recorded_is_named(here: Path) -> None:
 
 
 def test_a_changed_recording_is_checked_anew(here: Path) -> None:
-    """A batch checks a changed recording again, and skips others that have a verdict."""
+    """A `check --results` that is run again checks only new recordings and changed ones."""
     (here / "some").mkdir()
     for name in ("hello", "crash", "tour"):
         shutil.copy(RECORDINGS / f"{name}.db", here / "some")
@@ -139,7 +142,7 @@ def test_a_changed_recording_is_checked_anew(here: Path) -> None:
 
 
 def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
-    """A batch of checks reads no pipe in place of a recording: its verdict names the pipe."""
+    """`check` of a directory does not read a pipe in it, and reports the pipe as unreadable."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     os.mkfifo(here / "some" / "pipe.jsonl")
@@ -158,7 +161,7 @@ def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
 
 
 def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
-    """If an error in a batch's verdict is too long, the file name in it is cut, not the reason."""
+    """If an error about a recording is too long, only the file name in it is cut in the results."""
     name = f"{'n' * 250}.db"
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some" / name)
@@ -172,9 +175,9 @@ def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
 
 
 def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
-    """If a batch covers only some recordings of its results file, other verdicts stay there.
+    """If `check --results` is run on fewer recordings, the results of the others stay in the file.
 
-    The other verdicts are not counted.
+    They are not counted in its output.
     """
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
@@ -187,7 +190,7 @@ def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
 
 
 def test_a_batch_finds_what_the_command_finds(here: Path) -> None:
-    """A batch of checks has the findings and the exit code of `check`, for any options."""
+    """`check` of one recording has the same findings and exit code with and without `--results`."""
     words = ("check", RECORDINGS / "tour.db", "--fail-on=info", "--ignore-rule", "meta")
     report = run(*words, "--json")
     variables: dict[str, Any] = {
@@ -205,7 +208,7 @@ def test_a_batch_finds_what_the_command_finds(here: Path) -> None:
 
 
 def test_a_report_of_a_directory_is_that_of_its_recordings(here: Path) -> None:
-    """`check --json` of a pattern prints the same as `check --json` of the named recordings."""
+    """`check --json` of a file name pattern prints the same as with the names of the recordings."""
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
     named = run("check", "crash.db", "hello.db", "--json")
@@ -215,10 +218,7 @@ def test_a_report_of_a_directory_is_that_of_its_recordings(here: Path) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a batch cannot write its results file, it ends with one line and exit code 2.
-
-    Its earlier verdicts are kept.
-    """
+    """If `check` cannot write its results file, it ends with an error of one line."""
 
     def fail(self: ResultsFile, _: JobVerdict) -> None:
         raise BadResults(self.path, "cannot write: no space left on device")
@@ -230,7 +230,7 @@ def test_a_batch_that_cannot_write_ends(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.usefixtures("here")
 def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If an error of a batch contains a secret, its results mask it, whoever raised the error."""
+    """If an error about a recording contains a secret, the secret is masked in the results file."""
 
     class Refusing(Inline):
         def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
@@ -249,7 +249,7 @@ def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("here")
 def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a batch cannot read a file that an option names, it ends with an error of one line."""
+    """If `check` of several recordings cannot read a file of an option, the error is one line."""
 
     def refuse(path: str) -> str:
         raise PermissionError(13, "Permission denied", path)
@@ -264,7 +264,10 @@ def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch
 def test_a_file_of_rules_travels_with_each_verification(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A batch sends the rules of a `--rules` file with each job; other rules make another batch."""
+    """`verify` of a recording on workers sends them the rules of its `--rules` file.
+
+    Results that were made with other rules are not reused.
+    """
     jobs: list[Job] = []
 
     class Kept(Inline):
@@ -296,7 +299,7 @@ def test_a_file_of_rules_travels_with_each_verification(
 def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A batch whose terminal is closed ends by the signal SIGHUP."""
+    """If its terminal is closed, a `check` of several recordings ends by the signal SIGHUP."""
 
     def fail(_: BatchScreen) -> None:
         raise OSError(errno.EIO, "input/output error")
@@ -338,13 +341,13 @@ def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
 )
 @pytest.mark.usefixtures("here")
 def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
-    """Wrong use of a batch of jobs is refused in one line, before anything is started."""
+    """Wrong use of a command on several recordings is refused in one line before it starts."""
     assert why in complaint(*words)
 
 
 @pytest.mark.parametrize("word", [".", "home"])
 def test_new_runs_are_not_recorded_among_those_to_verify(here: Path, word: str) -> None:
-    """A batch does not record new runs beside its recordings: the next batch would take them."""
+    """`verify` on a directory refuses to record new runs there, since it would verify them next."""
     (here / "home").mkdir()
     said = complaint("verify", word, "--", "true", home=here / "home")
     assert said.startswith(f"{here}/home is in a directory of recordings to verify, so new runs")
@@ -381,15 +384,15 @@ def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
     ],
 )
 def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any, ...]) -> None:
-    """In a batch, the words after `--` are the agent's command.
+    """In `verify` of several recordings, the words after `--` are the agent's command.
 
-    Options are sent to jobs in a fixed order.
+    Options are passed to workers in a fixed order.
     """
     assert example.main(words.split(), standalone_mode=False) == expected
 
 
 def test_variables_are_repeated_as_options() -> None:
-    """If an environment variable sets a switch, the batch passes it to its jobs as an option."""
+    """A command on several recordings passes options that environment variables set to workers."""
     env = {"X_LENIENT": "1", "X_STRICT": "0", "X_CHECK": "1", "X_IGNORE": "/a /b", "X_JOBS": "3"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -399,7 +402,7 @@ def test_variables_are_repeated_as_options() -> None:
 
 
 def test_a_verdict_is_one_line() -> None:
-    """The verdict of a batch on a recording is one line, whatever its texts contain."""
+    """`verify` of several recordings prints a line for a result, whatever characters it has."""
     verdict = JobVerdict(
         *("a\x1b.db", "verify", "d", 1, VerdictKind.DIFFERS, 0.0),
         first_divergence=FirstDivergence(3, "it left"),
@@ -408,7 +411,7 @@ def test_a_verdict_is_one_line() -> None:
 
 
 def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
-    """A batch's line about a fault sweep names each failed run, its exit code and last output."""
+    """`faults sweep` of several recordings prints exit code and last output of each failed run."""
     runs = (
         {"plan": "@x", "outcome": "crashed", "exit_code": 1, "output": "no module"},
         {"plan": "@y", "outcome": "not reached", "exit_code": 0, "output": ""},
@@ -419,7 +422,7 @@ def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
 
 
 def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> None:
-    """A batch prints its verdicts sorted by name, and each as early as this order allows."""
+    """`verify` of several recordings prints results sorted by name, each as early as possible."""
     screen = BatchScreen("abcd", [], clock=lambda: 0.0)
 
     def show(name: str) -> list[str]:
@@ -441,7 +444,7 @@ def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_summary_counts_and_times() -> None:
-    """The summary of a batch counts earlier verdicts, new verdicts and unfinished recordings."""
+    """The last line of `verify` on several recordings counts earlier, new and missing results."""
     now = iter([0.0, 754.0, 754.0])
     before = [VerdictKind.CLEAN] * 130 + [VerdictKind.DIFFERS]
     screen = BatchScreen(["a"] * 12, before, clock=lambda: next(now))
@@ -455,7 +458,7 @@ def test_the_summary_counts_and_times() -> None:
 
 
 def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The progress of a batch is shown from the beginning, below the lines of its verdicts."""
+    """The progress of `verify` on several recordings is always below the results printed so far."""
     shown = io.StringIO()
     monkeypatch.setattr(shown, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", shown)
