@@ -41,7 +41,7 @@ def findings(*arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
-    """`check` shows a broken rule with side, frame and requirement, and exits with 1."""
+    """`check` names the broken rule, the side, the frame and what is required, and exits with 1."""
     path = written(tmp_path / "x.jsonl", REUSED)
     result = run("inspect", "check", path)
     assert result.exit_code == 1
@@ -52,7 +52,7 @@ def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
 
 
 def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
-    """`check` prints the same text whether or not it also writes a report file."""
+    """`check` prints the same text with and without an option that writes a report file."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -72,7 +72,7 @@ def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
 
 
 def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
-    """`check` calls a recording with only known findings clean; --top lists only new findings."""
+    """`check` calls a recording with only known findings clean, and --top lists only new ones."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -130,7 +130,7 @@ def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Pa
 def test_a_conversation_that_failed_fails_the_check(
     tmp_path: Path, lines: list[str], code: int, rule: str
 ) -> None:
-    """`check` fails if requests are unanswered, if no messages exist, or if the end is cut off."""
+    """`check` fails if a request is unanswered, or if a recording is empty or cut off."""
     path = written(tmp_path / "x.jsonl", lines)
     result = run("check", path)
     assert result.exit_code == code
@@ -138,7 +138,7 @@ def test_a_conversation_that_failed_fails_the_check(
 
 
 def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path) -> None:
-    """`check` of an incomplete recording explains exit code 3, even without findings."""
+    """If `check` exits with 3 for an incomplete recording, it says why, even without findings."""
     path = written(tmp_path / "x.jsonl", [*HANDSHAKE, "== recorder is killed"])
     result = run("check", path)
     assert result.exit_code == 3
@@ -147,14 +147,14 @@ def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path)
 
 
 def test_a_recorder_that_was_killed_says_whose_answer_is_missing(tmp_path: Path) -> None:
-    """If the recorder was killed, `check` still blames the agent for an answer that is missing."""
+    """If the recorder was killed, `check` still blames the agent for an unanswered request."""
     path = written(tmp_path / "x.jsonl", [HANDSHAKE[0], "== recorder is killed"])
     text = "the recording ends before the agent answered initialize (#1)"
     assert text in [finding["text"] for finding in findings(path)]
 
 
 def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
-    """If an import lacks the recording's end, `check` accepts a request without an answer."""
+    """If an imported log lacks its end, `check` accepts a request without an answer."""
     lines = ["== an excerpt begins", *HANDSHAKE, REUSED[2]]
     path = written(tmp_path / "x.jsonl", lines)
     assert run("check", path).exit_code == 0
@@ -179,7 +179,7 @@ def test_json_has_all_of_it(tmp_path: Path) -> None:
 
 
 def test_rules_are_chosen(tmp_path: Path) -> None:
-    """`check` can apply only some rules, or leave out some rules, by name or by group."""
+    """Options of `check` select rules, or leave rules out, by their names or their groups."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert {finding["rule"] for finding in findings(path, "--rule", "rpc.id-reused")} == {
         "rpc.id-reused"
@@ -192,13 +192,13 @@ def test_rules_are_chosen(tmp_path: Path) -> None:
     ("fail_on", "code"), [("never", 0), ("error", 1), ("warning", 1), ("info", 1)]
 )
 def test_what_fails_can_be_chosen(tmp_path: Path, fail_on: str, code: int) -> None:
-    """With --fail-on, `check` shows less severe findings but does not fail because of them."""
+    """With --fail-on, `check` prints less severe findings too, but does not fail over them."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert run("check", path, "--fail-on", fail_on, "--rule", "rpc.id-reused").exit_code == code
 
 
 def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
-    """Without options, only errors make `check` fail, and neither warnings nor hints."""
+    """Without options, `check` fails only because of errors, not because of warnings or hints."""
     lines = [re.sub(r', "(client|agent)Info": \{[^}]*\}', "", line) for line in HANDSHAKE]
     path = written(tmp_path / "x.jsonl", lines)
     assert {finding["severity"] for finding in findings(path)} == {"info"}
@@ -207,7 +207,7 @@ def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
 
 
 def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
-    """Findings that are in the baseline do not make `check` fail, but new findings do."""
+    """`check` fails because of new findings, but not because of findings that its baseline has."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     made = run("check", path, "--baseline", known, "--update-baseline")
     assert made.exit_code == 0
@@ -224,7 +224,7 @@ def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
 
 
 def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
-    """An invalid baseline is an error of one line, and `check` does not overwrite it."""
+    """If its baseline is invalid, `check` prints an error of one line and leaves the file alone."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     assert "cannot read" in complaint("check", path, "--baseline", known)
     known.write_text("{", encoding="utf-8")
@@ -238,7 +238,7 @@ def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_dialect_can_be_forced(tmp_path: Path) -> None:
-    """`check --dialect` overrides the detected dialect, and the report says so."""
+    """`check --dialect` overrides the dialect that `check` detected, and the report says so."""
     path = written(tmp_path / "x.jsonl", REUSED)
     report = json.loads(run("check", "--json", "--dialect", "v2", path).stdout)
     assert report["recordings"][0]["dialect"] == "v2"
@@ -267,7 +267,7 @@ def test_a_rule_is_explained() -> None:
 
 
 def test_a_rule_that_no_specification_states_says_so() -> None:
-    """`check --explain` of our own rule names acp-proxy as its source, and links no page."""
+    """`check --explain` of a rule that only acp-proxy has says so, and links no documentation."""
     explained = run("check", "--explain", "turn.refusal").stdout
     assert "source      a rule of acp-proxy\n" in explained
     assert "\npage " not in explained
@@ -281,7 +281,7 @@ def test_the_rules_of_a_group_are_listed(name: str) -> None:
 
 
 def test_a_hint_cannot_be_less_severe() -> None:
-    """`check --explain` of a rule that only gives hints names no condition for less severity."""
+    """`check --explain` of a rule that never gives more than hints prints just this severity."""
     assert "severity    info\n" in run("check", "--explain", "meta.trace").stdout
     assert "severity    error, or less" in run("check", "--explain", "rpc.version").stdout
 
@@ -296,7 +296,7 @@ def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
 
 
 def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path) -> None:
-    """If a recording is unreadable, `check` updates no baseline, since findings would be lost."""
+    """If a recording is unreadable, `check --update-baseline` leaves the baseline as it is."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     run("check", path, "--baseline", known, "--update-baseline")
     before = known.read_bytes()
@@ -307,7 +307,7 @@ def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path
 
 
 def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
-    """The summary of `check` says that nothing is new if the baseline has all findings."""
+    """The last line of `check` says that nothing is new if the baseline has all findings."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     run("check", path, path, "--baseline", known, "--update-baseline")
     last = run("check", path, path, "--baseline", known).stdout.splitlines()[-1]
@@ -315,7 +315,7 @@ def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The manual's example of `check` is exactly its output, except for one number."""
+    """The manual page of `check` shows its real output, except for the number of rules."""
     monkeypatch.chdir(ROOT)
     manual = (ROOT / "docs/commands/check.md").read_text(encoding="utf-8")
     example = r"^```\n\$ acp-proxy (check recordings/crash\.db)\n(.*?)^```"
@@ -325,7 +325,7 @@ def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.Monkey
 
 
 def test_another_protocol_is_said_to_be_one(tmp_path: Path) -> None:
-    """`check` reports a recording of MCP as a recording of another protocol."""
+    """`check` says of a recording of MCP that it is not one of ACP."""
     lines = [
         '-> #0 initialize {"protocolVersion": "2025-06-18", "capabilities": {},'
         ' "clientInfo": {"name": "ed", "version": "1"}}'

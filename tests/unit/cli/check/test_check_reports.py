@@ -43,7 +43,7 @@ def one_of(report: CheckReport) -> CheckedRecording:
 
 
 def test_an_annotation_names_file_line_and_frame() -> None:
-    """The GitHub annotations of `check` name file, line and frame; frame 4 is line 5 of a text."""
+    """GitHub annotations of `check` name file, line and frame: frame 4 is line 5 of the JSONL."""
     (line,) = check_reports.annotations(checked())
     assert line.startswith(
         "::error file=judged.jsonl,title=rpc.id-reused by the client,line=5::#4 session/new: "
@@ -70,7 +70,10 @@ def test_known_findings_are_not_annotated() -> None:
 
 
 def test_junit_has_a_case_for_each_rule() -> None:
-    """A JUnit case of `check` fails only if its rule fails the check; it has findings as output."""
+    """The JUnit report of `check` has a case for each rule, with what the rule found as its output.
+
+    The case fails if `check` fails because of the rule.
+    """
     suite = ET.fromstring(junit(checked(), RPC))
     cases = {case.get("name"): case for case in suite}
     assert {*cases} == {"rpc.id-reused", "rpc.unanswered"}
@@ -96,7 +99,7 @@ def test_junit_has_a_case_for_each_rule() -> None:
 def test_a_recording_stands_for_its_text_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, place: str
 ) -> None:
-    """A report of `check` places a finding in the recording's text form, by a relative path."""
+    """Reports of `check` name the line in the recording's text form (JSONL), by a relative path."""
     moved = evolve(one_of(checked()), path=path)
     assert place_of(moved) == place
     monkeypatch.chdir(tmp_path)

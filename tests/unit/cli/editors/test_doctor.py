@@ -53,7 +53,7 @@ def answering(home: Path, how: str = "echo acp-proxy, version 0.1.0") -> Path:
 
 
 def test_a_healthy_machine(tmp_path: Path) -> None:
-    """On a healthy machine, no result of `doctor` has a cross, and the exit code is 0."""
+    """If nothing is wrong on a machine, `doctor` marks no result with a cross, and exits with 0."""
     configure(tmp_path, str(answering(tmp_path)), "record", "--", f"{tmp_path}/bin/agent")
     record_conversation(tmp_path / "x.db")
     result = doctor(tmp_path)
@@ -102,7 +102,7 @@ def test_the_same_as_json(tmp_path: Path) -> None:
 
 
 def test_what_setup_writes_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` accepts an entry that `setup` made, even if a script's interpreter is elsewhere."""
+    """`doctor` accepts the settings that `setup` wrote, also for an agent that is a script."""
     own = (str(answering(tmp_path)),)
     monkeypatch.setattr(setup, "own_command", lambda _: own)
     monkeypatch.setattr(setup, "is_temporary", lambda _: False)
@@ -118,9 +118,9 @@ def test_what_setup_writes_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_secrets_are_masked(tmp_path: Path) -> None:
-    """`doctor` masks secrets in commands, variables and recordings without ``--unredacted``.
+    """`doctor` masks secrets in commands, variables and recordings unless --unredacted is given.
 
-    Values in settings are never shown.
+    It never shows the values of variables in an editor's settings.
     """
     configure(tmp_path, f"{tmp_path}/acp-proxy", "record", "--", KEY, ACP_PROXY_GRACE=VALUE)
     with LogWriter(machine(tmp_path).recordings / "x.db") as running:
@@ -138,7 +138,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
-    """`doctor` prints the first results of a check and counts the others; its JSON has all."""
+    """If one check of `doctor` has many results, only the first are printed; --json has all."""
     entry = {"type": "custom", "command": "/gone/acp-proxy", "args": ["record", "--", "/gone/a"]}
     path = configure(tmp_path, "x")
     path.write_text(json.dumps({"agent_servers": {f"{n}": entry for n in range(8)}}), "utf-8")
@@ -149,11 +149,11 @@ def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
 
 
 def test_arguments_are_read_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` does not report a bad variable of this shell as a mistake in the settings."""
+    """`doctor` does not blame an editor's settings for a wrong variable in the user's own shell."""
     monkeypatch.setenv("ACP_PROXY_GRACE", "x")
     assert command.read_record(["--check", "-o", "a", "--", "x", "--", "y"]) == ["x", "--", "y"]
 
 
 def test_another_word_for_it_is_answered() -> None:
-    """``acp-proxy diagnose`` suggests ``acp-proxy doctor``."""
+    """The mistyped command `acp-proxy diagnose` suggests `acp-proxy doctor`."""
     assert "did you mean `acp-proxy doctor`?" in run("diagnose").stderr

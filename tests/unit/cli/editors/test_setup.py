@@ -57,7 +57,7 @@ def linux(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_lists_clients_and_agents(home: Path) -> None:
-    """`setup` lists each agent with the names of its variables, but without values and secrets."""
+    """`setup` lists the agents of each editor, and the names of their variables without values."""
     shown = setup(home).stdout
     for name, agents in AGENTS.items():
         assert f"\n{name} " in shown
@@ -71,7 +71,7 @@ def test_it_lists_clients_and_agents(home: Path) -> None:
 
 
 def test_the_next_step_is_a_client_whose_agents_are_not_recorded(tmp_path: Path) -> None:
-    """The last line of `setup` suggests ``setup`` for agents not yet recorded, or else ``list``."""
+    """`setup` ends with a suggestion: ``setup`` for agents not yet recorded, or else ``list``."""
     plain = {"OpenCode": {"type": "custom", "command": "opencode", "args": ["acp"]}}
     (tmp_path / ZED).parent.mkdir(parents=True)
     (tmp_path / ZED).write_text(json.dumps({"agent_servers": plain}))
@@ -81,7 +81,7 @@ def test_the_next_step_is_a_client_whose_agents_are_not_recorded(tmp_path: Path)
 
 
 def test_it_lists_them_as_json(home: Path) -> None:
-    """`setup --json` prints an object for each client with its agents, or for one CLIENT only."""
+    """`setup --json` prints a JSON object for each editor, with its agents."""
     lines = [json.loads(line) for line in setup(home, "--json").stdout.splitlines()]
     assert {item["client"]: [a["name"] for a in item["agents"]] for item in lines} == {
         name: [*agents] for name, agents in AGENTS.items()
@@ -96,14 +96,14 @@ def test_it_lists_them_as_json(home: Path) -> None:
 
 
 def test_it_finds_nothing(tmp_path: Path) -> None:
-    """If no client is installed, the error of `setup` names the known clients."""
+    """If no editor is installed, the error of `setup` names the editors that it knows."""
     result = run("setup", HOME=str(tmp_path), PATH="", XDG_CONFIG_HOME=None)
     assert (result.exit_code, result.stdout) == (0, "")
     assert f"no ACP client was found for {tmp_path}; known clients are zed, " in result.stderr
 
 
 def test_settings_are_ready_to_paste(home: Path) -> None:
-    """The entry that `setup` prints has absolute paths and all members of the original entry."""
+    """The settings that `setup` prints to record an agent have absolute paths and lose nothing."""
     result = setup(home, "zed", "--agent", "opencode")
     actual = json.loads(result.stdout)["agent_servers"]["OpenCode (recorded)"]
     assert actual["command"].startswith("/")
@@ -122,7 +122,7 @@ def test_settings_are_ready_to_paste(home: Path) -> None:
 
 
 def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
-    """Without --agent, `setup` uses all agents of a client, even one without a command."""
+    """Without --agent, `setup` makes settings for all agents of an editor."""
     actual = json.loads(setup(home, "zed").stdout)["agent_servers"]
     assert [*actual] == ["OpenCode (recorded)", "Gemini CLI (recorded)"]
     assert actual["Gemini CLI (recorded)"]["type"] == "custom"
@@ -132,7 +132,7 @@ def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
 
 
 def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Path) -> None:
-    """Without configured agents, `setup` uses an installed known agent, or says what to do."""
+    """If an editor has no agent, `setup` takes an agent that is installed, or says what to do."""
     (home / JETBRAINS).unlink()
     assert [*json.loads(setup(home, "jetbrains").stdout)["agent_servers"]] == [
         "OpenCode (recorded)"
@@ -145,7 +145,7 @@ def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Pa
 
 
 def test_a_command_in_a_cache_is_not_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`setup --write` refuses an acp-proxy in a cache; without `--write`, `setup` warns of it."""
+    """`setup --write` refuses if acp-proxy runs from a cache; without --write, it only warns."""
     monkeypatch.setattr(command, "is_temporary", is_temporary)
     monkeypatch.setattr(command, "own_command", lambda _: ("/x/.cache/uv/bin/acp-proxy",))
     before = (home / ZED).read_bytes()
@@ -160,7 +160,7 @@ def test_a_command_in_a_cache_is_not_written(home: Path, monkeypatch: pytest.Mon
 
 
 def test_an_entry_is_written_and_taken_back(home: Path) -> None:
-    """`setup` writes an entry beside the others, with the values that its screen hides."""
+    """`setup --write` adds settings that record an agent, with the secrets that it never prints."""
     path = home / ZED
     path.chmod(0o640)
     before = path.read_bytes()
@@ -188,7 +188,7 @@ def test_an_entry_is_written_and_taken_back(home: Path) -> None:
 
 
 def test_a_missing_file_is_made_and_removed(home: Path) -> None:
-    """`setup --undo` removes a file that `setup` made, and undoes the latest change first."""
+    """`setup --undo` first undoes the latest change, and removes a settings file that it made."""
     path = home / JETBRAINS
     path.unlink()
     path.parent.rmdir()
@@ -202,7 +202,7 @@ def test_a_missing_file_is_made_and_removed(home: Path) -> None:
 
 
 def test_an_agent_is_recorded_once(home: Path) -> None:
-    """`setup` refuses a second entry for one command, and numbers an entry for another command."""
+    """`setup` refuses to add the same agent twice, and numbers one with another command."""
     words = ("jetbrains", "--agent", "opencode", "--write", "--yes")
     setup(home, *words)
     path = home / JETBRAINS
@@ -213,7 +213,10 @@ def test_an_agent_is_recorded_once(home: Path) -> None:
 
 
 def test_what_was_changed_since_stays(home: Path) -> None:
-    """`setup --undo` keeps later changes of other settings, and does not remove a changed entry."""
+    """`setup --undo` keeps other later changes of the settings.
+
+    It refuses if its own change was changed.
+    """
     path = home / ZED
     setup(home, "zed", "--agent", "opencode", "--write", "--yes")
     path.write_bytes(path.read_bytes().replace(b"One Dark", b"Other"))
@@ -258,7 +261,7 @@ def test_it_asks_on_a_terminal(
 def test_an_agent_of_ones_own_is_recorded(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`setup` makes file names in an agent's command absolute: clients start it anywhere."""
+    """`setup` makes file names in an agent's command absolute, since editors start it anywhere."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").touch()
     (tmp_path / "acp").touch()
@@ -272,7 +275,7 @@ def test_an_agent_of_ones_own_is_recorded(
 
 
 def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) -> None:
-    """If settings are a program, `setup` finds known agents in its text, and says so."""
+    """If an editor's settings are a program, `setup` says that it found no known agent in it."""
     (home / "bin/opencode").unlink()
     file = home / ".config/nvim/init.lua"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -284,7 +287,7 @@ def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) ->
 
 
 def test_broken_settings_are_one_line_below_the_table(home: Path) -> None:
-    """`setup` lists broken settings by their path, and prints the reason on stderr."""
+    """`setup` lists settings that cannot be read by path, and prints the reason on stderr."""
     (home / ZED).write_text("{bad")
     result = setup(home)
     (line,) = (line for line in result.stdout.splitlines() if line.startswith("zed "))
@@ -330,7 +333,7 @@ def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:
 
 
 def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
-    """`setup` does not change a file that is read-only, has a hard link or is not valid JSON."""
+    """`setup --write` refuses settings that are read-only, hard-linked or invalid JSON."""
     path = home / ZED
     words = ("zed", "--agent", "opencode", "--write", "--yes")
     path.chmod(0o400)
@@ -354,7 +357,7 @@ def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
 
 
 def test_what_is_kept_may_be_damaged(home: Path) -> None:
-    """If the change log of `setup` is damaged, nothing is written, and the error names the log."""
+    """If the copy of settings that `setup` keeps for --undo is damaged, the error names it."""
     setup(home, "zed", "--agent", "opencode", "--write", "--yes")
     (kept,) = (home / ".local/share/acp-proxy/setup").iterdir()
     kept.write_text("{")

@@ -107,7 +107,7 @@ def values(path: Path, *arguments: str) -> Any:
 def test_screens_match_the_golden_files(
     monkeypatch: pytest.MonkeyPatch, recording: Path, columns: int | None
 ) -> None:
-    """`audit` prints the golden screens on terminals of 80 and 140 columns and in a pipe."""
+    """The output of `audit` is exactly as expected on terminals of two widths and in a pipe."""
     monkeypatch.chdir(recording.parent)
     golden = SCREENS / f"{columns or 'pipe'}.txt"
     printed = screen(monkeypatch, columns, "showcase.jsonl")
@@ -127,14 +127,14 @@ def test_no_line_is_wider_than_the_terminal(
 def test_rows_with_marks_are_shown_before_others(
     monkeypatch: pytest.MonkeyPatch, recording: Path
 ) -> None:
-    """If `audit` shortens a table, it keeps the marked rows, in their order."""
+    """If `audit` shortens a table, the actions that it marks for attention stay in it."""
     read = screen(monkeypatch, None, recording, "--top", "2").partition("\nread  23\n")[2]
     assert [line.split()[1] for line in read.splitlines()[1:3]] == ["#6", "#50"]
     assert "and 21 more, see --top" in read
 
 
 def test_a_filter_chooses_actions(recording: Path) -> None:
-    """If any frame of an action matches the filter of `audit`, the action is listed."""
+    """`audit` with a filter lists each action of which at least one frame matches."""
     audit = values(recording, "turn:2")
     assert [action["kind"] for action in audit["actions"]] == ["run", "fetch", "delete", "other"]
     chosen = {action["id"] for action in audit["actions"]}
@@ -154,7 +154,7 @@ def test_nothing_was_done(tmp_path: Path) -> None:
 
 
 def test_very_large_lines(tmp_path: Path) -> None:
-    """`audit` searches only the beginning of a line of over 2 MB for paths."""
+    """In a line of over 2 MB, `audit` looks for paths only at the beginning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for stream, message in showcase().lines[:5]:
             (recorder.to_agent if stream == "to-agent" else recorder.to_client)(message)
@@ -241,13 +241,13 @@ PAIRED = {
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_recordings_in_the_repository(name: str) -> None:
-    """`audit` lists the actions in shipped recordings that a person found by reading them."""
+    """`audit` lists the same actions in recordings as a person who has read them."""
     assert listed(ROOT / "recordings" / f"{name}.db") == RECORDED[name]
 
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_captured_agents(tmp_path: Path, name: str) -> None:
-    """`audit` of real agents shows that Claude Code acts by its client, and Gemini by itself."""
+    """`audit` shows that Claude Code acts through its client, and Gemini by itself."""
     agent, scenario = name.split()
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(CAPTURES[agent] / f"{scenario}.jsonl"), recorder)
@@ -256,7 +256,7 @@ def test_captured_agents(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", PAIRED)
 def test_agents_of_the_pairs(name: str) -> None:
-    """`audit` shows that Codex and vibe act themselves, and opencode writes through its client."""
+    """`audit` shows that Codex and vibe act by themselves, but opencode writes by its client."""
     assert listed(ROOT / "tests" / "data" / "pairs" / f"{name}.a.jsonl") == PAIRED[name]
 
 
@@ -270,5 +270,8 @@ def all_findings() -> Iterator[tuple[str, str]]:
 
 
 def test_no_recording_in_the_repository_has_a_problem() -> None:
-    """`audit` finds no refused, unasked or outside action in the shipped recordings."""
+    """`audit` finds no refused or unasked action in the shipped recordings, and none outside.
+
+    "Outside" means outside of the working directory.
+    """
     assert [*all_findings()] == []

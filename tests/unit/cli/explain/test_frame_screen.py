@@ -44,13 +44,13 @@ def test_the_layout_is_that_of_python(value: object) -> None:
 
 
 def test_values_are_not_changed() -> None:
-    """`log --seq` shows numbers with their recorded digits, and strings with their escapes."""
+    """`log --seq` prints numbers with all recorded digits, and strings with their escapes."""
     raw = rb'{"a":1.0,"a":1E+2,"n":123456789012345678901234567890,"s":"\/\n\\u00e9"}'
     assert shown(raw).replace("\n  ", "").replace("\n", "").replace(": ", ":").encode() == raw
 
 
 def test_escaped_letters_are_written_out() -> None:
-    """`log --seq` decodes escaped letters of a message, but no escaped control characters."""
+    """`log --seq` decodes escaped letters in a message, but not escaped control characters."""
     raw = rb'["\u4f60\u00e9\ud83d\ude00","\u001b[2J\u202e\ud83d","\\u4f60","\u0022"]'
     assert (
         shown(raw)
@@ -121,7 +121,7 @@ def test_invalid_json_is_written_as_it_is(raw: bytes) -> None:
 
 
 def test_a_huge_message_is_cut() -> None:
-    """`log --seq` cuts a huge message, with a note that has the size of the whole message."""
+    """`log --seq` cuts a huge message, and says how large the whole message is."""
     raw = b'{"a":"' + b"x" * 3_000_000 + b'","b":[' + b"1," * 3_000_000 + b"1]}"
     text = shown(raw)
     assert text.startswith('{\n  "a": "xxx')
@@ -158,7 +158,7 @@ def test_a_plan_has_a_line_for_each_entry() -> None:
 
 
 def test_a_diff_has_the_lines_that_changed() -> None:
-    """`log --seq` shows the changed lines of a diff instead of both texts."""
+    """`log --seq` shows a diff in a message as changed lines, not as two whole texts."""
     diff = {"type": "diff", "path": "/a.py", "oldText": "x\ny\nz\n", "newText": "x\nY\nz\n"}
     assert texts(update("s", "tool_call", toolCallId="c", content=[diff])) == [
         ("/params/update/content/0 /a.py", ["@@ -1,3 +1,3 @@", " x", "-y", "+Y", " z"])
@@ -166,7 +166,7 @@ def test_a_diff_has_the_lines_that_changed() -> None:
 
 
 def test_a_file_has_its_lines(tmp_path: Path) -> None:
-    """`log --seq` shows the lines of a file below the message, with the pointer to its text."""
+    """`log --seq` prints a text of several lines below the message, with its JSON pointer."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         written = {"sessionId": "s", "path": "/a", "content": "one\n\x1b[2Jtwo\n"}
@@ -186,14 +186,14 @@ def test_a_long_line_is_wrapped() -> None:
 
 
 def test_only_newlines_end_a_line() -> None:
-    """`log --seq` ends lines of a text only at newlines; other separators become escapes."""
+    """`log --seq` breaks a text only at newlines, and prints other line separators as escapes."""
     assert texts({"result": {"content": "a\tb\u2028c\r\nd\r\n\n"}}) == [
         ("/result/content", ["a       b\u2028c", "d", ""])
     ]
 
 
 def test_the_output_of_a_terminal_is_decoded() -> None:
-    """`log --seq` decodes a v2 terminal's output from base64; invalid base64 is not shown."""
+    """`log --seq` decodes the base64 in which v2 has output of terminals, unless it is invalid."""
     data = base64.b64encode("3 passed…\n1 failed\n".encode()).decode()
     chunk = update("s", "terminal_output_chunk", terminalId="t", data=data)
     assert texts(chunk) == [("/params/update/data", ["3 passed…", "1 failed"])]
@@ -204,7 +204,7 @@ def test_the_output_of_a_terminal_is_decoded() -> None:
 
 
 def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
-    """`log --seq` of a request also shows the texts of its answer; only diffs are coloured."""
+    """`log --seq` of a request also prints the texts in its response."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/a"))  # 2
         recorder.to_agent(result(1, content="-one\n+two\n"))  # 3
@@ -218,7 +218,7 @@ def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
 
 
 def test_an_invalid_line_has_no_unfolded_texts() -> None:
-    """`log --seq` shows no texts below a line that is invalid or nested deeply."""
+    """`log --seq` unfolds no texts of a line that is invalid JSON or nested too deeply."""
     assert list(unfolded(b"not json")) == []
     assert list(unfolded(b"[" * 1000)) == []
     assert texts({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [
@@ -231,7 +231,7 @@ def test_an_invalid_line_has_no_unfolded_texts() -> None:
 
 
 def test_a_row_has_offset_bytes_and_ascii() -> None:
-    """A row of the hex view in `log --seq` has an offset, the bytes and ASCII."""
+    """The hex view that `log --seq` prints of invalid bytes has offsets, the bytes and ASCII."""
     assert list(hex_view(b"caf\xe9 \x1b[2J and more")) == [
         "00000000  63 61 66 e9 20 1b 5b 32 4a 20 61 6e 64 20 6d 6f  caf. .[2J and mo",
         "00000010  72 65                                            re",
@@ -245,21 +245,21 @@ def test_utf8_has_no_rows(raw: bytes) -> None:
 
 
 def test_only_rows_near_bad_bytes_are_shown() -> None:
-    """The hex view in `log --seq` has only rows with invalid bytes, and their neighbours."""
+    """The hex view of `log --seq` shows only the invalid bytes of a line, and those around them."""
     shown = list(hex_view(b"x" * 100_000 + b"\xff" + b"y" * 100_000))
     assert [row[:8] for row in shown] == ["…", "00018690", "000186a0", "000186b0", "…"]
     assert " ff 79 " in shown[2]
 
 
 def test_the_number_of_rows_is_limited() -> None:
-    """The hex view in `log --seq` has only the first rows of a line of binary data."""
+    """If a whole line is binary data, the hex view of `log --seq` shows its first bytes."""
     shown = list(hex_view(b"\xff" * 1_000_000))
     assert len(shown) == 33
     assert shown[-1] == "…"
 
 
 def test_half_a_character_at_the_end_is_found() -> None:
-    """In `log --seq`, a line that ends in the middle of a character has a hex view."""
+    """`log --seq` has a hex view of a line whose last UTF-8 character is incomplete."""
     assert list(hex_view("é".encode()[:1])) == [
         "00000000  c3                                               ."
     ]

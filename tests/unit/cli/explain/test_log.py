@@ -38,7 +38,7 @@ def story(tmp_path: Path) -> Path:
 
 
 def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
-    """In `log`, columns are aligned, the text is at the end of each line, and nothing is cut."""
+    """`log` in a pipe aligns columns, has the text at the end of each line, and cuts nothing."""
     lines = run("inspect", "log", story).stdout.splitlines()
     assert [line.split()[0] for line in lines] == [str(n) for n in range(1, 24)]
     assert lines[5:10] == [
@@ -64,7 +64,7 @@ def test_output_that_is_no_terminal_is_plain_and_never_cut(tmp_path: Path) -> No
 
 
 def test_colours_can_be_forced(story: Path) -> None:
-    """With FORCE_COLOR, `log` has a colour per direction; NO_COLOR turns the colours off again."""
+    """With FORCE_COLOR, `log` has a colour for each direction; NO_COLOR overrides FORCE_COLOR."""
     lines = run("inspect", "log", story, FORCE_COLOR="1").stdout.splitlines()
     assert "\x1b[1;38;5;32m→ session/prompt" in lines[5]
     assert "\x1b[38;5;28m← agent_message_chunk" in lines[6]
@@ -104,7 +104,7 @@ def test_raw_has_the_bytes_that_were_received(story: Path) -> None:
 
 
 def test_one_frame_in_full(story: Path) -> None:
-    """``log --seq`` prints a frame's line, labels and indented message, and the paired frame."""
+    """`log --seq` prints a frame's line, its details, its message, and its request or answer."""
     lines = run("inspect", "log", "--seq", "9", story).stdout.splitlines()
     assert lines[0].startswith("     9     0.008 ← session/request_permission   #0    →10 ")
     assert lines[1].startswith("  time        2025-06-15 ")
@@ -193,7 +193,7 @@ def test_a_batch_in_full(tmp_path: Path) -> None:
 
 
 def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
-    """`log` prints the same lines for the messages of a JSON-RPC batch with and without --seq."""
+    """For a JSON-RPC batch, `log --seq` prints the same line for each message as `log`."""
     path = tmp_path / "batches.jsonl"
     path.write_bytes(b"".join(lines_of(*CHAT)))
     lines = run("inspect", "log", path, "seq:4").stdout.splitlines()
@@ -252,7 +252,7 @@ def test_raw_and_json_exclude_each_other(story: Path) -> None:
 
 @pytest.mark.parametrize("other", [["--seq", "1"], ["--follow"], ["--lines", "1"]])
 def test_around_excludes_other_choices(story: Path, other: list[str]) -> None:
-    """``log --around`` is refused together with options that choose other frames."""
+    """`log --around` is refused together with other options that select frames."""
     assert complaint("inspect", "log", "--around", "5", *other, story) == (
         "expected --around without --seq, --lines and --follow"
     )
@@ -287,7 +287,7 @@ def streamed(tmp_path: Path) -> Path:
 
 
 def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
-    """`log` prints a run of chunks as a line with its numbers; ``--no-fold`` prints each chunk."""
+    """`log` prints successive chunks of a message as one line; --no-fold prints each chunk."""
     lines = run("inspect", "log", streamed).stdout.splitlines()
     assert " ".join(line.split()[0] for line in lines) == "1 2 3 4 5–7 8 9 10–12 13"
     expected = "5–7 0.004 ← agent_message_chunk ×3 2 ms 487 B one two three"
@@ -297,14 +297,14 @@ def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
 
 @pytest.mark.parametrize("form", ["--json", "--raw"])
 def test_programs_get_every_chunk(streamed: Path, form: str) -> None:
-    """In JSON and in raw bytes, `log` prints each chunk, and folds none into a run."""
+    """`log --json` and `log --raw` print each chunk of a message, and join none of them."""
     folded = run("inspect", "log", form, streamed).stdout_bytes
     assert folded == run("inspect", "log", form, "--no-fold", streamed).stdout_bytes
     assert folded.count(b"agent_message_chunk") == 6
 
 
 def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
-    """``--turn``, ``--session`` and a filter can be combined in every form of `log`."""
+    """The options --turn and --session of `log` can be combined, also with a filter."""
     assert numbers("--turn", "1", streamed) == ["4", "5–7", "8"]
     assert numbers("--session", "right", streamed) == ["9", "10–12", "13"]
     assert numbers("--session", "r", streamed, "kind:request") == ["9"]
@@ -313,7 +313,7 @@ def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
 
 
 def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
-    """``log --turn`` includes the stderr lines during the turn, and none before or after it."""
+    """`log --turn` includes stderr lines during the turn, but not those before or after it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.stderr("before")  # 2
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 3
@@ -328,7 +328,7 @@ def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
 
 
 def test_a_missing_recording_is_reported(streamed: Path) -> None:
-    """A turn or a session that does not exist is a usage error of `log`."""
+    """If a turn or a session does not exist, `log` says which turns or sessions there are."""
     assert complaint("inspect", "log", "--turn", "3", streamed) == (
         f"no turn 3 in {streamed}; it has 2"
     )
@@ -338,7 +338,7 @@ def test_a_missing_recording_is_reported(streamed: Path) -> None:
 
 
 def test_around_a_frame(streamed: Path) -> None:
-    """``log --around`` marks a frame and its pair, and folds neither of them into a run."""
+    """`log --around` marks a frame and its answer, and prints both on lines of their own."""
     lines = run("inspect", "log", "--around", "5", "--context", "2", streamed).stdout.splitlines()
     assert [line[:2].strip() for line in lines] == ["", "", "▸", ""]
     assert [line[2:].split()[0] for line in lines] == ["3", "4", "5", "6–7"]
@@ -363,7 +363,7 @@ def test_the_last_lines(streamed: Path, count: str, expected: str) -> None:
 
 
 def test_the_last_lines_of_what_is_chosen(streamed: Path) -> None:
-    """``log -n`` counts only the lines that match the filter, in every form of output."""
+    """`log -n` counts only the lines that match the filter, also with --json and --raw."""
     assert seqs("-n", "2", streamed) == [12, 13]
     assert seqs("-n", "2", streamed, "kind:request") == [4, 9]
     assert numbers("-n", "1", streamed, "dir:to-agent") == ["9"]
@@ -372,7 +372,7 @@ def test_the_last_lines_of_what_is_chosen(streamed: Path) -> None:
 
 
 def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
-    """`log -n` counts a run of thousands of chunks as one line, and finds the lines before it."""
+    """`log -n` counts thousands of successive chunks as one line, and finds the lines before it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for _ in range(3000):
@@ -394,7 +394,7 @@ def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
     ],
 )
 def test_a_filter_selects_frames(story: Path, words: list[str], expected: list[int]) -> None:
-    """A filter of one or several words selects the matching frames, in every form of `log`."""
+    """With a filter, `log` and `log --json` print only the matching frames."""
     printed = run("inspect", "log", "--json", story, *words).stdout.splitlines()
     numbers = [json.loads(line)["seq"] for line in printed]
     assert numbers == expected
@@ -408,14 +408,14 @@ def test_a_bad_filter_is_explained(story: Path) -> None:
 
 
 def test_following_a_finished_recording_reads_it(story: Path) -> None:
-    """``log --follow`` prints a finished recording and ends."""
+    """`log --follow` of a finished recording prints it and ends."""
     assert run("inspect", "log", "-f", story).stdout == run("inspect", "log", story).stdout
 
 
 def test_a_finished_recording_may_have_had_a_problem(story: Path) -> None:
     """`log --follow --until problem` of a finished recording exits with 1 if it has an error.
 
-    With ``--until end`` it exits with 0. A silence in the past is not a silence now.
+    With ``--until end`` it exits with 0, and also with ``--until stall`` after a past silence.
     """
     ended = f"acp-proxy: the recording has ended: {story}\n"
     for until in ("end", "stall:1s"):
@@ -428,7 +428,7 @@ def test_a_finished_recording_may_have_had_a_problem(story: Path) -> None:
 
 @pytest.mark.parametrize("until", ["stall", "stall:", "stall:soon", "stall:60m", "never", ""])
 def test_a_condition_is_one_of_three(story: Path, until: str) -> None:
-    """The option ``--until`` of `log` accepts the seconds of a silence, or one of two words."""
+    """`log --until` accepts `problem`, `end`, or `stall` with a number of seconds."""
     assert complaint("inspect", "log", "-f", "--until", until, story) == (
         f"expected --until stall:60s, problem or end, got {until}"
     )
@@ -436,14 +436,14 @@ def test_a_condition_is_one_of_three(story: Path, until: str) -> None:
 
 @pytest.mark.parametrize("words", [[], ["--follow", "--seq", "1"]])
 def test_a_condition_needs_a_recording_that_is_followed(story: Path, words: list[str]) -> None:
-    """In `log`, ``--until`` without ``--follow``, or with one frame, is wrong use."""
+    """`log --until` is wrong use without --follow, or together with --seq."""
     assert complaint("inspect", "log", *words, "--until", "end", story) == (
         "expected --until with --follow, and without --seq"
     )
 
 
 def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path) -> None:
-    """`log` prints indexed frames and frames that are only in the log file as one timeline."""
+    """`log` prints frames of the database and frames only in the capture log in one order."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

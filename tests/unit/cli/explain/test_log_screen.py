@@ -36,12 +36,12 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.iterdir()))
 def test_screens_match_the_golden_files(shown: dict[str, str], name: str) -> None:
-    """Screens of `log` equal the golden files, which `python -m tests.tools.screens` writes."""
+    """The output of `log` equals the files that `python -m tests.tools.screens` writes."""
     assert shown[name] == (GOLDEN / name).read_text(encoding="utf-8")
 
 
 def test_every_screen_has_a_golden_file(shown: dict[str, str]) -> None:
-    """Each screen of `log` has a golden file, and each golden file a screen."""
+    """For each tested output of `log` there is a file with what is expected, and no other file."""
     assert set(shown) == {path.name for path in GOLDEN.iterdir()}
 
 
@@ -51,7 +51,7 @@ def plain(line: str) -> str:
 
 
 def test_recorded_text_does_not_control_the_terminal(shown: dict[str, str]) -> None:
-    """A screen of `log` has only printable characters and colours; colours change no text."""
+    """All that `log` prints is printable characters and colours, and colours change no text."""
     for name, content in shown.items():
         shown_text = plain(content).replace("\u200d", "")  # which joins the parts of an emoji
         assert all(map(str.isprintable, shown_text.split("\n"))), name
@@ -64,14 +64,14 @@ def test_recorded_text_does_not_control_the_terminal(shown: dict[str, str]) -> N
 @pytest.mark.parametrize("columns", [1, 7, 20, 40, 79, 80, 109, 110, 111, 160, 400])
 @pytest.mark.parametrize("color", [True, False])
 def test_no_line_is_wider_than_the_terminal(tmp_path: Path, columns: int, color: bool) -> None:
-    """No line of `log` is wider than the terminal, whatever the width of the text is."""
+    """No line of `log` is wider than the terminal, whatever wide characters it has."""
     path = record_odd(tmp_path / "x.db")
     for line in screen(path, columns, color=color).splitlines():
         assert sum(map(columns_of, clusters(plain(line)))) <= columns
 
 
 def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
-    """The text of all lines of `log` begins in the same column, even after wide characters."""
+    """The text of all lines of `log` begins in one column, even behind wide characters."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for method in ("_a", "_你好", "_😀", "_e\u0301"):
             recorder.to_client(notification(method, x="HERE"))
@@ -103,9 +103,9 @@ def test_of_a_long_id_a_terminal_shows_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
-    """In a pipe, `log` prints a line for each item; a terminal also gets titles, rules and pauses.
+    """In a pipe, `log` prints one line for each frame or event.
 
-    On the terminal, two ends of streams are one line.
+    On a terminal it also prints column titles, lines for turns, and pauses.
     """
     path = record_odd(tmp_path / "x.db")
     with RecordingReader(path) as reader:
@@ -117,7 +117,7 @@ def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
 
 
 def test_only_half_of_a_wide_terminal_is_before_the_content(tmp_path: Path) -> None:
-    """If a terminal has 120 columns, `log` leaves half of each line to the text."""
+    """On a terminal of 120 columns, at least half of each line of `log` is for recorded text."""
     path = record_odd(tmp_path / "x.db")
     for columns, titles in (
         (80, ["#", "seconds", "message", "id", "content"]),
@@ -131,7 +131,7 @@ def test_only_half_of_a_wide_terminal_is_before_the_content(tmp_path: Path) -> N
 
 
 def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
-    """`log` shows no pause between two lines if a filter left out frames between them."""
+    """If a filter leaves out frames, `log` prints no pause between the lines before and after."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.t_ns += 6_000 * MS
@@ -147,7 +147,7 @@ def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
 
 
 def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
-    """The margin of `log` marks a frame and its pair; a terminal also marks missing numbers."""
+    """`log` marks a frame and its answer with triangles, and on a terminal also frames left out."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(5, "session/list"))
@@ -171,7 +171,7 @@ def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
 def test_a_span_of_numbers_is_short_on_a_terminal(
     tmp_path: Path, numbers: tuple[int, int], shown: str
 ) -> None:
-    """On a terminal, `log` shortens the last number of a run to the digits that changed."""
+    """On a terminal, `log` prints frame numbers such as 12340–99: only the digits that differ."""
     first, last = numbers
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
@@ -185,7 +185,7 @@ def test_a_span_of_numbers_is_short_on_a_terminal(
 
 
 def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
-    """`log` on a terminal cuts a long method, but not its mark; later columns stay aligned."""
+    """On a terminal, `log` cuts a long method, but keeps the mark for success after it."""
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", "title": "Edit"}}
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, method in enumerate(
@@ -208,7 +208,7 @@ def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
 
 
 def test_an_update_has_its_kind_for_a_method(tmp_path: Path) -> None:
-    """`log` shows the kind of an update as its method, unless the kind is not a word."""
+    """`log` prints the kind of a session update as its method, unless the kind is not a word."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for kind in ("agent_message_chunk", "plan", "x y", ""):
             recorder.to_client(update("s", kind, content=text("Hi"), entries=[]))
@@ -220,7 +220,7 @@ def test_an_update_has_its_kind_for_a_method(tmp_path: Path) -> None:
 
 
 def test_ends_of_streams_are_one_line_only_if_they_come_at_once(tmp_path: Path) -> None:
-    """`log` prints two ends of streams on two lines if their reasons or seconds differ."""
+    """`log` prints the ends of two streams on one line only if both have one reason and time."""
     with LogWriter(tmp_path / "x.db") as recorder:
         ends = (capture_log.TO_AGENT, "a"), (capture_log.STDERR, "a"), (capture_log.TO_CLIENT, "b")
         for stream, reason in ends:
