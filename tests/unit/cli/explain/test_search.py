@@ -65,7 +65,7 @@ def test_all_recordings_are_searched_newest_first(home: Path) -> None:
     ],
 )
 def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int]) -> None:
-    """`search` finds frames, stderr, invalid lines and events, with the options of grep."""
+    """`search` finds text in messages, stderr, invalid lines and events, with options of grep."""
     result = run("inspect", "search", *arguments, "new", home=home)
     assert [int(line.split(":")[1]) for line in result.stdout.splitlines()] == seqs
     assert result.exit_code == (0 if seqs else 1)
@@ -75,7 +75,7 @@ def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int])
 def test_a_terminal_is_told_that_nothing_was_found(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal, a `search` without a match names on stderr the places that it searched."""
+    """On a terminal, a `search` that finds nothing names on stderr what it has searched."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 80)
     result = run("search", "zzz", home=home)
     expected = f"acp-proxy: 0 of 36 frames in 2 recordings ({home}) match 'zzz'\n"
@@ -86,7 +86,7 @@ def test_a_terminal_is_told_that_nothing_was_found(
 
 
 def test_a_directory_or_several_recordings_are_searched_each_once(home: Path) -> None:
-    """`search` accepts recordings and directories, and names a recording elsewhere by path."""
+    """`search` searches each given recording and directory once only once."""
     result = run("inspect", "search", "-l", "hello", home, "old", "aaaa")
     assert result.exit_code == 2
     result = run("inspect", "search", "-l", "hello", "old", home, "aaaa", home=home)
@@ -105,7 +105,7 @@ def test_counts_are_by_recording(home: Path) -> None:
 
 
 def test_json_has_the_place_of_a_match(home: Path) -> None:
-    """``search --json`` prints an object per match, with the place of the text in the message."""
+    """`search --json` prints an object for each match, with the JSON pointer of its text."""
     result = run("inspect", "search", "--json", "lo 你", "new", home=home)
     assert json.loads(result.stdout) == {
         "path": str(home / "new.db"),
@@ -132,7 +132,7 @@ def test_json_has_the_place_of_a_match(home: Path) -> None:
 
 
 def test_a_running_recording_is_searched_to_its_last_frame(home: Path) -> None:
-    """`search` reads a running recording to its last frame, and finds a text across chunks."""
+    """`search` finds the newest frames of a running recording, and a text that spans two chunks."""
     with LogWriter(home / "live.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("one pie")))
         recorder.index()
@@ -186,7 +186,7 @@ def test_an_empty_directory_has_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """`search` refuses an invalid pattern or filter with the place of the mistake."""
+    """If a pattern or a filter of `search` is invalid, the error says where."""
     assert complaint("inspect", "search", *arguments, home=home) == answer
 
 
@@ -200,7 +200,7 @@ def test_recorded_text_does_not_control_a_terminal(home: Path) -> None:
 
 
 def test_colour_marks_the_match(home: Path) -> None:
-    """With FORCE_COLOR `search` colours the match; all other text is as without colours."""
+    """With FORCE_COLOR, `search` colours the match and nothing else."""
     plain = run("inspect", "search", "hello", "new", home=home).stdout
     colored = run("inspect", "search", "hello", "new", home=home, FORCE_COLOR="1").stdout
     assert colored == plain.replace("hello", "\x1b[1;38;5;196mhello\x1b[0m")
@@ -209,7 +209,7 @@ def test_colour_marks_the_match(home: Path) -> None:
 def test_a_huge_line_is_searched_without_being_held(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`search` reads a line beyond the limit in pieces, and finds texts in it."""
+    """`search` reads a very long line in pieces, and finds texts in it."""
     monkeypatch.setattr(frame_table, "WHOLE_LINE", 100)
     result = run("inspect", "search", "hello 你", "new", home=home)
     assert result.stdout.startswith("new:6:0.005:to-agent:session/prompt:")
@@ -230,7 +230,7 @@ def test_ctrl_c_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_pattern_that_never_ends_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A `search` with a pattern that never ends is given up, with a line that names the frame."""
+    """If matching a pattern takes `search` too long, it gives up, and names the frame."""
     monkeypatch.setattr(time_limit, "_TICK_S", 0.02)
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("a" * 200 + "!")))
@@ -246,7 +246,7 @@ def test_a_pattern_that_never_ends_is_given_up(
 
 
 def test_a_search_that_goes_on_has_no_limit() -> None:
-    """`search` is given up only if one frame takes longer than two ticks of the time limit."""
+    """`search` may take any time in all, but gives up if one frame takes too much time."""
     limit = time_limit.TimeLimit()
     tick = partial(limit._tick, signal.SIGVTALRM, None)
     for _ in range(3):

@@ -44,7 +44,7 @@ def shown(path: Path) -> dict[str, str]:
 
 
 def test_the_first_screen(tmp_path: Path) -> None:
-    """`show` prints the peers, the traffic, the findings and the last lines of stderr."""
+    """`show` prints client and agent, the messages, the problems and the last lines of stderr."""
     path = record_conversation(tmp_path / "story.db")
     dialect = "v1, protocol 1 (protocolVersion 1 in initialize, and no sign of another dialect)"
     assert (
@@ -101,7 +101,7 @@ dialect     {dialect}
 
 
 def test_a_running_recording_says_so(tmp_path: Path) -> None:
-    """`show` says of a recording whose recorder runs that it is still running."""
+    """`show` says of a recording whose recorder still runs that it is still running."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         assert shown(recorder.path)["ended"] == "still running"
@@ -135,7 +135,7 @@ def test_peers_without_a_name(tmp_path: Path) -> None:
 
 
 def test_each_peer_has_a_row_with_its_capabilities(tmp_path: Path) -> None:
-    """A peer's row in `show` has its name and capabilities, and an agent's ways to log in."""
+    """`show` prints the name and the capabilities of client and agent, and the ways to log in."""
     can = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": True}
     agent = {"loadSession": True, "promptCapabilities": {"image": True}, "_meta": {"x.dev": {}}}
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -151,7 +151,7 @@ def test_each_peer_has_a_row_with_its_capabilities(tmp_path: Path) -> None:
 
 
 def test_signals_are_listed(tmp_path: Path) -> None:
-    """`show` names who sent each signal, and lists a gap as a finding."""
+    """`show` lists the signals that were passed on, and a gap in the recording as a problem."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
@@ -162,7 +162,7 @@ def test_signals_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
-    """If a recording could not be made, `show` has an error, and `list` marks it."""
+    """If the recorder could not run beside the agent, `show` says that nothing was recorded."""
     reason = "cannot run beside the agent: no room; the agent runs unrecorded"
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.NOTE, action="unrecorded", reason=reason)
@@ -174,7 +174,7 @@ def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_hint_is_no_problem(tmp_path: Path) -> None:
-    """If there are only hints, the first line of `show` counts them, above the first hint."""
+    """If a recording has only hints, the first line of `show` counts them."""
     path = tmp_path / "x.jsonl"
     lines = [*before(SESSION), "== 90 bytes are left for the agent", "== client leaves"]
     path.write_bytes(b"".join(text_form_of(lines)))
@@ -184,7 +184,7 @@ def test_a_hint_is_no_problem(tmp_path: Path) -> None:
 
 
 def test_a_child_session_names_its_parent() -> None:
-    """In `show`, the line of a child session names its parent in place of a number of turns."""
+    """`show` prints for a session that another one started the name of its parent session."""
     path = Path(__file__).parents[3] / "data/conformance/healthy/subagent.jsonl"
     lines = run("inspect", "show", path).stdout.splitlines()
     at = lines.index("sessions    2")
@@ -214,7 +214,7 @@ def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
 
 
 def test_unlisted_findings_are_counted(tmp_path: Path) -> None:
-    """The first line of `show` counts all findings, although only five of a kind are listed."""
+    """The first line of `show` counts all problems, although only five of each kind are listed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.GAP, reason="disk full", since=0)
@@ -237,7 +237,7 @@ def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None:
-    """`show` does not present a gap in the middle of a recording as the recording's end."""
+    """`show` does not take a gap in the middle of a recording for its end."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
         handshake(recorder)
@@ -245,7 +245,7 @@ def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None
 
 
 def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
-    """`show` prints the age of open turns and open permissions."""
+    """`show` says how long a turn or a permission request has been open."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(
@@ -264,7 +264,7 @@ def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
 def test_a_running_recording_that_waits_has_no_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first line of `show` names the party that the conversation waits for."""
+    """The first line of `show` names whom the conversation waits for."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(
@@ -294,7 +294,7 @@ def test_a_running_recording_never_only_runs(
 
 
 def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
-    """`show` cuts long lists, with the number of further entries and how to see them."""
+    """`show` cuts long lists, says how many entries it left out, and how to see them."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(300):
             recorder.to_agent(request(n, "session/new", cwd="/srv", mcpServers=[]))
@@ -318,7 +318,7 @@ def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
 
 
 def test_recorded_text_does_not_control_the_terminal(tmp_path: Path) -> None:
-    """Names, methods, ids, paths and texts reach the screen of `show` without controls."""
+    """`show` prints no control character of a recorded name, method, path or text."""
     evil = "\x1b[31m\x9b2J\u202e\nforged"
     with LogWriter(tmp_path / "x.db", name=evil, cwd=evil, arg=["agent", evil]) as recorder:
         info = {"name": evil, "version": evil}
@@ -334,7 +334,7 @@ def test_recorded_text_does_not_control_the_terminal(tmp_path: Path) -> None:
 
 
 def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
-    """The JSON of `show` has all values of the screen, as numbers instead of words."""
+    """`show --json` has everything that `show` prints, with numbers in place of words."""
     result = run("inspect", "show", "--json", record_conversation(tmp_path / "story.db"))
     assert result.stdout.count("\n") == 1
     summary = json.loads(result.stdout)
@@ -372,7 +372,7 @@ def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
 
 
 def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
-    """`show` accepts a text form that names its dialect without the reason for the dialect."""
+    """`show` reads a recording's JSONL that names the dialect but not why it was detected."""
     path = tmp_path / "draft.jsonl"
     header = {"id": "0", "name": "x", "dialect": "draft-1.0", "tool_version": "0"}
     header["started_at"] = "2025-01-01T00:00:00Z"
@@ -382,7 +382,7 @@ def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("count", "heading"), [(2, "(2 lines)"), (99, "of 99 lines)")])
 def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading: str) -> None:
-    """The heading of stderr in `show` has the number of all lines and the number of shown lines."""
+    """`show` prints above its lines of stderr how many of them there are and how many it shows."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in range(count):
@@ -415,7 +415,7 @@ def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
 def test_turns_of_several_sessions_fit_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """`show` cuts the line of each turn to the terminal's width if there are several sessions."""
+    """If there are several sessions, `show` cuts the line of each turn to the terminal's width."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in (1, 2, 3):
@@ -446,7 +446,7 @@ def test_turns_of_several_sessions_fit_the_terminal(
 
 
 def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
-    """`show` names the tool call of a permission by its announced title and its short id."""
+    """`show` prints a permission request with the title and a short id of its tool call."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         call = {"toolCallId": "toolu_01ABCDEFGHJK0123456789XyZ"}
@@ -466,7 +466,7 @@ def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
 def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
     tmp_path: Path, closed: bool, end: str
 ) -> None:
-    """For a silence that goes on, `show` says up to when the silence is counted."""
+    """`show` says up to which moment it counted a silence that has not ended."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))
@@ -486,7 +486,7 @@ def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
 
 
 def test_a_crash_has_its_last_words_beside_it(tmp_path: Path) -> None:
-    """After a crash, `show` prints the last lines of stderr before the course of events."""
+    """If the agent crashed, `show` prints the last lines of stderr directly below the problem."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))

@@ -54,7 +54,7 @@ def values(path: Path, *arguments: str | Path) -> Any:
 def test_screens_match_the_golden_files(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path, columns: int | None
 ) -> None:
-    """`stats` prints the golden screens on terminals of 80 and 160 columns and in a pipe."""
+    """The output of `stats` is exactly as expected on terminals of two widths and in a pipe."""
     golden = SCREENS / f"{columns or 'pipe'}.txt"
     assert screen(monkeypatch, columns, waiting_chat) == golden.read_text(encoding="utf-8")
 
@@ -62,7 +62,7 @@ def test_screens_match_the_golden_files(
 def test_every_step_of_a_turn_can_be_asked_for(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """``stats --turn`` shows the steps of the given turn, and not of the slowest turn."""
+    """`stats --turn 2` shows what took time in turn 2, in place of the slowest turn."""
     slowest, named = (
         screen(monkeypatch, None, waiting_chat, *more) for more in ((), ("--turn", "2"))
     )
@@ -96,7 +96,7 @@ def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_prompts_are_counted_in_a_recording_without_times(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`stats` counts prompts even if all frames have the same time."""
+    """`stats` counts prompts even if all frames of a recording have the same time."""
     header, *lines = run(
         "inspect", "export", record_conversation(tmp_path / "x.db")
     ).stdout.splitlines()
@@ -115,7 +115,7 @@ def test_prompts_are_counted_in_a_recording_without_times(
 def test_turns_and_calls_beyond_the_top_are_only_counted(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """The screen of `stats` says how many rows are left out, and which option shows them."""
+    """If `stats` leaves out turns or tool calls, it says how many, and which option shows them."""
     out = screen(monkeypatch, None, waiting_chat, "--top", "1")
     assert "  … and 1 lighter tool call, see --top\n" in out
     assert "  … and 1 quicker turn, see --top\n" in out
@@ -134,7 +134,7 @@ def test_turns_and_calls_beyond_the_top_are_only_counted(
 def test_turns_have_the_tokens_that_the_agent_reported(
     monkeypatch: pytest.MonkeyPatch, name: str, facts: str, title: str, row: str
 ) -> None:
-    """The second line of `stats` has the tokens and the cost; tables of turns have them by turn."""
+    """`stats` prints the tokens and the cost on its second line, and also for each turn."""
     out = screen(monkeypatch, None, captures.ROOT / f"{name}.jsonl").splitlines()
     assert out[1] == facts
     assert title in out
@@ -142,7 +142,7 @@ def test_turns_have_the_tokens_that_the_agent_reported(
 
 
 def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
-    """With a filter, `stats` counts matching frames and their latencies, but only whole turns."""
+    """`stats` with a filter counts only matching frames, but shows a matching turn as a whole."""
     statistics = values(waiting_chat, "method:fs/* or kind:stderr")
     (method,) = statistics["methods"]
     assert (method["method"], method["frames"], method["requests"]) == ("fs/read_text_file", 2, 1)
@@ -173,14 +173,14 @@ def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
 
 
 def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:
-    """With a filter, `stats --turn` may name a turn that the filter does not match."""
+    """`stats --turn` may name a turn that does not match the filter."""
     statistics = values(waiting_chat, "turn:1", "--turn", "2")
     assert [turn["id"] for turn in statistics["turns"]] == [1]
     assert statistics["waterfall"]["turn"] == 2
 
 
 def test_numbers_are_exact(waiting_chat: Path) -> None:
-    """Each number in the JSON of `stats` equals a count over the recording's own frames."""
+    """Each number in `stats --json` equals a count that the tests make over all frames."""
     statistics = values(waiting_chat)
     first, two = statistics["turns"]
     assert first["prompt"] == "please run the tests 请运行测试 😀 and fix what fails"
@@ -205,7 +205,7 @@ def test_numbers_are_exact(waiting_chat: Path) -> None:
 
 
 def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """For `stats`, an open turn of a running recording lasts until now; its permission is open."""
+    """For `stats`, a turn of a running recording that has not ended lasts until now."""
     recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
     monkeypatch.setattr(time, "time_ns", lambda: WALL_NS + 3600 * SECOND)
     try:

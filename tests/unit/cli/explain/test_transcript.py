@@ -31,7 +31,7 @@ def markup(markdown: str) -> str:
 
 @pytest.mark.parametrize("name", ["tour", "edit-rejected"])
 def test_the_whole_of_it(name: str) -> None:
-    """The output of `transcript` for a whole recording equals its golden file."""
+    """The output of `transcript` for a whole recording is exactly as expected."""
     shown = run("inspect", "transcript", ROOT / "recordings" / f"{name}.db")
     assert shown.stdout == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
     assert shown.stderr == ""
@@ -59,7 +59,7 @@ def hostile() -> Talk:
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    """In a Markdown transcript, recorded text is only in fences and code spans."""
+    """In a Markdown transcript, recorded text is only in fences and code spans, never markup."""
     shown = run("inspect", "transcript", write(hostile(), tmp_path / "x.jsonl")).stdout
     assert shown.replace("\n", "").replace("\t", "").isprintable()
     bare = markup(shown)
@@ -73,7 +73,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
 
 
 def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
-    """In a transcript, failed entries are marked and open; the details of others are folded."""
+    """In a Markdown transcript, the details of failed requests are open, and others folded."""
     conversation = Talk()
     conversation.call("toolu_01XyZ", title="Read a.py")
     conversation.call("b", title="pytest -q")
@@ -96,7 +96,7 @@ def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
 
 
 def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
-    """Long texts are cut in a transcript, with a note, unless ``--full`` is given."""
+    """`transcript` cuts long texts and says so; with --full it does not cut them."""
     conversation = Talk()
     conversation.ends("a", rawOutput="begin" + "x" * 5000 + "end")
     path = write(conversation, tmp_path / "x.jsonl")
@@ -109,7 +109,10 @@ def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
 
 
 def test_a_turn_or_a_filter(tmp_path: Path) -> None:
-    """The head of a transcript names its turn or filter; an unknown turn is an error."""
+    """A transcript begins with the turn or the filter that selected it.
+
+    A turn that does not exist is an error.
+    """
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.prompt()
@@ -124,7 +127,10 @@ def test_a_turn_or_a_filter(tmp_path: Path) -> None:
 
 
 def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`transcript` replaces a file only with --force, and reports a page that is too large."""
+    """`transcript` replaces a file only with --force.
+
+    It warns if the text is too long for an issue on GitHub.
+    """
     output, path = tmp_path / "t.md", ROOT / "recordings" / "hello.db"
     printed = run("inspect", "transcript", path)
     assert run("inspect", "transcript", path, "-o", output).output == ""
@@ -138,7 +144,7 @@ def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_json_has_the_sections_and_their_entries(tmp_path: Path) -> None:
-    """``transcript --json`` prints sections, entries and findings as lines of JSON."""
+    """`transcript --json` prints each section, entry and problem as a line of JSON."""
     conversation = Talk()
     conversation.update("agent_message_chunk", content=text("Hel"))
     conversation.update("agent_message_chunk", content=text("lo\u202e"))

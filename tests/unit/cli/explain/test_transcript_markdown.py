@@ -16,7 +16,7 @@ HOSTILE = st.text(alphabet=st.sampled_from("`~<>@#a \n\r\t\x1b\u202e\\|$")) | st
 
 @given(text=HOSTILE)
 def test_a_fence_holds_its_text(text: str) -> None:
-    """In a transcript, a text in a Markdown fence cannot end the fence or control a terminal."""
+    """Recorded text cannot end its fence in a Markdown transcript, and not control a terminal."""
     lines = [*fenced(text)]
     assert [*outside_of_code([*lines, "after"])] == ["after"]
     assert all(line.replace("\t", "").isprintable() for line in lines)
@@ -24,7 +24,7 @@ def test_a_fence_holds_its_text(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["a\n\nb\tc", "```\nx\n```", "````", "> @you #1 <b>"])
 def test_a_text_without_control_characters_is_unchanged(text: str) -> None:
-    """In a transcript, text without control characters is unchanged in its Markdown fence."""
+    """A Markdown transcript does not change text without control characters."""
     assert fences(fenced(text)) == [f"{text}\n"]
 
 
@@ -52,14 +52,14 @@ def test_long_lines_are_wrapped_but_not_those_of_code() -> None:
 
 @given(text=HOSTILE)
 def test_a_code_span_holds_its_text(text: str) -> None:
-    """In a transcript, a code span of Markdown is one line, whatever its text is."""
+    """A code span in a Markdown transcript is one line, whatever the recorded text is."""
     span = code_span(text)
     assert span.isprintable()
     assert [*outside_of_code([f"before {span} after"])] == ["before  after"]
 
 
 def test_usual_text_is_easy_to_read() -> None:
-    """In a transcript, a code span has single backticks, unless its text has backticks."""
+    """In a Markdown transcript, a code span has one backtick at each end, if its text has none."""
     assert code_span("pytest -q") == "`pytest -q`"
     assert code_span("a `b`") == "`` a `b` ``"
     assert code_span("") == code_span("  ") == ""
@@ -67,12 +67,12 @@ def test_usual_text_is_easy_to_read() -> None:
 
 @given(text=HOSTILE)
 def test_any_text_is_one_cell(text: str) -> None:
-    """In a transcript, no recorded character can end a table cell, a line or an element."""
+    """In a Markdown transcript, no recorded character ends a cell of a table, a line or a tag."""
     inner = re.sub(r"^<code>|</code>$", "", code(text))
     assert not set(inner) & set("|`<>*[]\\\n\r@~$")
 
 
 @pytest.mark.parametrize("text", ["src/a_b.py", "x=1, y-2!", "größe", "100 %"])
 def test_characters_without_a_meaning_in_markdown_are_not_escaped(text: str) -> None:
-    """In a transcript, characters that mean nothing in Markdown are not escaped."""
+    """A Markdown transcript does not escape characters that have no meaning in Markdown."""
     assert escaped(text) == text

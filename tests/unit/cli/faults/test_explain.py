@@ -11,7 +11,7 @@ from tests.support.command_line import complaint, run
 
 
 def test_explain_in_words() -> None:
-    """`faults explain` describes each rule in a sentence, with its conditions."""
+    """`faults explain` says in a sentence what each rule of a fault plan does, and when."""
     rule = "latency latency_ms=20 after=3 every=2 times=1 probability=0.5 window=1s..2s"
     said = run("faults", "explain", "-", "--fault", rule, "--fault", "stray-stdout text=x").stdout
     assert said.splitlines() == [
@@ -23,25 +23,25 @@ def test_explain_in_words() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_can_be_explained(kind: str) -> None:
-    """`faults explain` has words for the effect of every kind of fault on a frame."""
+    """`faults explain` has words for what every kind of fault does to a frame."""
     setting = "frame=x" if kind == "replace" else ""
     said = run("faults", "explain", "-", "--fault", f"{kind} {setting}").stdout
     assert said.startswith(f"{kind}: any frame ")
 
 
 def test_explain_as_json() -> None:
-    """`faults explain --json` has the sentences that the screen of `faults explain` has."""
+    """`faults explain --json` has the same sentences as `faults explain`."""
     data = json.loads(run("faults", "explain", "@flaky-agent", "--json").stdout)
     assert data.keys() == {"about", "seed", "rules"}
     assert data["rules"][0].keys() == {"name", "kind", "where", "words"}
 
 
 def test_explain_makes_control_characters_visible() -> None:
-    """Text of a plan cannot control the terminal on which `faults explain` prints it."""
+    """The text of a fault plan cannot control the terminal on which `faults explain` prints it."""
     assert "\x1b" not in run("faults", "explain", "@terminal-escapes").output
 
 
 def test_explain_refuses() -> None:
-    """`faults explain` refuses the name of an unknown plan, and a command without any rule."""
+    """`faults explain` refuses an unknown plan, and to be called without a plan or a rule."""
     assert complaint("faults", "explain", "-") == "expected a plan, or a rule with --fault"
     assert complaint("faults", "explain", "@hung").startswith("there is no ready plan @hung")

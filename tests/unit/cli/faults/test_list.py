@@ -10,7 +10,7 @@ from tests.support.command_line import complaint, run
 
 
 def test_list_has_all_kinds_and_plans() -> None:
-    """`faults list` prints each kind with its settings, and each plan with its purpose."""
+    """`faults list` prints each kind of fault with its settings, and each plan with its purpose."""
     said = run("faults", "list").stdout
     for kind in KINDS:
         assert f"\n{kind}\n" in f"\n{said}"
@@ -21,19 +21,19 @@ def test_list_has_all_kinds_and_plans() -> None:
 
 
 def test_each_plan_is_in_one_group() -> None:
-    """The groups that `faults list` prints have each ready plan once."""
+    """Each fault plan that acp-proxy has is in one group of `faults list`."""
     assert sorted(name for names in PLANS.values() for name in names) == sorted(ready_plans())
 
 
 def test_list_can_be_narrowed() -> None:
-    """`faults list` with names of kinds prints only these kinds, and refuses an unknown one."""
+    """`faults list` with kinds of faults prints only these, and refuses an unknown one."""
     said = run("faults", "list", "drop", "noop").stdout
     assert said == "noop\n  Nothing happens.\n\ndrop\n  The frame never arrives.\n\n"
     assert complaint("faults", "list", "dorp") == "there is no kind 'dorp'; did you mean drop?"
 
 
 def test_list_as_json() -> None:
-    """`faults list --json` has the kinds and plans that the screen of `faults list` has."""
+    """`faults list --json` has the same kinds and plans as `faults list`."""
     listed = json.loads(run("faults", "list", "--json").stdout)
     assert [kind["kind"] for kind in listed["kinds"]] == list(KINDS)
     (mode, *_) = next(k for k in listed["kinds"] if k["kind"] == "corrupt")["settings"]

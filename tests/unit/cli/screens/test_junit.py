@@ -50,7 +50,7 @@ def test_a_suite_may_be_empty() -> None:
 
 
 def test_characters_that_xml_forbids_become_visible() -> None:
-    """Characters that XML forbids are made visible in a JUnit report; line ends stay."""
+    """Characters that XML forbids are written as escapes in a JUnit report; line ends stay."""
     case = Case(EVIL, EVIL, Failure(EVIL, EVIL, [EVIL, "end"]), output=[EVIL])
     root = ET.fromstring(suite(EVIL, [case]).encode())
     (actual,), (failure,), (output,) = root, root.iter("failure"), root.iter("system-out")
@@ -62,7 +62,7 @@ def test_characters_that_xml_forbids_become_visible() -> None:
 
 @pytest.mark.parametrize("module", ["cli.record", "cli.playback.replay", "testing.replayed_agent"])
 def test_xml_is_imported_only_for_reports(module: str) -> None:
-    """A recorder or a scripted client starts without the XML library, whose import takes time."""
+    """A recorder does not import the library for XML, since this would delay the agent."""
     script = f"import sys, acp_proxy.{module}; sys.exit('xml.etree.ElementTree' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
@@ -78,7 +78,10 @@ def lines_of(divergence: Divergence) -> Iterator[str]:
 
 
 def test_a_failed_lane_is_named_after_its_root_cause() -> None:
-    """JUnit cases of `replay` and `verify` are sorted by lane; hints do not fail a case."""
+    """The JUnit reports of `replay` and `verify` have a case for each session that failed.
+
+    Hints do not fail a case.
+    """
     actual = [
         divergence(Rank.INFO, "b", DivergenceKind.EARLY),
         divergence(Rank.CASCADE, "b", DivergenceKind.UNPLAYED),

@@ -47,7 +47,7 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 @pytest.mark.parametrize("command", ["show", "log", "stats", "audit", "transcript", "list"])
 def test_commands_for_people_use_it(terminal: Terminal, command: str) -> None:
-    """On a terminal, a command for people writes coloured text to the pager, not to stdout."""
+    """On a terminal, commands such as `log` write coloured text to the pager, not to stdout."""
     what = TOUR.parent if command == "list" else TOUR
     shown = run("inspect", command, what, ACP_PROXY_PAGER=terminal.command, COLUMNS="80")
     assert (shown.exit_code, shown.stdout) == (0, "")
@@ -73,7 +73,7 @@ def test_commands_for_people_use_it(terminal: Terminal, command: str) -> None:
     ids=lambda words: " ".join(map(str, words[:3])),
 )
 def test_programs_get_none(terminal: Terminal, words: list[str | Path]) -> None:
-    """Commands for programs, and commands that follow a recording, start no pager."""
+    """No pager is started for JSON and other output for programs, and none with --follow."""
     shown = run(*words, ACP_PROXY_PAGER=terminal.command)
     assert shown.exit_code == 0
     assert shown.stdout
@@ -81,7 +81,7 @@ def test_programs_get_none(terminal: Terminal, words: list[str | Path]) -> None:
 
 
 def test_a_pipe_has_none(tmp_path: Path) -> None:
-    """If stdout is a pipe, no pager is started, whatever the variables say."""
+    """If stdout is a pipe, no pager is started, even if PAGER is set."""
     page = Terminal(tmp_path)
     assert run("inspect", "log", TOUR, ACP_PROXY_PAGER=page.command).stdout
     assert page.shown is None
@@ -102,7 +102,7 @@ def test_who_quits_early_sees_no_error(terminal: Terminal) -> None:
 
 
 def test_an_error_comes_after_what_was_printed(terminal: Terminal) -> None:
-    """With a pager, the exit code is still the command's own, even if the user quits the pager."""
+    """A command with a pager has its usual exit code, even if the user quits the pager early."""
     other = TOUR.with_name("hello.db")
     for pager in (terminal.command, "true"):
         assert run("inspect", "diff", TOUR, other, ACP_PROXY_PAGER=pager).exit_code == 1
@@ -121,7 +121,7 @@ def test_an_empty_or_missing_pager_is_none(terminal: Terminal, pager: str) -> No
 def test_no_progress_bar_is_drawn_beside_it(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No progress bar is drawn once the pager has output, since both use the terminal."""
+    """Once the pager has been started, no progress bar is drawn, since both use the terminal."""
     times = iter(range(1000))
     before = ""
 
@@ -142,7 +142,7 @@ def test_no_progress_bar_is_drawn_beside_it(
 
 
 def test_a_real_terminal(tmp_path: Path) -> None:
-    """On a real terminal, the pager gets colours, and less gets its default options."""
+    """On a terminal, the pager gets colours, and the variable LESS if the user has not set it."""
     leader, follower = pty.openpty()
     page = tmp_path / "page"
     environment = {name: value for name, value in os.environ.items() if name != "LESS"}

@@ -32,7 +32,7 @@ def test_the_headline_has_the_state_and_what_was_found(
     counts: dict[str, int],
     shown: str,
 ) -> None:
-    """The first line of a screen about a recording ends with the numbers of findings, if any."""
+    """The first line that `show` prints about a recording ends with the number of its problems."""
     page = RecordingPage(Screen())
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         page.headline(reader.recording, *verdict(counts, "fine"), live=live)
@@ -43,7 +43,7 @@ def test_the_headline_has_the_state_and_what_was_found(
 
 
 def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
-    """On screens about one recording, labels have one width, and empty rows are left out."""
+    """In the output of `show`, all labels have one width, and those without a text are left out."""
     page = RecordingPage(Screen())
     page.row("agent", "codex ", piece("1.0", Ink.FAINT))
     page.row("note", "")
@@ -60,7 +60,7 @@ def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_text_is_shortened() -> None:
-    """A long text that a screen about a recording cuts off ends in an ellipsis."""
+    """A text that `show` cuts because it is too long ends in an ellipsis."""
     assert shortened("123456789012") == "123456789012"
     assert shortened("1234567890123") == "12345678901…"
     assert shortened("1234567890123", None) == "1234567890123"
@@ -75,5 +75,5 @@ def test_a_text_is_shortened() -> None:
     ],
 )
 def test_a_prompt_in_one_line_has_no_marks(prompt: str, shown: str) -> None:
-    """The preview of a prompt leaves out marks of Markdown and escaped line breaks."""
+    """`show` prints the beginning of a prompt without marks of Markdown and line breaks."""
     assert in_one_line(prompt) == shown

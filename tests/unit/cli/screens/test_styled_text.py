@@ -40,12 +40,12 @@ FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}"
     ],
 )
 def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
-    """On a screen, CJK characters and emoji take two columns, accents none, others one."""
+    """On the terminal, CJK characters and emoji are counted as two columns, accents as none."""
     assert columns_of(text) == columns
 
 
 def test_characters_that_are_not_looked_up_take_one_column() -> None:
-    """A character that is counted as one column without a look-up is one in Unicode's tables."""
+    """Each character that is counted as one column without a look-up has that width in Unicode."""
     narrow = [chr(code) for code in range(0x3000) if _NARROW.fullmatch(chr(code))]
     assert len(narrow) > 500
     assert {character for character in narrow if wcwidth(character) != 1} == set()
@@ -85,7 +85,7 @@ def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cu
     ("text", "padded"), [("ab", "ab  |"), ("你", "你  |"), ("abcde", "abcde|"), ("", "    |")]
 )
 def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
-    """A cell of a table is padded to its width on the screen, and a longer one stays whole."""
+    """A cell of a table is filled with spaces up to its width; one that is too long is not cut."""
     assert pad(text, 4) + "|" == padded
 
 
@@ -101,7 +101,7 @@ def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
     ],
 )
 def test_control_characters_become_visible(text: str, shown: str) -> None:
-    """Recorded text on a screen cannot move the cursor, or change colours or the direction."""
+    """Recorded text on the terminal cannot move the cursor, or change colours or its direction."""
     assert visible(text) == shown
     assert visible(text).isprintable()
 
@@ -116,7 +116,7 @@ def test_control_characters_become_visible(text: str, shown: str) -> None:
     ],
 )
 def test_text_is_painted(ink: Ink | None, bold: bool, painted: str) -> None:
-    """On a screen, a text's colour ends with the text; uncoloured text is not changed."""
+    """On the terminal, the colour of a text ends with the text; other text is printed as it is."""
     screen = Screen(color=True)
     assert screen.line(piece("a", ink, bold=bold)) == painted
     assert screen.line(piece("", ink, bold=bold)) == ""
@@ -135,13 +135,13 @@ def luminance(ink: Ink) -> float:
 
 @pytest.mark.parametrize("ink", Ink)
 def test_colours_can_be_read_on_dark_and_on_light(ink: Ink) -> None:
-    """No colour of a screen has less contrast than 3.5 to 1, on black or on white."""
+    """Each colour has a contrast of at least 3.5 to 1 on black and on white terminals."""
     assert (luminance(ink) + 0.05) / 0.05 > 3.5
     assert 1.05 / (luminance(ink) + 0.05) > 3.5
 
 
 def test_a_text_is_cut_at_its_beginning() -> None:
-    """When a text is measured for the screen, wide characters count as two columns."""
+    """When text is measured for the terminal, wide characters count as two columns."""
     assert [fit_end("a你好", n) for n in (5, 4, 3, 2, 1, 0)] == [
         "a你好",
         "…好",
@@ -174,12 +174,12 @@ def test_a_long_path_breaks_after_a_slash() -> None:
 
 
 def test_who_is_to_blame_stays_on_a_line() -> None:
-    """The words in brackets that say who is to blame stay on one line when text is wrapped."""
+    """Words in brackets that say which side is to blame are not wrapped to two lines."""
     lines = [*Screen(30).wrapped(piece(""), piece("it leaks  [term.leaked by the agent]"))]
     assert lines == ["it leaks", "[term.leaked by the agent]"]
 
 
 def test_a_number_and_its_unit_stay_on_a_line() -> None:
-    """On a screen, no line is wrapped between a number and its unit."""
+    """No line on the terminal is wrapped between a number and its unit."""
     lines = [*Screen(14).wrapped(piece(""), piece("it waited 3.5 s; 12 steps, 4 kB"))]
     assert [line.strip() for line in lines] == ["it waited", "3.5 s; 12", "steps, 4 kB"]
