@@ -46,7 +46,7 @@ def offered(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
 
 
 def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion offers recordings, newest first, `latest`, and files of this directory."""
+    """Shell completion of a recording offers `latest`, names (newest first), and files here."""
     (home.parent / "here" / "mine.jsonl").touch()
     every = ["latest", "help", "hello", "broken", "mine.jsonl"]
     assert offered(monkeypatch, "inspect", "note", "") == every
@@ -55,7 +55,7 @@ def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion offers nothing for a word with a slash: the shell completes paths."""
+    """Shell completion of a recording offers nothing after a slash: the shell completes paths."""
     assert offered(monkeypatch, "inspect", "note", f"{home}/he") == [f"{home}/he"]
 
 
@@ -83,7 +83,7 @@ def test_directories_are_offered_for_directory_arguments(
 def test_a_filter_is_completed(
     home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
 ) -> None:
-    """Shell completion offers the keys of a filter, and some keys' values, also within quotes."""
+    """Shell completion of a filter offers its keys, such as `kind:`, and values of some of them."""
     assert home.is_dir()
     assert offered(monkeypatch, "inspect", "search", "x", "-w", *typed) == offers
 
@@ -101,7 +101,7 @@ def test_a_filter_is_completed(
 def test_bash_splits_a_filter_at_its_colon(
     home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
 ) -> None:
-    """Shell completion offers only the text after a colon, as bash replaces only this text."""
+    """In bash, shell completion of a filter offers only what comes after the colon."""
     assert home.is_dir()
     assert offered(monkeypatch, "log", "help", *typed) == offers
     assert offered(monkeypatch, "inspect", "log", "--json", "help", *typed) == offers
@@ -109,7 +109,7 @@ def test_bash_splits_a_filter_at_its_colon(
 
 @pytest.mark.usefixtures("home")
 def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion offers rules after options of `check` that accept one, else recordings."""
+    """Shell completion offers rules after `check --rule` and the like, and otherwise recordings."""
     assert offered(monkeypatch, "check", "hel") == ["help", "hello"]
     for option in ("--rule", "--ignore-rule", "--explain"):
         assert offered(monkeypatch, "check", option, "ses")[0] == "session"
@@ -117,7 +117,7 @@ def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion offers ready fault plans, or else files, wherever a plan is expected."""
+    """Shell completion offers acp-proxy's fault plans, or files, wherever a plan is expected."""
     for words in (
         ["faults", "explain"],
         ["record", "--faults"],
@@ -131,7 +131,7 @@ def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion also offers values of options of `record`, which click does not read."""
+    """Shell completion offers the values of options such as those of `record --redact`."""
     assert offered(monkeypatch, "record", "--redact", "") == ["secrets", "private", "none"]
     assert offered(monkeypatch, "inspect", "export", "x", "--level", "p") == ["private"]
 
@@ -167,7 +167,7 @@ def test_bash_completes(home: Path) -> None:
 def test_clients_and_known_agents_are_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Shell completion offers clients and their agents for `setup`, and ``@NAME`` for commands."""
+    """Shell completion offers editors and agents for `setup`, and ``@NAME`` for known agents."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (tmp_path / ".acpx").mkdir()

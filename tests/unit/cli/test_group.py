@@ -17,7 +17,7 @@ RECORDINGS = Path(__file__).parents[3] / "recordings"
 
 
 def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
-    """Each command of `acp-proxy inspect` works without this word, and hides no other command."""
+    """Each command of `acp-proxy inspect` works without the word `inspect`."""
     root = click.Context(cli)
     inspect = cli.get_command(root, "inspect")
     assert isinstance(inspect, click.Group)
@@ -27,7 +27,7 @@ def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
 
 
 def test_help_and_mistakes_name_what_was_typed() -> None:
-    """If a user leaves out `inspect`, help and errors suggest commands without it."""
+    """If a user types `acp-proxy show` without `inspect`, help and errors leave it out as well."""
     assert run("show", "--help").stdout.startswith("Usage: acp-proxy show [OPTIONS] [REC]\n")
     assert complaint("log", "--lin", "3") == (
         "no such option '--lin'; did you mean --lines? See `acp-proxy log --help`"
@@ -51,7 +51,7 @@ def test_a_group_without_a_command_prints_its_help() -> None:
 
 @pytest.mark.parametrize("word", ["show", "log", "stats", "audit", "secrets", "export"])
 def test_what_only_reads_takes_the_latest(word: str) -> None:
-    """A command that only reads takes the latest recording if its argument REC is left out."""
+    """A command that only reads takes the latest recording if no recording is given."""
     without = run(word, home=RECORDINGS)
     assert without.exit_code == 0
     assert without.output == run("inspect", word, "latest", home=RECORDINGS).output
@@ -62,7 +62,7 @@ def test_what_only_reads_takes_the_latest(word: str) -> None:
     [["note"], ["import"], ["replay"], ["verify"]],
 )
 def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
-    """A command that writes or plays is refused if its argument REC is left out."""
+    """A command that writes a file or starts an agent is refused if no recording is given."""
     assert complaint(*arguments, home=RECORDINGS).startswith("missing argument '")
 
 
@@ -96,7 +96,7 @@ def test_a_gate_names_what_it_checks() -> None:
     ],
 )
 def test_a_slip_is_answered_with_the_nearest_word(arguments: list[str], near: str) -> None:
-    """A misspelt name of anything, such as a command, is answered with the nearest name."""
+    """A misspelt command, option or other name is answered with the nearest existing name."""
     assert near in complaint(*arguments, home=RECORDINGS)
 
 
@@ -109,7 +109,7 @@ def test_help_stands_before_a_command_as_well() -> None:
 
 @pytest.mark.parametrize("typed", MEANT)
 def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
-    """The table of hints for mistyped words has no real command, and each hint names one."""
+    """The hints for words that users type by mistake name commands that exist."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     if name != "*":
@@ -122,7 +122,7 @@ def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
 
 
 def test_nothing_is_meant_that_is_not_like_it() -> None:
-    """If a mistyped name resembles no other, the error lists all names and suggests none."""
+    """If a mistyped name is like no other, the error does not suggest one with "did you mean"."""
     assert "did you mean" not in complaint("faults", "explain", "@nosuch")
     assert complaint("faults", "explain", "@nosuch").count(", ") > 5
     assert "did you mean" not in complaint("xyzzy")
@@ -138,7 +138,7 @@ def test_a_state_in_place_of_a_recording_is_a_filter(word: str, meant: str) -> N
 
 
 def test_a_filter_in_place_of_a_recording_is_recognized() -> None:
-    """If only a filter is typed where REC is required, the error says that REC comes first."""
+    """If a filter is given without a recording, the error says that the recording comes first."""
     assert complaint("log", "kind:error", home=RECORDINGS) == (
         "no recording named 'kind:error': it looks like a filter, which comes after the recording:"
         " `acp-proxy log latest kind:error`"

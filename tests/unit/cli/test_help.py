@@ -47,7 +47,7 @@ def test_the_whole_help_has_every_option_and_example(name: str) -> None:
 
 
 def test_the_help_of_the_root_says_what_serves_for_what() -> None:
-    """The table of commands in the help of `acp-proxy` names each command once."""
+    """The help of `acp-proxy` has a table by purposes that names each command once."""
     table = "\n".join(help_of("acp-proxy")).partition("I want to ...")[2].partition("\n\n")[0]
     cells = re.findall(r"^.{50}([a-z, ]+)(?:-- AGENT)?$", table, re.MULTILINE)
     words = [word.strip() for cell in cells for word in cell.split(",")]
@@ -56,5 +56,5 @@ def test_the_help_of_the_root_says_what_serves_for_what() -> None:
 
 
 def test_the_usage_names_a_command_in_one_way() -> None:
-    """Help leaves out the word `inspect`, even if it was typed."""
+    """The help of a command does not have the word `inspect`, even if it was typed."""
     assert help_of("acp-proxy inspect show") == help_of("acp-proxy show")

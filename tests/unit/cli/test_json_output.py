@@ -85,7 +85,7 @@ def strings(value: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words))
 def test_json_is_safe_to_print(home: Path, command: list[str]) -> None:
-    """In the JSON output of every command, characters that may control a terminal are escaped."""
+    """In JSON output, characters that could control a terminal are escaped."""
     output = run(*command, "--json", home=home).stdout
     assert "needle" in output
     assert not RAW.search(output)

@@ -106,7 +106,7 @@ def lost_database(path: Path) -> None:
 def test_an_unreadable_file_is_reported(
     tmp_path: Path, command: list[str], make: Callable[[Path], None], answer: str
 ) -> None:
-    """In each command, each kind of unreadable file has an error message of its own."""
+    """For each kind of unreadable file, each command prints an error that names kind and path."""
     make(tmp_path / "x.db")
     before = {entry: entry.stat().st_size for entry in tmp_path.iterdir()}
     actual = complaint("inspect", *command, tmp_path / "x.db")
@@ -134,7 +134,7 @@ def test_an_unreadable_file_is_reported(
 def test_an_unknown_recording_is_reported(
     tmp_path: Path, command: list[str], word: str, answer: str
 ) -> None:
-    """The errors about an unknown recording, a wrong path and an ambiguous id differ."""
+    """An unknown recording, a wrong path and an ambiguous id each have an error of their own."""
     record_conversation(tmp_path / "one.db", id="aacc", wall=10**18)
     record_conversation(tmp_path / "two.db", id="aabb")
     assert complaint("inspect", *command, word, home=tmp_path).startswith(answer.format(tmp_path))
@@ -200,7 +200,7 @@ def test_wrong_use(arguments: list[str], answer: str) -> None:
 
 
 def test_wrong_use_in_the_environment(tmp_path: Path) -> None:
-    """If an environment variable has a wrong value, the error names the variable's option."""
+    """If an environment variable sets an option to a wrong value, the error names the option."""
     path = record_conversation(tmp_path / "x.db")
     assert complaint("inspect", "log", path, ACP_PROXY_LOG_SEQ="x").startswith(
         "--seq takes a number, not 'x'"
@@ -224,7 +224,7 @@ def test_a_variable_called_version_is_not_ours(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_full_disk_is_reported_in_one_line(options: tuple[str, ...]) -> None:
-    """A command reports a full disk in one line, with another exit code than a difference."""
+    """If stdout is on a full disk, a command prints one line and exits with 2."""
     recording = str(Path(__file__).parents[3] / "recordings" / "tour.db")
     command = [sys.executable, "-m", "acp_proxy", "inspect", "log", recording, *options]
     with Path("/dev/full").open("wb") as full:

@@ -23,7 +23,7 @@ _WITHOUT_NOTICE = {"note"}
 def test_a_command_masks_what_it_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """A command says on stderr how many values it has masked, once for each recording."""
+    """Each command masks secrets, and says once on stderr how many it has masked."""
     monkeypatch.chdir(tmp_path)  # `report` writes a file
     words = words_for(name, path := record_planted(tmp_path / "x.db"))
     result = run(*words, home=tmp_path)
@@ -34,7 +34,7 @@ def test_a_command_masks_what_it_prints(
 
 
 def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
-    """With --unredacted, stderr says whether a file's secrets were masked when it was made."""
+    """With --unredacted, commands say on stderr if secrets were masked when the file was made."""
     plain = record_conversation(tmp_path / "plain.db")
     assert run("inspect", "show", plain).stderr == ""
     assert run("inspect", "show", plain, "--unredacted").stderr == ""
@@ -46,7 +46,7 @@ def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
 
 
 def test_unredacted_shows_what_the_file_holds(tmp_path: Path) -> None:
-    """With `--unredacted`, `list` and the overview of recordings also show secrets."""
+    """With --unredacted, `list` and `acp-proxy` without a command print secrets."""
     path = record_planted(tmp_path / "x.db")
     assert ENV in run("inspect", "log", path, "--unredacted").stdout
     assert ENV in run("inspect", "list", tmp_path, "--unredacted").stdout

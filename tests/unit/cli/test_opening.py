@@ -48,7 +48,7 @@ def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWriter]:
     ids=lambda words: words[0],
 )
 def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[str]) -> None:
-    """`latest` prefers recordings of the current directory; stderr names a newer one elsewhere."""
+    """`latest` prefers recordings made in the current directory; stderr names a newer one."""
     words = ["search", "x", "latest"] if command[0] == "search" else command
     if command[0] != "search":
         words = [command[0], "latest", *command[1:]]
@@ -61,7 +61,7 @@ def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[s
 def test_the_newest_recording_of_all_gives_no_warning(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If `latest` means the newest recording of all, commands print no warning about it."""
+    """If the recording that `latest` selects is the newest of all, no command warns about it."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "latest", home=home).stderr == ""
 
@@ -79,7 +79,7 @@ def test_the_newest_recording_of_all_gives_no_warning(
     ids=lambda words: words[0],
 )
 def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
-    """A recording in place of a filter is refused, and the command writes nothing."""
+    """A recording in the place of a filter is refused, and no file is written."""
     words = [word.format(home=home) for word in words]
     refused = next(word for word in words[2:] if "newer" in word or word in ("latest", "bbbb"))
     assert complaint("inspect", *words, home=home).startswith(
@@ -90,7 +90,7 @@ def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
 
 
 def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
-    """If a word names a file, but no recording, commands take it as a filter on the text."""
+    """If a word names a file that is no recording, `log` takes it as a filter on the text."""
     home.parent.joinpath("a", "app.py").write_text("")
     home.parent.joinpath("a", "app.log").write_text("")
     record_conversation(home / "failed.db", id="cccc")
@@ -100,7 +100,7 @@ def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
 
 @pytest.mark.parametrize("word", ["newer", "newer.db", "bbbb"])
 def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
-    """If a file hides a recording of the same name, commands name both on stderr."""
+    """If a file in this directory has the name of a recording, stderr names both."""
     here = home.parent / "a"
     record_conversation(here / f"{word.removesuffix('.db')}.db", id="eeee", cwd=str(here))
     assert run("inspect", "show", word, home=home).stderr.startswith(
@@ -112,20 +112,20 @@ def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
 def test_a_recording_in_its_own_directory_hides_none(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the recordings directory itself, a file does not hide a recording of the same name."""
+    """In the recordings directory itself, no command warns that a file hides a recording."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "newer", home=home).stderr == ""
 
 
 def test_following_prefers_what_runs(home: Path, running: LogWriter) -> None:
-    """`log --follow latest` prefers a running recording to an ended one of this directory."""
+    """`log --follow latest` prefers a running recording to one that has ended."""
     result = run("inspect", "log", "latest", "--follow", home=home)
     assert "initialize" in result.stdout
     assert result.stderr == f"acp-proxy: the recording has ended: {running.path}\n"
 
 
 def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: LogWriter) -> None:
-    """If `log --follow latest` skips a newer recording that has ended, a warning is printed."""
+    """If `log --follow latest` takes a running recording, stderr names a newer ended one."""
     record_conversation(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
     told = run("inspect", "log", "latest", "--follow", home=home).stderr.splitlines()
     assert told == [
@@ -155,7 +155,7 @@ def test_following_waits_for_the_next_recording(
 
 
 def test_ctrl_c_ends_the_wait(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C ends the wait of `--follow` for the next recording, with the usual exit code."""
+    """Ctrl-C ends `log --follow` that waits for the next recording, with the usual exit code."""
 
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
@@ -205,7 +205,7 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, where forks are used")
 def test_many_are_shared_among_processes() -> None:
-    """Work on many recordings is divided among processes; results keep the recordings' order."""
+    """Many recordings are read by several processes, and the results stay in their order."""
     actual = list(mapped(where, THINGS))
     assert [number for number, _, _ in actual] == list(THINGS)
     assert os.getpid() not in {process for _, process, _ in actual}
@@ -213,7 +213,7 @@ def test_many_are_shared_among_processes() -> None:
 
 
 def test_few_are_looked_at_here() -> None:
-    """Work on a few recordings is done in the same process, without starting others."""
+    """A few recordings are read by the process of the command itself."""
     actual = list(mapped(where, range(3)))
     assert [(number, process) for number, process, _ in actual] == [
         (number, os.getpid()) for number in range(3)
@@ -221,12 +221,12 @@ def test_few_are_looked_at_here() -> None:
 
 
 def test_other_systems_use_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only on Linux is work on recordings divided among processes: forks are unsafe elsewhere."""
+    """Recordings are read by several processes only on Linux, since forks are unsafe elsewhere."""
     monkeypatch.setattr(sys, "platform", "darwin")
     assert {process for _, process, _ in mapped(where, THINGS)} == {os.getpid()}
 
 
 def test_a_failure_is_raised() -> None:
-    """If a process that shares the work on recordings raises an exception, its caller gets it."""
+    """If one of several processes that read recordings raises an exception, the command gets it."""
     with pytest.raises(ZeroDivisionError):
         list(mapped(broken, THINGS))

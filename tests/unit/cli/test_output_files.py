@@ -54,7 +54,7 @@ def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str, ...]) -> None:
-    """A report is never written over the recording it is about, whatever both paths look like."""
+    """A report is never written over the recording that it is about, even by a symbolic link."""
     Path("here").symlink_to(".")
     Path("link").symlink_to("golden.db")
     if "other.db" in words:
@@ -79,7 +79,7 @@ def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str
 def test_no_report_takes_the_place_of_the_new_run(
     golden: Path, option: str, report: str, is_there: bool
 ) -> None:
-    """A report of `verify` is never written over its new run, even by another path."""
+    """`verify` refuses to write a report over its new recording, even by another path."""
     Path("here").symlink_to(".")
     if is_there:
         shutil.copy(HELLO, "new.db")
@@ -91,7 +91,7 @@ def test_no_report_takes_the_place_of_the_new_run(
 
 @pytest.mark.parametrize("other", ["other.db", "hard.json", "text.jsonl", "left.db.log"])
 def test_no_report_takes_the_place_of_any_other_recording(golden: Path, other: str) -> None:
-    """A report of a command replaces no recording in any form, but it may replace a report."""
+    """A report never replaces a recording, either database or JSONL, but may replace a report."""
     shutil.copy(HELLO, "other.db")
     Path("hard.json").hardlink_to(golden)
     with LogWriter(Path("left.db")) as recorder:
@@ -122,7 +122,7 @@ def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> N
 @pytest.mark.parametrize("command", ["replay", "verify"])
 @pytest.mark.parametrize("other", ["both", "here/both", "here/../here/both"])
 def test_two_reports_are_not_written_into_one_file(golden: Path, command: str, other: str) -> None:
-    """If two report options name the same file, a command refuses them: one would be lost."""
+    """If two options for reports name the same file, a command refuses them."""
     Path("here").mkdir()
     Path("here", "both").symlink_to("../both")
     words: list[str | Path] = [command, "--report", "both", "--junit", other, golden]
@@ -157,7 +157,7 @@ def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], k
 
 
 def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
-    """Only its owner can read a command's report, even if it replaces a file that all can read."""
+    """Only the user can read a report, even if it replaces a file that everybody could read."""
     umask = os.umask(0)
     try:
         for name in ("new", "old"):
@@ -172,7 +172,7 @@ def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
 
 
 def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> None:
-    """A link that is planted while a command writes its report is not followed."""
+    """If a symbolic link appears at the path while a report is written, it is not followed."""
     target = tmp_path / "target"
     target.write_text("mine")
     (tmp_path / "report").symlink_to(target)
@@ -227,7 +227,10 @@ def test_a_file_name_that_is_too_long_is_refused() -> None:
 
 
 def test_a_failed_file_leaves_nothing(tmp_path: Path) -> None:
-    """If writing a report fails, no half file stays, and a file made meanwhile is not replaced."""
+    """If writing a report fails, half of it is not left behind.
+
+    A file that was made meanwhile is not replaced.
+    """
 
     def fail() -> Iterator[bytes]:
         yield b"half"

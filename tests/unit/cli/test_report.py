@@ -32,7 +32,7 @@ def banner(page: str) -> str:
 def test_it_writes_a_page_named_after_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`report` writes its page into the current directory, readable for the owner only."""
+    """`report` writes an HTML page into the current directory that only its owner can read."""
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "report", LOST)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -56,7 +56,7 @@ def test_it_writes_a_page_named_after_the_recording(
 
 
 def test_the_same_recording_makes_the_same_page(tmp_path: Path) -> None:
-    """Pages of the same recording are equal byte for byte, in a file and on standard output."""
+    """Two report pages of the same recording are equal byte for byte, also on stdout."""
     for name in ("a.html", "b.html"):
         run("inspect", "report", TOUR, "-o", tmp_path / name)
     page = (tmp_path / "a.html").read_bytes()
@@ -66,7 +66,7 @@ def test_the_same_recording_makes_the_same_page(tmp_path: Path) -> None:
 
 
 def test_a_page_that_is_there_stays(tmp_path: Path) -> None:
-    """`report` replaces an existing page only with --force, and never a recording."""
+    """`report` replaces a page only with --force, and never a recording."""
     page = tmp_path / "tour.html"
     page.write_text("mine")
     assert "exists" in complaint("inspect", "report", TOUR, "-o", page)
@@ -80,7 +80,7 @@ def test_a_page_that_is_there_stays(tmp_path: Path) -> None:
 
 
 def test_a_filter_and_a_turn_choose_the_messages(tmp_path: Path) -> None:
-    """A filter and a turn select the messages of a report page; its head counts all messages."""
+    """A filter or a turn selects what is on a report page; its head counts all messages."""
     page = tmp_path / "x.html"
     words = ("kind:request", "--turn", "1", "--no-payloads")
     result = run("inspect", "report", TOUR, *words, "-o", page)
@@ -109,7 +109,7 @@ def test_a_filter_without_a_match_is_reported(tmp_path: Path) -> None:
 
 
 def test_secrets_are_masked_unless_asked_for(tmp_path: Path) -> None:
-    """If `report` shows secrets, the first line of the page and a line on stderr say so."""
+    """If `report --unredacted` shows secrets, the page begins with a warning, as does stderr."""
     conversation = Talk()
     conversation.update("agent_message_chunk", content=text(f"the token is {SECRET}"))
     path, output = write(conversation, tmp_path / "x.jsonl"), tmp_path / "x.html"
@@ -165,7 +165,7 @@ def test_a_page_without_data_is_small(tmp_path: Path) -> None:
 
 
 def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The report page that compares two recordings is named after both of them."""
+    """The report page that compares two recordings is named after both."""
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "report", TOUR, "--against", LOST)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -188,7 +188,10 @@ def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
-    """A report page that compares two recordings has only matching frames; --turn is refused."""
+    """A filter selects what is compared on the report page of two recordings.
+
+    The option --turn is refused.
+    """
     compare = ("inspect", "report", TOUR, "--against", LOST)
     result = run(*compare, "method:session/new", "-o", tmp_path / "x.html")
     assert "filter <code><bdi>method:session/new" in (tmp_path / "x.html").read_text()
@@ -228,7 +231,7 @@ def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
 def test_a_strange_name_is_no_path(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`report` never takes the name that a recording contains as a path for its page."""
+    """If the name in a recording is a path, `report` does not write its page there."""
     first, *rest = run("inspect", "export", LOST).stdout.splitlines(keepends=True)
     head = json.loads(first)
     head["recording"]["name"] = name

@@ -25,7 +25,7 @@ TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=3).
 def test_what_is_written_is_read(
     ignore: tuple[str, ...], alias: tuple[str, ...], apart: tuple[str, ...]
 ) -> None:
-    """Rules of `diff` are written as TOML that is read back the same, on printable lines."""
+    """Rules for `diff` are written as TOML in printable lines, and read back the same."""
     rules = ComparisonRules(ignore, alias, apart)
     written = {name: values for name, values in asdict(rules).items() if values}
     assert {name: tuple(values) for name, values in tomllib.loads(rules.toml).items()} == written
@@ -47,7 +47,7 @@ def test_what_is_written_is_read(
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    """The error about a rule in a --rules file names the file and what was expected there."""
+    """If a --rules file has a wrong rule, the error names the file and what was expected."""
     path = tmp_path / "rules.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(click.BadParameter) as error:
@@ -57,7 +57,7 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """The error of each command about a --rules file that cannot be read has the reason."""
+    """If a --rules file cannot be read, the error of each command says why."""
     assert _read(None, None, None) == ComparisonRules()
     path = record_conversation(tmp_path / "a.db")
     for words in (("diff", path, path), ("report", path), ("replay", path), ("verify", path)):

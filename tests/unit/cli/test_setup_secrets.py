@@ -50,7 +50,7 @@ SETTINGS = f"""{{
 def test_nothing_that_is_printed_has_a_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
 ) -> None:
-    """No output of `setup` (list, JSON, snippets, diffs, errors) has a secret of the settings."""
+    """Nothing that `setup` prints contains a secret from an editor's settings."""
     monkeypatch.setattr(sys, "platform", "linux")
     path = (
         tmp_path

@@ -31,7 +31,7 @@ def contents(path: Path) -> dict[str, str]:
 
 
 def test_it_has_all_that_is_needed(tmp_path: Path) -> None:
-    """Each file of a bundle equals the output of its own command; stderr lists the files."""
+    """Each file in the archive of `bundle` equals the output of the command for such files."""
     output = tmp_path / "bug.zip"
     result = run("inspect", "bundle", TOUR, "-o", output)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -78,7 +78,10 @@ def test_an_archive_that_is_there_stays(tmp_path: Path) -> None:
 def test_the_latest_recording_is_packed_under_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without arguments, `bundle` packs the latest recording into NAME.zip, if it is free."""
+    """`bundle` without arguments packs the latest recording into an archive with its name.
+
+    It replaces no file.
+    """
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     (tmp_path / "recordings").mkdir()
@@ -94,7 +97,7 @@ def test_the_latest_recording_is_packed_under_its_name(
 def test_a_recording_cannot_choose_the_directory_of_its_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`bundle` does not use a name that a recording contains if it is not a file name."""
+    """If the name in a recording is no file name, such as ``../x``, `bundle` does not use it."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     path = record_conversation(tmp_path / "chat.db", name="../evil")

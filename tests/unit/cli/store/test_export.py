@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_text_form_is_the_default(path: Path) -> None:
-    """Without options, `export` prints the whole recording as text."""
+    """`export` without options prints the whole recording as text (JSONL)."""
     result = run("inspect", "export", path)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout_bytes == text_of(path)
@@ -31,7 +31,7 @@ def test_the_text_form_is_the_default(path: Path) -> None:
 
 
 def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
-    """`export` of a text form prints the same text, from a path or from standard input."""
+    """`export` of a recording in its text form (JSONL) prints the same text, also from stdin."""
     text = text_of(path)
     (tmp_path / "y.jsonl").write_bytes(text)
     assert run("inspect", "export", tmp_path / "y.jsonl").stdout_bytes == text
@@ -39,7 +39,7 @@ def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
 
 
 def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
-    """`export --format raw` prints the bytes of one stream, or of all streams in order."""
+    """`export --format raw` prints the bytes of one stream, or of all streams as they came."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(1, b"\xff\0\r\nab")
         recorder.chunk(2, b"\n\r\n")
@@ -55,7 +55,7 @@ def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
 
 
 def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
-    """`export` with a filter and --dir keeps frames that match both, and names both in its head."""
+    """`export` with a filter and --dir prints frames that match both; its first line names both."""
     result = run("inspect", "export", path, "kind:request or kind:stderr", "--dir", "to-agent")
     first, *rest = result.stdout.splitlines()
     assert first == "# Not the whole recording, only: kind:request or kind:stderr dir:to-agent"
@@ -67,7 +67,7 @@ def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
 
 
 def test_a_file_is_made_whole_and_private(path: Path, tmp_path: Path) -> None:
-    """`export -o` prints nothing, and only the owner can read the file that it writes."""
+    """`export -o` prints nothing, and makes a file that only its owner can read."""
     made = tmp_path / "made.jsonl"
     result = run("inspect", "export", path, "-o", made)
     assert (result.exit_code, result.output) == (0, "")
@@ -92,7 +92,7 @@ def test_a_file_is_replaced_only_by_force(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_text_may_replace_itself(path: Path, tmp_path: Path) -> None:
-    """`export` can write a text form over itself, since it reads the text before."""
+    """`export` of a recording in its text form (JSONL) can be written over this same file."""
     made = tmp_path / "made.jsonl"
     made.write_bytes(text_of(path).replace(b"\n", b"\n# remark\n"))
     assert run("inspect", "export", made, "--force", "-o", made).exit_code == 0
@@ -109,7 +109,7 @@ def test_a_damaged_recording_leaves_no_file(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_wrong_option_is_refused(path: Path) -> None:
-    """`export` refuses an unknown format and an invalid filter as wrong use."""
+    """`export` refuses an unknown format and an invalid filter."""
     assert "'csv' is not one of" in complaint("inspect", "export", path, "--format", "csv")
     assert "bad filter at column 1" in complaint("inspect", "export", path, "knid:x")
 
@@ -119,7 +119,7 @@ def test_a_wrong_option_is_refused(path: Path) -> None:
 def test_the_text_form_is_shown_like_its_database(
     tmp_path: Path, command: str, json_: bool
 ) -> None:
-    """Each command prints the same for a text form and its database, except for paths and sizes."""
+    """Each command prints the same for a recording as a database and in its text form (JSONL)."""
     said = []
     for form in ("db", "jsonl"):
         home = tmp_path / form
@@ -141,7 +141,7 @@ def test_the_text_form_is_shown_like_its_database(
 
 
 def test_a_diagram_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
-    """A shortened diagram of `export` counts the missing lines in its last note and on stderr."""
+    """If `export` shortens a Mermaid diagram, it says in the diagram and on stderr by how much."""
     whole = run("inspect", "export", path, "--format", "mermaid")
     assert (whole.exit_code, whole.stderr) == (0, "")
     assert f"[default: {MOST}]" in run("inspect", "export", "--help").stdout

@@ -55,7 +55,7 @@ def refused(text: str, *arguments: str, home: Path) -> str:
 
 
 def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> None:
-    """`import` keeps a log's times, counts its lines on stderr, and names what the log lacks."""
+    """`import` of another tool's log keeps its times, and prints which data the log lacks."""
     log = tmp_path / "acp-transport.log"
     log.write_text(WRITERS["jetbrains"].write(SENT) + "\n")
     result = run("inspect", "import", log, home=home)
@@ -83,7 +83,7 @@ def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> No
     ("part", "step_ns", "said"), [("", 10**9, "<1 s"), (".250", 10**7, "<10 ms")]
 )
 def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: str) -> None:
-    """The unit of imported times is the largest one that divides each of the times."""
+    """The unit of an imported log's times is the largest that all its times are multiples of."""
     at = f"2026-01-02 03:04:05{part}"
     text = f"{at} OUT: {INITIALIZE.decode()}\n{at} IN: {ANSWER.decode()}\n"
     run_with(text.encode(), "inspect", "import", "-", "--name", "x", home=home)
@@ -95,7 +95,7 @@ def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: s
 
 
 def test_times_that_go_back_are_not_believed(home: Path) -> None:
-    """If a time of an imported log goes back, it becomes the time before it, marked inferred."""
+    """A time in an imported log that is before the previous one is replaced by the previous one."""
     stamps = ("03:04:05", "02:04:06", "02:04:07", "03:04:08", "2026-01-02T03:04:09Z")
     message = '{"jsonrpc":"2.0","id":0,"method":"session/prompt"}'
     text = "".join(f"{stamp} → {message}\n" for stamp in stamps)
@@ -110,7 +110,7 @@ def test_times_that_go_back_are_not_believed(home: Path) -> None:
 
 
 def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home: Path) -> None:
-    """For `import`, an unreadable line of a log is an error, or is skipped with --skip-bad."""
+    """`import` refuses a log with an unreadable line, or skips the line with --skip-bad."""
     log = tmp_path / "a.log"
     log.write_bytes(b"OUT: " + INITIALIZE + b'\nIN: {"jsonrpc":"2.0","id":0,"res\nIN: ' + ANSWER)
     assert complaint("inspect", "import", log, home=home) == (
@@ -131,7 +131,7 @@ def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home:
 def test_a_log_may_have_more_connections_than_a_process_has_files(
     tmp_path: Path, home: Path
 ) -> None:
-    """`import` reads a log with more connections than a process may have open files (256)."""
+    """`import` reads a log with more connections than a process may have open files."""
     import resource
 
     log = tmp_path / "a.log"
@@ -149,7 +149,7 @@ def test_a_log_may_have_more_connections_than_a_process_has_files(
 
 
 def test_each_connection_is_a_recording(tmp_path: Path, home: Path) -> None:
-    """In an imported log, each ``initialize`` request of a client begins another recording."""
+    """`import` makes another recording from each ``initialize`` request in a log."""
     conversation = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
     log = tmp_path / "a.log"
     log.write_text(WRITERS["arrows"].write([*conversation[1:], *conversation, *conversation]))
@@ -168,7 +168,7 @@ def test_each_connection_is_a_recording(tmp_path: Path, home: Path) -> None:
 
 @pytest.mark.parametrize("level", ["secrets", "private", "none"])
 def test_secrets_are_masked(tmp_path: Path, home: Path, level: str) -> None:
-    """An import masks a secret even if two consecutive pieces of a message share it."""
+    """`import` masks a secret in a log even if two chunks of a message have half of it each."""
     update = (
         '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{'
         '"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}'
@@ -197,7 +197,7 @@ def test_secrets_are_masked(tmp_path: Path, home: Path, level: str) -> None:
     ],
 )
 def test_logs_without_messages_are_refused(home: Path, text: str, expected: str) -> None:
-    """`import` names a known kind of log without messages in one line, with advice."""
+    """If a log is of a known kind but has no messages, the error of `import` gives advice."""
     said = refused(text, "inspect", "import", "-", home=home)
     assert expected in said
     assert "; `acp-proxy record` makes a recording" in said
@@ -206,7 +206,7 @@ def test_logs_without_messages_are_refused(home: Path, text: str, expected: str)
 @pytest.mark.parametrize("name", ["acpx", "zed"])
 @pytest.mark.parametrize("rest", ["", "\n```\n# And then it hung.\n"], ids=["end", "words"])
 def test_a_last_message_that_is_cut_off_is_left_out(home: Path, name: str, rest: str) -> None:
-    """`import` counts and names an incomplete last message, and imports the rest of the log."""
+    """If a log ends within a message, `import` says so, and imports the messages before."""
     text = WRITERS[name].write(SENT[:3]).rstrip(']}\n "')[:-9]
     result = run_with(f"{text}{rest}".encode(), "inspect", "import", "-", "--name", "x", home=home)
     assert " with 2 messages; " in result.stderr
@@ -241,7 +241,7 @@ def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -
     ],
 )
 def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
-    """An error of `import` says how web pages and editors have changed the JSON of a log."""
+    """If JSON in a log was changed by a web page or an editor, the error of `import` says how."""
     for before in ("", INITIALIZE.decode() + "\n"):
         data = f"{before}{text}\n".encode()
         result = run_with(data, "inspect", "import", "-", home=home)
@@ -250,7 +250,7 @@ def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
 
 
 def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
-    """A command that expects a recording says so if standard input is another tool's log."""
+    """If `show -` gets another tool's log instead of a recording, its error suggests `import`."""
     result = run_with(b"OUT: " + INITIALIZE + b"\n", "show", "-", home=home)
     assert result.stderr == (
         "acp-proxy: cannot read standard input as a recording: it looks like a plain log:"
@@ -259,7 +259,7 @@ def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
 
 
 def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
-    """The error of `import` about a long unknown log says that only its start was searched."""
+    """If a long log is unknown, the error of `import` says that only its start was searched."""
     text = "2026-01-02 03:04:05,000 INFO - a.Service - started {x: 1}\n" * 1_200
     late = f"{text}OUT: {INITIALIZE.decode()}\n"
     said = refused(late, "inspect", "import", "-", home=home)
@@ -273,7 +273,7 @@ def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
-    """If a log has no message of the format in `import --from`, the error says so."""
+    """If a log has no message in the format that `import --from` names, the error says so."""
     said = refused("hello\n", "inspect", "import", "-", "--from", name, home=home)
     is_of_lines = name in ("acpx", "lines")
     assert ("line 1: expected" if is_of_lines else "none of its lines is a message of ") in said
@@ -298,7 +298,7 @@ def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
     ],
 )  # fmt: skip
 def test_bad_use_is_named(home: Path, text: str, arguments: tuple[str, ...], expected: str) -> None:
-    """Binary input and options that do not fit together are usage errors of `import`."""
+    """`import` refuses binary data and options that exclude each other."""
     data = text.encode("latin-1")
     result = run_with(data, "inspect", "import", "-", *arguments, home=home)
     assert result.exit_code == 2
@@ -306,7 +306,7 @@ def test_bad_use_is_named(home: Path, text: str, arguments: tuple[str, ...], exp
 
 
 def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
-    """A command that is given another tool's log suggests to import the log."""
+    """If a command gets another tool's log instead of a recording, its error suggests `import`."""
     for name in ("a.log", "a.jsonl", "a.txt"):
         log = tmp_path / name
         log.write_text(WRITERS["jetbrains"].write(SENT[:3]))
@@ -316,7 +316,7 @@ def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
 
 
 def test_a_database_of_another_tool_is_refused(tmp_path: Path, home: Path) -> None:
-    """`import` refuses a database of acp-devtools, since it only reads the tool's export."""
+    """`import` refuses a database of acp-devtools, since it reads only exports of that tool."""
     path = tmp_path / "captures.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE sessions (id, agent_command, started_at)")

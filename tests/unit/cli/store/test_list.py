@@ -52,7 +52,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
-    """`list` is sorted by time, newest first; in a pipe it has all columns and absolute times."""
+    """`list` prints the newest recording first, and in a pipe all columns and absolute times."""
     size = record_conversation(home / "old.db", id="aaaaaa1", wall=10**18).stat().st_size
     record_conversation(home / "new.db", id="bbbbbb1")
     result = run("inspect", "list", home=home)
@@ -72,7 +72,7 @@ def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
 
 
 def test_an_agent_without_a_name_is_called_after_its_command(home: Path) -> None:
-    """The column AGENT of `list` has a name from the command if the agent gave no name."""
+    """If an agent has not told its name, `list` makes one from the agent's command."""
     with LogWriter(home / "x.db", arg=["npx", "-y", "@zed-industries/codex-acp"]) as recorder:
         recorder.end()
     line = run("inspect", "list", home=home).stdout.splitlines()[1]
@@ -80,7 +80,7 @@ def test_an_agent_without_a_name_is_called_after_its_command(home: Path) -> None
 
 
 def test_columns_are_aligned_with_wide_characters(home: Path) -> None:
-    """The columns of `list` stay aligned below names with wide characters."""
+    """The columns of `list` are aligned even if a name has wide characters."""
     record_conversation(home / "你好.db", name="你好你好")
     record_conversation(home / "plain.db", name="plain")
     lines = run("inspect", "list", home=home).stdout.splitlines()[1:3]
@@ -88,7 +88,7 @@ def test_columns_are_aligned_with_wide_characters(home: Path) -> None:
 
 
 def test_a_running_recording_is_marked(home: Path) -> None:
-    """`list` calls a recording with a living recorder `running`, and counts its frames so far."""
+    """`list` marks a recording whose recorder runs as running, and counts its frames so far."""
     with LogWriter(home / "x.db") as recorder:
         write_conversation(recorder)
         line = run("inspect", "list", home=home).stdout.splitlines()[1]
@@ -96,7 +96,7 @@ def test_a_running_recording_is_marked(home: Path) -> None:
 
 
 def test_a_signal_is_shown_in_place_of_the_exit_code(home: Path) -> None:
-    """`list` shows the signal's number for an agent that was killed."""
+    """`list` shows for an agent that was killed the number of the signal."""
     with LogWriter(home / "x.db") as recorder:
         recorder.event(6, signal=9)
     assert " sig 9 " in run("inspect", "list", home=home).stdout
@@ -132,7 +132,7 @@ def test_an_empty_list_is_not_an_error(home: Path) -> None:
 
 
 def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
-    """`list` prints a line on stderr for an unreadable file, and lists the other recordings."""
+    """`list` names an unreadable file on stderr, and lists the other recordings."""
     record_conversation(home / "good.db")
     (home / "text.db").write_text("hello")
     (home / "empty.db").touch()
@@ -149,7 +149,7 @@ def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
 
 
 def test_the_list_reports_a_lost_log(home: Path) -> None:
-    """`list` has a row for a recording without its log, and a warning on stderr."""
+    """If the recorder's capture log of a recording is missing, `list` warns and still lists it."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -160,7 +160,7 @@ def test_the_list_reports_a_lost_log(home: Path) -> None:
 
 
 def test_a_run_of_verify_is_marked(home: Path) -> None:
-    """`list` shows a recording's note, or else the command that made it, such as `verify`."""
+    """`list` shows which command made a recording if it was not `record`, such as `verify`."""
     record_conversation(home / "x.db", made_by="verify")
     assert " by verify" in run("inspect", "list", home=home).stdout.splitlines()[1]
     (line,) = run("inspect", "list", "--json", home=home).stdout.splitlines()
@@ -168,7 +168,7 @@ def test_a_run_of_verify_is_marked(home: Path) -> None:
 
 
 def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
-    """`list --json` prints an object per recording, newest first, broken ones with a problem."""
+    """`list --json` prints an object for each recording, and for an unreadable one the problem."""
     path = record_conversation(home / "x.db")
     (home / "bad.db").write_text("hello")
     result = run("inspect", "list", "--json", home=home)
@@ -206,7 +206,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
 
 
 def test_tokens_and_cost_have_columns_if_an_agent_reported_them(home: Path) -> None:
-    """`list` has columns for tokens and cost if any recording has them."""
+    """`list` has columns for tokens and cost only if a recording has any."""
     record_conversation(home / "x.db")
     assert "TOKENS" not in run("inspect", "list", home=home).stdout
     for name in ("claude-agent-acp-0.101.0", "copilot-1.0.102", "codex-acp-rust-0.16.0"):
@@ -225,7 +225,7 @@ def test_tokens_and_cost_have_columns_if_an_agent_reported_them(home: Path) -> N
 
 
 def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
-    """`list` can select by directory, agent, age and number; its total counts all recordings."""
+    """`list` can select recordings by directory, agent, age and number; its total counts all."""
     project = tmp_path / "project"
     (project / "sub").mkdir(parents=True)
     now = time.time_ns()
@@ -268,7 +268,7 @@ def test_an_invalid_time_is_refused(home: Path, text: str) -> None:
 def test_a_terminal_gets_what_fits(
     home: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """No line of `list` is wider than the terminal; the most important columns always remain."""
+    """No line of `list` is wider than the terminal, and the most important columns remain."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: columns)
     record_conversation(home / "你好.db", name="你好" * 30, cwd="/srv/" + "项目" * 40)
     set_note(record_conversation(home / "b.db"), "a note " * 20)
@@ -302,7 +302,7 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
 
 
 def test_a_list_says_what_is_wrong(home: Path) -> None:
-    """In `list`, ✗ marks a recording with an error, not a healthy one that a signal ended."""
+    """`list` marks a recording with an error by ✗, but not a healthy one that a signal ended."""
     with LogWriter(home / "hung.db") as hung:
         handshake(hung)
         hung.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -324,7 +324,7 @@ def test_a_list_says_what_is_wrong(home: Path) -> None:
 def test_a_signal_is_red_only_where_there_is_a_problem(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a client ended a healthy conversation with SIGTERM, `list` does not show it in red."""
+    """If the client ended the agent of a healthy conversation by SIGTERM, `list` has no red."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "well.db") as well:
         handshake(well)
@@ -335,7 +335,7 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
 
 
 def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
-    """In `list`, ! marks a recording in which a fault fired and nothing else went wrong."""
+    """`list` marks a recording by ! if a fault was injected and nothing else went wrong."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.EFFECT, capture_log.TO_CLIENT, rule="r", action="kill", signal=9)
@@ -348,7 +348,7 @@ def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
 def test_a_list_says_for_whom_a_running_chat_waits(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`list` shows whom a running conversation waits for instead of a problem, also in JSON."""
+    """`list` and `list --json` say whom a running conversation waits for."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -380,7 +380,7 @@ def listed(home: Path, **environment: str) -> list[str]:
 def test_the_overview_shows_the_newest_and_the_next_command(
     home: Path, arguments: list[str]
 ) -> None:
-    """`acp-proxy` without a command shows the newest recordings and the command to type next."""
+    """`acp-proxy` without a command lists the newest recordings, and a command to type next."""
     for number in range(7):
         record_conversation(home / f"r{number}.db", wall=(number + 1) * 10**18)
     lines = run(*arguments, home=home).stdout.splitlines()
@@ -397,7 +397,7 @@ def test_the_overview_shows_the_newest_and_the_next_command(
 def test_the_overview_without_recordings_says_how_to_begin(
     home: Path, arguments: list[str]
 ) -> None:
-    """Without recordings, the overview by `acp-proxy` shows the command for the settings."""
+    """Without recordings, `acp-proxy` without a command says how to put it before an agent."""
     result = run(*arguments, home=home)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"No recordings yet in {home}.\n")
@@ -407,13 +407,13 @@ def test_the_overview_without_recordings_says_how_to_begin(
 
 
 def test_the_next_command_follows_a_running_recording(home: Path) -> None:
-    """While the newest recording runs, the overview by `acp-proxy` suggests to follow it."""
+    """While a recording runs, `acp-proxy` without a command suggests `log --follow`."""
     with LogWriter(home / "x.db"):
         assert run(home=home).stdout.endswith("acp-proxy log x --follow\n")
 
 
 def test_the_next_command_means_the_newest(home: Path) -> None:
-    """If two recordings share a name, the overview by `acp-proxy` suggests the newer one."""
+    """If two recordings have one name, `acp-proxy` without a command suggests the newer file."""
     record_conversation(home / "my run.db", id="aaaa", wall=10**18, name="my run")
     record_conversation(home / "my run-2.db", id="bbbb", name="my run")
     assert run(home=home).stdout.splitlines()[-2:] == [
@@ -424,7 +424,7 @@ def test_the_next_command_means_the_newest(home: Path) -> None:
 
 
 def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
-    """The overview by `acp-proxy` does not call a directory of broken files empty."""
+    """`acp-proxy` without a command does not say "no recordings" of a directory of broken files."""
     (home / "x.db").write_text("hello")
     result = run(home=home)
     assert result.exit_code == 0
@@ -433,7 +433,7 @@ def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
 
 
 def test_the_directory_is_read_from_the_environment(home: Path, tmp_path: Path) -> None:
-    """Recordings are in the directory ACP_PROXY_RECORDINGS, or else with the user's data."""
+    """Recordings are in the directory that ACP_PROXY_RECORDINGS names, or else among user data."""
     record_conversation(home / "x.db")
     data = tmp_path / "data"
     shutil.copytree(home, data / "acp-proxy")
@@ -451,7 +451,7 @@ ENDS_OF_THE_CALENDAR = (
 @pytest.mark.parametrize("column", ["started_at", "ended_at"])
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, text: str) -> None:
-    """If a recording's date is at an end of the calendar, `list` calls the recording damaged."""
+    """If a recording's date is one that the calendar ends with, `list` calls it damaged."""
     record_conversation(home / "good.db", id="aaaa")
     bad = record_conversation(home / "bad.db", id="bbbb")
     with contextlib.closing(sqlite3.connect(bad)) as connection, connection:
@@ -468,7 +468,7 @@ def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, tex
 
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
-    """If a date in a text form is at an end of the calendar, the error names the line."""
+    """If a text form (JSONL) has a date at an end of the calendar, the error names the line."""
     bad = home / "bad.jsonl"
     made = text_of(record_conversation(home / "good.db"))
     bad.write_bytes(made.replace(STARTED_AT.encode(), text.encode(), 1))
@@ -477,7 +477,7 @@ def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
 
 
 def test_a_file_from_the_far_future_can_be_pruned(home: Path) -> None:
-    """`prune` can delete a file whose modification time is beyond the calendar."""
+    """`prune` can delete a file whose modification time is after the end of the calendar."""
     path = record_conversation(home / "x.db")
     os.utime(path, (2**38, 2**38))
     result = run("inspect", "prune", "--larger-than", "0kB", "--dry-run", home=home)

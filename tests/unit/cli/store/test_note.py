@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_note_is_written_read_and_cleared(home: Path) -> None:
-    """`note` prints nothing when it writes a note; when it reads one, it prints only the note."""
+    """`note` with a text prints nothing, and without a text prints only the note."""
     assert run("inspect", "note", "run", "it hangs", home=home).output == ""
     result = run("inspect", "note", "abc", home=home)
     assert (result.stdout, result.stderr) == ("it hangs\n", "")
@@ -40,7 +40,7 @@ def test_a_note_is_written_read_and_cleared(home: Path) -> None:
 
 
 def test_a_secret_in_a_note_is_masked(home: Path) -> None:
-    """`note` masks a secret in a note unless --unredacted is given."""
+    """`note` masks a secret in the user's text, unless --unredacted is given."""
     token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
     result = run("inspect", "note", "run", f"fails with {token}", home=home)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -73,19 +73,19 @@ def test_wrong_use_of_note_is_one_line(home: Path, arguments: list[str], answer:
 
 
 def test_a_note_is_utf8(home: Path) -> None:
-    """`note` refuses a note that is not UTF-8, without calling the recording damaged."""
+    """`note` refuses a text that is not UTF-8, and does not call the recording damaged."""
     answer = complaint("inspect", "note", "run", "a\udcff", home=home)
     assert answer == r"expected a note in UTF-8, got 'a\udcff'"
 
 
 def test_a_note_keeps_its_lines(home: Path) -> None:
-    """A note on a recording may have several lines, which `note` prints unchanged."""
+    """The note on a recording may have several lines, and `note` prints them unchanged."""
     run("inspect", "note", "run", "one\ntwo\x1b", home=home)
     assert run("inspect", "note", "run", home=home).stdout == "one\ntwo\\x1b\n"
 
 
 def test_a_note_at_a_row_is_shown_there(home: Path) -> None:
-    """A note at a frame or event is shown below its row, in each view of the recording."""
+    """A note on a frame or an event is printed below it by `log`, and also by `transcript`."""
     run("inspect", "note", "run", "all of it", home=home)
     for text in ("#3 why \x1b[31m?\nwho", "#1 the start", "#3 why \x1b[31m?"):
         assert run("inspect", "note", "run", text, home=home).output == ""
@@ -110,7 +110,7 @@ def test_a_note_at_a_row_is_shown_there(home: Path) -> None:
 
 
 def test_a_note_at_a_row_is_removed_alone(home: Path) -> None:
-    """With the number of a row, `note --clear` removes only the note at this row."""
+    """`note REC '#3' --clear` removes only the note on frame 3."""
     run("inspect", "note", "run", "all of it\n#3 why?", home=home)
     assert run("inspect", "note", "run", "#3", "--clear", home=home).output == ""
     assert run("inspect", "note", "run", home=home).stdout == "all of it\n"
@@ -120,7 +120,7 @@ def test_a_note_at_a_row_is_removed_alone(home: Path) -> None:
 
 
 def test_the_text_form_keeps_notes_at_rows(home: Path) -> None:
-    """`export` keeps the notes at frames and events; notes can be added to a text form."""
+    """`export` keeps notes on frames, and `note` can add one to a text form (JSONL)."""
     run("inspect", "note", "run", "#3 why?", home=home)
     (home / "text.jsonl").write_text(run("inspect", "export", "run", home=home).stdout)
     run("inspect", "note", str(home / "text.jsonl"), "#1 start", home=home)

@@ -42,7 +42,7 @@ def names(directory: Path) -> list[str]:
 
 
 def test_older_recordings_are_deleted(home: Path) -> None:
-    """`prune` prints a line with the size of each deleted recording, and then the total."""
+    """`prune` prints the name and the size of each recording that it deletes, and the total."""
     size = (home / "old.db").stat().st_size
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     line, total = result.stdout.splitlines()
@@ -53,7 +53,7 @@ def test_older_recordings_are_deleted(home: Path) -> None:
 
 
 def test_a_dry_run_deletes_nothing(home: Path) -> None:
-    """`prune --dry-run` prints the lines of recordings that would be deleted."""
+    """`prune --dry-run` prints which recordings would be deleted, and deletes none."""
     before = names(home)
     result = run("inspect", "prune", "--older-than", "3d", "--dry-run", home=home)
     lines = result.stdout.splitlines()
@@ -88,7 +88,7 @@ def test_a_file_whose_name_has_line_ends_is_one_line(home: Path) -> None:
 
 
 def test_a_note_keeps_a_recording(home: Path) -> None:
-    """`prune` keeps a recording with a note, unless --noted is given."""
+    """`prune` keeps a recording on which the user wrote a note, unless --noted is given."""
     set_note(home / "old.db", "precious")
     run("inspect", "prune", "--older-than", "1d", home=home)
     assert names(home) == ["new.db", "old.db", "other.db"]
@@ -153,7 +153,7 @@ def test_a_recording_that_cannot_be_deleted_is_reported(
     ],
 )
 def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """`prune` without a limit deletes nothing; limits have the syntax of `record --keep`."""
+    """`prune` without a limit, or with an invalid one, deletes nothing."""
     before = names(home)
     assert answer in complaint("inspect", "prune", *arguments, home=home)
     assert names(home) == before

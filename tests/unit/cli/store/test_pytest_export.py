@@ -45,7 +45,7 @@ def turns(tmp_path: Path) -> Path:
 
 
 def test_it_makes_a_test_and_its_recording(tmp_path: Path) -> None:
-    """A test that `export` makes, and its copy of the recording, have the recording's name."""
+    """`export --format pytest` writes a test and a copy of the recording, with its name."""
     made = run(*EXPORT, RECORDINGS / "hello.db", *PYTEST, tmp_path / "new" / "tests")
     test = tmp_path / "new" / "tests" / "test_hello.py"
     recording = test.parent / "recordings" / "hello.jsonl"
@@ -71,7 +71,7 @@ def test_it_makes_a_test_and_its_recording(tmp_path: Path) -> None:
 def test_turns_are_chosen(
     turns: Path, tmp_path: Path, words: str, name: str, numbers: list[int]
 ) -> None:
-    """Turns that `export` writes as a test can be replayed even if the recorder was killed."""
+    """`export --format pytest --turn` writes turns that replay, even if the recorder was killed."""
     made = run(*EXPORT, turns, "--turn", words, *PYTEST, tmp_path)
     recording = tmp_path / "recordings" / f"{name}.jsonl"
     assert made.stdout.splitlines() == [str(tmp_path / f"test_{name}.py"), str(recording)]
@@ -84,7 +84,7 @@ def test_turns_are_chosen(
 
 
 def test_later_events_are_left_out(tmp_path: Path) -> None:
-    """If a test that `export` makes lacks the last turns, it also lacks the agent's end."""
+    """If `export --format pytest` leaves out the last turns, it leaves out how the agent ended."""
     run(*EXPORT, RECORDINGS / "tour.db", "--turn", "1", *PYTEST, tmp_path)
     lines = (tmp_path / "recordings" / "tour_turn_1.jsonl").read_text().splitlines()
     events = [json.loads(line).get("event") for line in lines if line.startswith("{")]
@@ -92,7 +92,7 @@ def test_later_events_are_left_out(tmp_path: Path) -> None:
 
 
 def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
-    """If an exported test or its recording exists, neither is written without --force."""
+    """`export --format pytest` replaces neither a test nor a recording without --force."""
     test = tmp_path / "test_hello.py"
     test.write_text("mine")
     command = (*EXPORT, RECORDINGS / "hello.db", *PYTEST, tmp_path)
@@ -104,7 +104,7 @@ def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
 
 
 def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
-    """`export` of a test is refused without a directory, with a filter, or with wrong turns."""
+    """`export --format pytest` is refused without a directory, with a filter or unknown turns."""
     expected = "expected -o DIR with --format pytest, which writes several files"
     assert complaint(*EXPORT, turns, "--format", "pytest") == expected
     assert complaint(*EXPORT, turns, *PYTEST, "-") == expected
@@ -124,7 +124,7 @@ def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
 def test_a_recording_that_does_not_replay_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recording does not replay with its own client, `export` writes no test."""
+    """If a recording does not replay cleanly, `export --format pytest` refuses to write a test."""
     with RecordingReader(RECORDINGS / "hello.db") as reader:
         clean = rehearse(reader)
     diverged = evolve(clean, verdict="diverged", divergences=(DIVERGENCE,))
@@ -139,7 +139,7 @@ def test_a_recording_that_does_not_replay_is_refused(
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))
 def test_recorded_text_never_becomes_code(client: str, name: str, prompts: list[str]) -> None:
-    """Names and prompts change only the docstring of an exported test, never its code."""
+    """Names and prompts in a recording change the docstring of an exported test, not its code."""
     name = name_of_test(name)
     source = source_of_test(
         name, client=client, agent=client, date=client, what="turn 1", prompts=prompts
@@ -152,7 +152,7 @@ def test_recorded_text_never_becomes_code(client: str, name: str, prompts: list[
 
 @pytest.mark.parametrize("text", ['"""', "\\", 'a"""\nimport os\n"""', "\\N{x}", "{name}", "\x00"])
 def test_python_syntax_in_a_name_is_plain_text(text: str) -> None:
-    """Quotes, backslashes, braces and newlines of a prompt do not end a test's docstring."""
+    """No prompt can end the docstring of the test that `export --format pytest` writes."""
     source = source_of_test(
         "x", client=text, agent=text, date="", what="turn 1", prompts=[text, text]
     )
@@ -171,7 +171,7 @@ def statements(source: str) -> str:
 
 
 def test_names_are_those_of_modules() -> None:
-    """In an exported test, a recording's name becomes a valid name for a file and a function."""
+    """In an exported test, any recording's name becomes a valid name of a file and a function."""
     assert name_of_test("2025-06-15 OpenCode/x.db") == "2025_06_15_opencode_x_db"
     assert name_of_test("test_hello") == "hello"
     assert name_of_test("你好") == "recording"
@@ -181,7 +181,7 @@ def test_names_are_those_of_modules() -> None:
 def test_the_test_imports_nothing_from_its_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An exported test imports no file of its directory that is named like a Python module."""
+    """A test by `export --format pytest` imports json from Python, not a json.py beside it."""
     for name in ("json", "queue", "selectors", "subprocess"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
     monkeypatch.chdir(tmp_path)
