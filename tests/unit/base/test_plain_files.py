@@ -113,7 +113,7 @@ def test_the_kind_of_file_is_named(
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_reports_it(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Every command that reads a file reports a special file in one line, with exit code 2."""
+    """Every command that reads a file reports a pipe in its place in one line, with exit code 2."""
     named_pipe(tmp_path / "x.db")
     place = command.index("--") if "--" in command else len(command)
     words = (*command[:place], str(tmp_path / "x.db"), *command[place:])

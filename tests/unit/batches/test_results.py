@@ -99,7 +99,7 @@ def test_a_line_that_is_no_verdict_is_refused(changed: dict[str, Any]) -> None:
     ],
 )
 def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
-    """A results file whose first line is not a header of a known format is refused."""
+    """A results file of `check` whose first line is not a known header is refused."""
     with pytest.raises(ValueError, match=words):
         header_of(line)
 
@@ -138,7 +138,7 @@ def written(path: Path, *verdicts: JobVerdict, header: ResultsHeader = BATCH) ->
 
 
 def test_a_file_is_written_and_continued(path: Path) -> None:
-    """If `check --results` is run again, its results file keeps its lines, private to the user."""
+    """If `check --results` is run again, it appends to the results file, which is private."""
     assert written(path, A) == ["a"]
     before = path.read_bytes()
     assert written(path, B) == ["a", "b"]

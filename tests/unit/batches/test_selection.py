@@ -98,7 +98,7 @@ def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
 )
 @pytest.mark.usefixtures("here")
 def test_directories_and_patterns_name_several(word: str, several: bool) -> None:
-    """If a recording's file name looks like a pattern, it means only this file for `check`."""
+    """For `check`, a word such as x[1].db is a file's name if there is such a file."""
     assert names_several(word) is several
 
 

@@ -56,7 +56,7 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
     ],
 )
 def test_names_count(text: str, other: str) -> None:
-    """A finding with another method, kind or short word than the baseline has is new to `check`."""
+    """`check` takes a finding as new if it has another method, kind or word than its baseline."""
     assert generic(text) != generic(other)
 
 
@@ -85,7 +85,7 @@ def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
 def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
-    """A baseline of `check` covers another run of a conversation, with other ids and times."""
+    """If a conversation is run again, a baseline of `check` knows the findings, despite new ids."""
     writer = BaselineWriter()
     for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
         with RecordingReader(name) as reader:

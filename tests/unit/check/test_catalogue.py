@@ -107,7 +107,7 @@ def test_what_is_ignored_is_not_chosen() -> None:
     ],
 )
 def test_a_name_that_no_rule_has_is_an_error(name: str, said: str) -> None:
-    """If no rule has a name, the error of `check` suggests a similar name, or gives the reason."""
+    """The error of `check` about an unknown rule suggests a similar name, if there is one."""
     with pytest.raises(NoSuchRule) as raised:
         chosen_rules([name], [])
     assert str(raised.value).startswith(said)
@@ -138,8 +138,8 @@ def test_every_rule_declares_what_it_needs() -> None:
 def test_missing_lines_are_nobodys_fault(group: str) -> None:
     """`check` blames nobody if some lines of a correct conversation are missing in an import.
 
-    A rule that finds something has not declared in `lost_if` that it needs those lines. The next
-    conversation is cut in another way; `make soak` cuts each in all ways.
+    A rule that finds something has not declared in `lost_if` that it needs those lines. Here, each
+    conversation lacks other lines; `make soak` tries all for each.
     """
     healthy = (example for example in examples(group) if not example.is_broken)
     for cut, example in zip(itertools.cycle(_CUTS), healthy):
@@ -157,7 +157,7 @@ def test_no_missing_line_is_a_fault(cut: str) -> None:
 
 
 def test_rules_are_named_once_with_the_first_reason() -> None:
-    """For an import, `check` names each rule that it skips once, with the reason for it."""
+    """For an imported log, `check` names each rule that it skips once, with the reason for it."""
     assert unchecked_rules(None) == []
 
     result = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))
@@ -185,7 +185,7 @@ def test_inferred_directions_break_no_rule() -> None:
     ],
 )
 def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) -> None:
-    """`check` does not judge imported messages that were cut with dots or printed by Lisp."""
+    """`check` does not judge messages of a log that were cut with dots or printed by Lisp."""
     with RecordingReader(DATA / "text_form" / f"{name}.jsonl") as reader:
         result = Checker(reader).read()
     assert result.findings == []
@@ -193,7 +193,7 @@ def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) ->
 
 
 def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
-    """If an import has only parts of messages, `check` applies only rules about the connection."""
+    """If a log has only parts of messages, `check` applies only rules about the connection."""
     (result,) = unchecked_rules(Origin("lines", ("parts",)))
     assert {*result.rules} == {
         other.id for other in rules().values() if other.group not in CONVERSATION
@@ -201,7 +201,7 @@ def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
 
 
 def test_a_session_is_known_though_its_opening_is_missing() -> None:
-    """If an import lacks a session's opening, `check` still finds a tool call's id used twice."""
+    """If an imported log lacks a session's start, `check` still finds an id used for two calls."""
     call = '{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Run"}}'
     line = f'<- {{"jsonrpc":"2.0","method":"session/update","params":{call}}}'
     result = _check([line, line], ("start", "middle", "ending"))
@@ -222,7 +222,7 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
 def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
     error: str, *, is_broken: bool
 ) -> None:
-    """If an import lacks a session's opening, `check` accepts the error that it is unknown."""
+    """If an imported log lacks a session's start, `check` accepts the error that it is unknown."""
     prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
     result = _check(
         [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',

@@ -28,7 +28,7 @@ def short(lines: list[str], most: int = 18) -> list[str]:
 
 
 def test_each_rule_is_a_line() -> None:
-    """A check in short form has a line for each broken rule, with its count and its first frame.
+    """The short report of `check` has a line for each broken rule, with its count and first frame.
 
     Errors come first.
     """
@@ -44,14 +44,14 @@ def test_each_rule_is_a_line() -> None:
 
 @pytest.mark.parametrize("most", [0, 1])
 def test_only_the_first_rules_are_listed(most: int) -> None:
-    """A check in short form lists the first broken rules, and says how many others there are."""
+    """The short report of `check` lists the first broken rules, and counts the others."""
     _, *lines = short([NO_RESULT, '-> m {"a": 1}'], most)
     assert len(lines) == most + 1
     assert lines[-1].startswith("and ")
 
 
 def test_a_clean_recording_is_one_line() -> None:
-    """A check of a clean recording, in short form, is one line that counts rules and frames."""
+    """The short report of `check` on a clean recording is one line that counts rules and frames."""
     (line,) = short([*before("a v1 handshake"), "== client leaves"])
     assert line.startswith("nothing is wrong: ")
     assert line.endswith(" of v1 looked at 2 frames")

@@ -38,7 +38,7 @@ def test_each_rule_is_kept_and_broken() -> None:
 
 
 def test_each_rule_has_a_function() -> None:
-    """Each rule about messages that `check` documents has a function, and each function a rule."""
+    """Each documented rule of `check` about messages has a function, and each function a rule."""
     assert load() == {other.id for other in rules().values() if other.group not in CONVERSATION}
     assert not {*rules()} & {*left_out()}
 

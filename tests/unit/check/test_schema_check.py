@@ -370,7 +370,7 @@ def test_what_is_wrong_far_behind_in_a_list_is_found() -> None:
 
 
 def test_names_that_a_type_leaves_open_are_told_apart() -> None:
-    """Where a v2 type allows further words, the schema check accepts and lists an undefined one."""
+    """Where v2 allows words of one's own, such as `_x`, the schema check accepts and lists them."""
     state = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "_tired"}
     value = {"sessionId": "s", "update": state}
     comparison = SCHEMAS[V2].compare(TO_CLIENT, "session/update", False, value)

@@ -314,7 +314,7 @@ def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
 
 
 def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
-    """`diff` exits with 1 if the recordings differ, and suggests rules that ignore this."""
+    """`diff` exits with 1 if the recordings differ, and suggests rules to ignore differences."""
     result = run("inspect", "diff", *pair)
     assert result.exit_code == 1
     assert '      /result/stopReason  "end_turn" → "refusal"\n' in result.stdout
@@ -446,7 +446,7 @@ def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
-    """For ids that correspond one to one in two recordings, `diff --learn` makes an alias rule."""
+    """If ids correspond one to one in two recordings, `diff --learn` makes a rule to pair them."""
     a = record(tmp_path / "a.db", said="build-1234")
     b = record(tmp_path / "b.db", said="build-5678")
     result = run("inspect", "diff", a, b, "--learn")

@@ -103,7 +103,7 @@ def test_it_finds_nothing(tmp_path: Path) -> None:
 
 
 def test_settings_are_ready_to_paste(home: Path) -> None:
-    """The settings that `setup` prints to record an agent have absolute paths and lose nothing."""
+    """The settings that `setup` prints have absolute paths and all that the agent's entry has."""
     result = setup(home, "zed", "--agent", "opencode")
     actual = json.loads(result.stdout)["agent_servers"]["OpenCode (recorded)"]
     assert actual["command"].startswith("/")
@@ -202,7 +202,7 @@ def test_a_missing_file_is_made_and_removed(home: Path) -> None:
 
 
 def test_an_agent_is_recorded_once(home: Path) -> None:
-    """`setup` refuses to add the same agent twice, and numbers one with another command."""
+    """`setup` refuses to add an agent twice; with another command, it numbers the second one."""
     words = ("jetbrains", "--agent", "opencode", "--write", "--yes")
     setup(home, *words)
     path = home / JETBRAINS
@@ -275,7 +275,7 @@ def test_an_agent_of_ones_own_is_recorded(
 
 
 def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) -> None:
-    """If an editor's settings are a program, `setup` says that it found no known agent in it."""
+    """If an editor's settings are a Lua program, `setup` says that it found no agent in it."""
     (home / "bin/opencode").unlink()
     file = home / ".config/nvim/init.lua"
     file.parent.mkdir(parents=True, exist_ok=True)

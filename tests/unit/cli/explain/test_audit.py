@@ -270,8 +270,8 @@ def all_findings() -> Iterator[tuple[str, str]]:
 
 
 def test_no_recording_in_the_repository_has_a_problem() -> None:
-    """`audit` finds no refused or unasked action in the shipped recordings, and none outside.
+    """`audit` finds nothing in the shipped recordings that was refused or done without asking.
 
-    "Outside" means outside of the working directory.
+    Nor does it find an action outside of the working directory.
     """
     assert [*all_findings()] == []

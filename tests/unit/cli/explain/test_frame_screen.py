@@ -131,7 +131,7 @@ def test_a_huge_message_is_cut() -> None:
 
 
 def test_deep_nesting_is_cut() -> None:
-    """`log --seq` limits the indents of a deeply nested message, so that it does not grow."""
+    """`log --seq` indents a deeply nested message only up to a limit."""
     text = shown(b"[" * 100_000 + b"]" * 100_000)
     assert len(text) < 1_200_000
     assert "… cut" in text
@@ -218,7 +218,7 @@ def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
 
 
 def test_an_invalid_line_has_no_unfolded_texts() -> None:
-    """`log --seq` unfolds no texts of a line that is invalid JSON or nested too deeply."""
+    """`log --seq` prints no texts separately if a line is invalid JSON or nested too deeply."""
     assert list(unfolded(b"not json")) == []
     assert list(unfolded(b"[" * 1000)) == []
     assert texts({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [

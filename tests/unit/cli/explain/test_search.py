@@ -86,7 +86,7 @@ def test_a_terminal_is_told_that_nothing_was_found(
 
 
 def test_a_directory_or_several_recordings_are_searched_each_once(home: Path) -> None:
-    """`search` searches each given recording and directory once only once."""
+    """`search` searches a recording once, even if it is given by name and by its directory."""
     result = run("inspect", "search", "-l", "hello", home, "old", "aaaa")
     assert result.exit_code == 2
     result = run("inspect", "search", "-l", "hello", "old", home, "aaaa", home=home)

@@ -16,7 +16,7 @@ HOSTILE = st.text(alphabet=st.sampled_from("`~<>@#a \n\r\t\x1b\u202e\\|$")) | st
 
 @given(text=HOSTILE)
 def test_a_fence_holds_its_text(text: str) -> None:
-    """Recorded text cannot end its fence in a Markdown transcript, and not control a terminal."""
+    """Recorded text in a Markdown transcript can neither end its fence nor control a terminal."""
     lines = [*fenced(text)]
     assert [*outside_of_code([*lines, "after"])] == ["after"]
     assert all(line.replace("\t", "").isprintable() for line in lines)

@@ -142,7 +142,7 @@ def test_no_progress_bar_is_drawn_beside_it(
 
 
 def test_a_real_terminal(tmp_path: Path) -> None:
-    """On a terminal, the pager gets colours, and the variable LESS if the user has not set it."""
+    """On a terminal, the pager gets colours, and `less` gets options unless LESS is set."""
     leader, follower = pty.openpty()
     page = tmp_path / "page"
     environment = {name: value for name, value in os.environ.items() if name != "LESS"}

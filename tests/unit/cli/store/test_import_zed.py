@@ -148,7 +148,7 @@ def test_the_history_before_a_named_answer_is_history(home: Path) -> None:
     ids=["the answer to a prompt", "a session that was opened"],
 )
 def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Path) -> None:
-    """If a log of Zed may show a turn that began before, `audit` counts what is done in it."""
+    """If a turn in a log of Zed may have begun before the log, `audit` counts its actions."""
     imported([*more, *HISTORY, LOADED], home)
     assert "rm -rf old" in run("inspect", "audit", "zed", home=home).stdout
 

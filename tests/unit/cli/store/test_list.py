@@ -96,7 +96,7 @@ def test_a_running_recording_is_marked(home: Path) -> None:
 
 
 def test_a_signal_is_shown_in_place_of_the_exit_code(home: Path) -> None:
-    """`list` shows for an agent that was killed the number of the signal."""
+    """`list` shows the number of the signal that killed an agent."""
     with LogWriter(home / "x.db") as recorder:
         recorder.event(6, signal=9)
     assert " sig 9 " in run("inspect", "list", home=home).stdout
@@ -324,7 +324,7 @@ def test_a_list_says_what_is_wrong(home: Path) -> None:
 def test_a_signal_is_red_only_where_there_is_a_problem(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the client ended the agent of a healthy conversation by SIGTERM, `list` has no red."""
+    """If a client ended its agent with SIGTERM after a healthy run, `list` shows nothing in red."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "well.db") as well:
         handshake(well)
@@ -397,7 +397,7 @@ def test_the_overview_shows_the_newest_and_the_next_command(
 def test_the_overview_without_recordings_says_how_to_begin(
     home: Path, arguments: list[str]
 ) -> None:
-    """Without recordings, `acp-proxy` without a command says how to put it before an agent."""
+    """Without recordings, `acp-proxy` without a command says how to record an agent."""
     result = run(*arguments, home=home)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"No recordings yet in {home}.\n")
@@ -424,7 +424,7 @@ def test_the_next_command_means_the_newest(home: Path) -> None:
 
 
 def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
-    """`acp-proxy` without a command does not say "no recordings" of a directory of broken files."""
+    """If all recordings are broken, `acp-proxy` without a command says why on stderr."""
     (home / "x.db").write_text("hello")
     result = run(home=home)
     assert result.exit_code == 0
@@ -451,7 +451,7 @@ ENDS_OF_THE_CALENDAR = (
 @pytest.mark.parametrize("column", ["started_at", "ended_at"])
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, text: str) -> None:
-    """If a recording's date is one that the calendar ends with, `list` calls it damaged."""
+    """If a date in a recording is unusable, `list` calls it damaged, and lists the others."""
     record_conversation(home / "good.db", id="aaaa")
     bad = record_conversation(home / "bad.db", id="bbbb")
     with contextlib.closing(sqlite3.connect(bad)) as connection, connection:
@@ -468,7 +468,7 @@ def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, tex
 
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
-    """If a text form (JSONL) has a date at an end of the calendar, the error names the line."""
+    """If a text form (JSONL) has an unusable date, the error names its line."""
     bad = home / "bad.jsonl"
     made = text_of(record_conversation(home / "good.db"))
     bad.write_bytes(made.replace(STARTED_AT.encode(), text.encode(), 1))
@@ -477,7 +477,7 @@ def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
 
 
 def test_a_file_from_the_far_future_can_be_pruned(home: Path) -> None:
-    """`prune` can delete a file whose modification time is after the end of the calendar."""
+    """`prune` can delete a file whose modification time is thousands of years ahead."""
     path = record_conversation(home / "x.db")
     os.utime(path, (2**38, 2**38))
     result = run("inspect", "prune", "--larger-than", "0kB", "--dry-run", home=home)

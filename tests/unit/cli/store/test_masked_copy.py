@@ -87,7 +87,7 @@ def test_a_recording_of_format_1_is_read_and_exported(tmp_path: Path) -> None:
 
 
 def test_nothing_is_replaced_unless_it_is_asked_for(tmp_path: Path) -> None:
-    """`export` replaces no file without --force, and never one beside a database such as -wal."""
+    """`export` replaces no file without --force, and never the -wal file of another database."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "y.db"
     before = path.read_bytes()
     export = ("inspect", "export", path, "-o")
