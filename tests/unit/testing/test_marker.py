@@ -31,7 +31,7 @@ def test_a_recording_is_named_after_its_test(file: str, names: list[str], name: 
 
 
 def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
-    """The pytest plugin finds recordings in `recordings`, `acp_recordings` or a set directory."""
+    """The pytest plugin finds recordings in `recordings`, `acp_recordings`, or one chosen place."""
     usual, other = tmp_path / "recordings", tmp_path / "acp_recordings"
     assert recording_place("x", tmp_path, None) == usual / "x.jsonl"
     other.mkdir()

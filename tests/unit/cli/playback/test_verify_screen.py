@@ -72,7 +72,7 @@ def test_only_lines_that_are_printed_are_made(
 def test_frames_sent_early_are_reported_on_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`verify` prints frames that it sent earlier than recorded on stderr, after ``acp-proxy``."""
+    """On stderr, `verify` lists the frames that it sent earlier than they were recorded."""
     transcript = f"""
         {SESSION}
         -> #2 session/prompt {{"sessionId": "s"}}
