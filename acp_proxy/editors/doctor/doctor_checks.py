@@ -27,9 +27,10 @@ from acp_proxy.editors.doctor.context import (
     warning,
 )
 from acp_proxy.editors.doctor.recordings_check import leftovers, recordings_directory, running
-from acp_proxy.editors.doctor.variables import PREFIX, complaint, is_off, variables
+from acp_proxy.editors.doctor.variables import PREFIX, complaint, variables
 from acp_proxy.editors.known_agents import expanded, known_names
 from acp_proxy.editors.known_clients import find_clients
+from acp_proxy.record.capture.record_options import is_off
 from acp_proxy.store.files.database import SQLITE_VERSION
 
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from acp_proxy.base.wording import did_you_mean
 from acp_proxy.editors.doctor.context import CheckResult, DoctorContext, error, ok, warning
-from acp_proxy.record.capture.record_options import RECORD, Ignored, read_truth
+from acp_proxy.record.capture.record_options import RECORD, Ignored, is_off, read_truth
 
 PREFIX = "ACP_PROXY_"
 _OPTIONS = {option.variable: option for option in RECORD}
@@ -50,14 +50,6 @@ def variables(context: DoctorContext) -> Iterator[CheckResult]:
         yield ok(", ".join(usual))
     elif not any(environ[name] for name in environ if name.startswith(PREFIX)):
         yield ok(f"no {PREFIX}* is set")
-
-
-def is_off(value: str) -> bool:
-    """Whether a value of ``ACP_PROXY_OFF`` switches recording off."""
-    try:
-        return read_truth(value)
-    except ValueError:
-        return True
 
 
 def complaint(name: str, value: str) -> str:

@@ -125,6 +125,14 @@ def read_truth(text: str) -> bool:
     raise ValueError(f"{text!r} is neither yes nor no")
 
 
+def is_off(value: str) -> bool:
+    """Whether a value of ``ACP_PROXY_OFF`` switches recording off."""
+    try:
+        return read_truth(value)
+    except ValueError:
+        return True
+
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -27,7 +27,7 @@ from acp_proxy.record.capture.log_writer import CaptureLog
 from acp_proxy.record.capture.new_recording import Identity, open_log
 from acp_proxy.record.capture.process_groups import SHORTAGES
 from acp_proxy.record.capture.pumps import Interceptor
-from acp_proxy.record.capture.record_options import RecordOptions, read_truth
+from acp_proxy.record.capture.record_options import RecordOptions, is_off
 from acp_proxy.record.capture.relay import Relay
 from acp_proxy.record.capture.stdio import explain_terminal, take_stdio, unchecked, warn
 from acp_proxy.recording.file_names import LOG_SUFFIX
@@ -64,7 +64,7 @@ def record(
             started, and loads slow modules only then.
         interceptor: makes the pumps; by default, pumps without faults are made.
     """
-    if _switched_off():
+    if is_off(os.environ.get("ACP_PROXY_OFF", "")):
         from acp_proxy.record.capture.in_place import become
 
         become(options.command, mask_text)
@@ -153,10 +153,3 @@ def _why_unsupervised(error: BaseException) -> str:
     else:
         problem = f"internal error: {type(error).__name__}: {error}"
     return f"{problem}; recording goes on without its indexer; a later command indexes it"
-
-
-def _switched_off() -> bool:
-    try:
-        return read_truth(os.environ.get("ACP_PROXY_OFF", ""))
-    except ValueError:
-        return True
