@@ -89,10 +89,12 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
         if relay.interceptor.streams:
             from acp_proxy.record.faulted import fault_clock
 
-            nursery.start_soon(fault_clock.run_faults, relay)
+            runner = fault_clock.runner_of(relay)
+            nursery.start_soon(fault_clock.keep_time, runner)
+            relay.start_intercepted()
         await until(relay.drained)
         if relay.interceptor.streams:
-            await fault_clock.finish_stderr(relay, LINGER)
+            await fault_clock.finish_stderr(runner, LINGER)
         nursery.cancel_scope.cancel()
     relay.close()
     if indexing is not None:

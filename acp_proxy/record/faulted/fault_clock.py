@@ -33,13 +33,6 @@ class _Bell:
         self._event.set()
 
 
-async def run_faults(relay: Relay) -> None:
-    """Runs the faulted pumps of a relay, and their delayed writes and effects."""
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(keep_time, _runner_of(relay))
-        relay.start_intercepted()
-
-
 async def keep_time(runner: FaultRunner) -> None:
     """Writes due bytes to all outlets, and carries out side effects, until cancelled."""
     async with trio.open_nursery() as nursery:
@@ -61,20 +54,21 @@ async def _deliver(queue: WriteQueue) -> None:
             await bell.wait(wait)
 
 
-async def finish_stderr(relay: Relay, seconds: float) -> None:
+async def finish_stderr(runner: FaultRunner, seconds: float) -> None:
     """Waits until everything that faults wrote to the agent's stderr has gone out.
 
     Args:
-        relay: the relay.
+        runner: writes the output of the agent with its faults.
         seconds: the longest time to wait.
     """
-    queue = _runner_of(relay).queues.get(STDERR)
+    queue = runner.queues.get(STDERR)
     if queue is not None and not queue.is_empty:
         with trio.move_on_after(seconds), contextlib.suppress(OSError):
             await trio.to_thread.run_sync(queue.wait_until_empty, abandon_on_cancel=True)
 
 
-def _runner_of(relay: Relay) -> FaultRunner:
+def runner_of(relay: Relay) -> FaultRunner:
+    """Returns the interceptor of a relay with faults."""
     assert isinstance(relay.interceptor, FaultRunner)
     return relay.interceptor
 
