@@ -82,9 +82,7 @@ def _warn_of_hidden(path: Path, word: str) -> None:
     if (hidden := hidden_by(path, word, recordings())) is not None:
         from acp_proxy.cli.screens.output import warn
 
-        warn(
-            f"{word!r} is the file {path} in this directory; the recording is the file {hidden}"
-        )
+        warn(f"{word!r} is the file {path} in this directory; the recording is the file {hidden}")
 
 
 def _as_filter(word: str) -> str:
