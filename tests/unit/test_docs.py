@@ -24,7 +24,7 @@ from acp_proxy.check.check_values import RuleCount, UncheckedRules
 from acp_proxy.cli.diff.diff_reports import DiffJson
 from acp_proxy.cli.editors.setup_screen import ListedAgent, ListedClient
 from acp_proxy.cli.inspect import INSPECT, WANTS
-from acp_proxy.cli.try_.probe_screen import ProbeReport
+from acp_proxy.cli.try_.try_ import ProbeReport
 from acp_proxy.editors.doctor.context import CheckResult, Examination
 from acp_proxy.explain.audit.audit_values import (
     Action,
