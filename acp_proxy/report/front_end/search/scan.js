@@ -90,8 +90,8 @@ async function nextBlock(rows, wanted) {
     while (at < place.row) start += recording.lineLength(at++);
     starts.push(start + place.offset);
     ends.push(start + place.offset + place.length);
-    const kind = recording.text("stream", at) === "event" && recording.text("kind", at);
-    if (kind) events.set(row, kind === "eof" ? null : `${kind} ${(await recording.cells(at)).text}`);
+    const tag = recording.text("stream", at) === "event" && recording.text("kind", at);
+    if (tag) events.set(row, tag === "eof" ? null : `${tag} ${(await recording.cells(at)).text}`);
   }
   const chosen = wanted.slice(0, ends.length);
   const [sessions, calls] = ["session", "tool_call"].map((name) => recording.codes(name));
