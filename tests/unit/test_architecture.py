@@ -41,6 +41,7 @@ TESTED_BY = {
     "client": "integration/test_replay.py",
     "cli/try_/live_screen": "integration/test_try.py",
     "cli/try_/try_": "integration/test_try.py",
+    "try_/terminal_input": "integration/test_try.py",
     "diff/place_rules": "property/test_place_rules.py",
     "playback/replay/message_matcher": "playbooks/test_divergences.py",
     "playback/replay/frame_sender": "playbooks/test_typed_values.py",

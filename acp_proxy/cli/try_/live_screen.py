@@ -1,18 +1,15 @@
-"""Prints a conversation while it runs, and reads the prompts and the consent of the user."""
+"""Prints a conversation while it runs, and asks the user for prompts and for consent."""
 
-import contextlib
 import json
 import os
 import sys
-import termios
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import trio
-from attrs import define, evolve, field
+from attrs import evolve
 
-from acp_proxy.base.limits import CHUNK, WHOLE_LINE
+from acp_proxy.base.limits import WHOLE_LINE
 from acp_proxy.base.plain_files import open_plain
 from acp_proxy.base.text_diff import unified
 from acp_proxy.cli.explain.transcript_screen import FENCE, GUTTER, TranscriptPage, rendered
@@ -33,43 +30,11 @@ from acp_proxy.protocol.jsonrpc import Direction, Stream
 from acp_proxy.protocol.tool_calls import NAMES, call_of, merge
 from acp_proxy.redaction.edits import apply
 from acp_proxy.try_.agent_requests import ConsentQuestion
+from acp_proxy.try_.terminal_input import TerminalInput
 from acp_proxy.try_.trial import TrialScreen
 
 _COLUMNS = 100
 """The width of lines, in columns, if stdout is not a terminal."""
-
-
-@define(eq=False)
-class TerminalInput:
-    """Standard input on a terminal. The terminal passes each line when the user types Enter."""
-
-    prompt: str = field(init=False, default="")
-    """The words before the cursor while the user types a line; otherwise empty."""
-    _typing: trio.Lock = field(init=False, factory=trio.Lock)
-
-    def forget(self) -> None:
-        """Discards the typed keys that were not read yet, since a new question will be shown."""
-        with contextlib.suppress(termios.error):
-            termios.tcflush(0, termios.TCIFLUSH)
-
-    async def line(self, prompt: str) -> str | None:
-        """Prints words on stderr, and returns the line that the user types.
-
-        Args:
-            prompt: the words before the cursor.
-
-        Returns:
-            The line without its newline; None at the end of the input.
-        """
-        async with self._typing:
-            self.prompt = prompt
-            try:
-                os.write(2, prompt.encode())
-                await trio.lowlevel.wait_readable(0)
-                typed = os.read(0, CHUNK)
-            finally:
-                self.prompt = ""
-        return typed.decode(errors="replace").removesuffix("\n") if typed else None
 
 
 class LiveScreen(TrialScreen):
