@@ -73,7 +73,7 @@ def test_frames_around_a_frame(
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
-    """`log --around` knows the request or answer that is the frame's pair, and marks it."""
+    """`log --around` finds and marks the request or answer that belongs to the frame."""
     assert pair_of(row_of(story, 6)) == 15
     assert pair_of(row_of(story, 16)) is None
     assert pair_of(row_of(story, 23)) is None
@@ -219,7 +219,7 @@ def monday(path: Path) -> Iterator[RecordingReader]:
 def test_a_first_guess_works(
     monday: RecordingReader, words: str, methods: list[str | None]
 ) -> None:
-    """If a user's first guess of a filter is not exact, the filter still selects what was meant."""
+    """A filter as a user may first guess it selects the frames that the user means."""
     chosen = [row["method"] for row in monday.frames(chosen_in(monday, words))]
     assert chosen == methods or (words == "latency:2s.." and set(chosen) == set(methods))
 
@@ -263,7 +263,7 @@ def test_each_command_says_that_nothing_matches(
 
 
 def test_a_kind_is_suggested_where_there_is_one(tmp_path: Path) -> None:
-    """If a filter with a plural word matches nothing, the kind of this name is suggested."""
+    """If the filter `errors` matches nothing, the message suggests `kind:error`."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x"))
         recorder.to_client({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}})

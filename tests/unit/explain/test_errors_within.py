@@ -58,7 +58,7 @@ def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> N
 
 
 def test_of_several_sessions_with_a_server_the_one_at_work_counts() -> None:
-    """If several sessions declared an MCP server, its messages belong to the one with a turn."""
+    """If two sessions declared one MCP server, its messages belong to the one with an open turn."""
     assert sessions_of([*mcp("s", "t", prompted="t"), *asked(1, {"result": {}})]) == [("t", 1)] * 2
     assert sessions_of([*mcp("s", "t"), *asked(1, {"result": {}})]) == [(None, None)] * 2
 
@@ -93,7 +93,7 @@ def test_an_error_of_an_mcp_server_has_failed() -> None:
 
 
 def test_a_turn_of_v2_ends_with_the_words_of_its_error() -> None:
-    """`log`, `show` and `transcript` show the error that ended a turn of v2."""
+    """`log`, `show` and `transcript` show the error that ended a turn of ACP v2."""
     error = {"code": -32603, "message": "no quota is left"}
     update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "error"}
     params = {"sessionId": "s", "update": {**update, "error": error}}
@@ -113,7 +113,7 @@ def test_a_turn_of_v2_ends_with_the_words_of_its_error() -> None:
 
 
 def test_a_turn_of_v2_may_end_with_an_error_alone() -> None:
-    """In v2, `show` reports an error that ends a turn even if the stop reason is null."""
+    """In ACP v2, `show` reports the error that ended a turn even if its stop reason is null."""
     error = {"code": 1, "message": "RATE-LIMITED by provider"}
     update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": None, "error": error}
     lines = [

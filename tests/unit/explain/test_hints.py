@@ -77,7 +77,7 @@ def texts(path: Path) -> dict[int, str]:
 
 
 def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -> None:
-    """The timeline shows each update of a tool call with the title of the call's first update."""
+    """`log` shows each update of a tool call with the title from the call's first message."""
     said = texts(worked)
     assert said[5] == "pytest -q (…789XyZ) [pending]"
     assert said[9] == "Read a.py (b) [completed]"
@@ -85,20 +85,20 @@ def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -
 
 
 def test_a_permission_and_its_answer_are_described(worked: Path) -> None:
-    """The timeline shows a permission request by its tool call, and the answer by its option."""
+    """`log` shows a permission request with its tool call, and the answer with its option."""
     said = texts(worked)
     assert said[7] == "pytest -q (…789XyZ): Allow (allow_once) | Never (reject_always)"
     assert said[8] == "selected allow_once 'Allow'"
 
 
 def test_the_title_is_found_outside_of_the_filter(worked: Path) -> None:
-    """The timeline finds the title of a tool call even if a filter leaves out its first update."""
+    """`log` shows the title of a tool call even if a filter leaves out its first message."""
     out = run("inspect", "log", worked, "seq:9").stdout
     assert "Read a.py (b) [completed]" in out
 
 
 def test_a_failed_tool_call_is_red(worked: Path) -> None:
-    """The timeline shows a failed tool call in red, like an error."""
+    """`log` prints a failed tool call in red, like an error."""
     with RecordingReader(worked) as reader:
         tones = {row["seq"]: frame_line(row).tone for row in reader.frames()}
     assert tones[10] == "trouble"
@@ -144,7 +144,7 @@ def test_a_tool_call_is_named_alike_everywhere(
 def test_an_error_code_has_the_name_of_its_dialect(
     tmp_path: Path, dialect: str, code: int, said: str
 ) -> None:
-    """The timeline shows an error code by the name of its dialect."""
+    """`log` shows an error code by its name in the recording's dialect."""
     with LogWriter(tmp_path / "x.db", dialect=dialect) as recorder:
         recorder.to_agent(request(1, "session/list"))
         recorder.to_client(error(1, code, "no"))
@@ -152,7 +152,7 @@ def test_an_error_code_has_the_name_of_its_dialect(
 
 
 def test_a_permission_of_the_draft_has_the_name_of_its_tool(tmp_path: Path) -> None:
-    """The timeline names the tool of a permission of the draft, which has only the call's id."""
+    """`log` names the tool in a permission request of the 1.0 draft, which has only a call's id."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         data = {"id": "tc_123", "tool": "fs/write_text_file", "status": "pending"}
         recorder.to_client(
@@ -192,7 +192,7 @@ def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_each_call_has_frames_of_its_own() -> None:
-    """If two tool calls share an id, the first one's frames end where the second begins."""
+    """If two tool calls share an id, frames after the second one's start belong to the second."""
     with used_again().reader() as reader:
         spans = CallSpans(reader)
         ranges = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
@@ -223,7 +223,10 @@ def test_show_counts_each_call() -> None:
 
 
 def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
-    """In a recording by an earlier version, which counted only ids, `show` counts calls anew."""
+    """`show` counts tool calls again for a recording by an earlier version.
+
+    The earlier version counted several calls with one id as one.
+    """
     path = import_text_form(iter(used_again().text_form()), tmp_path / "talk.jsonl", tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE turns SET tool_calls = 1")
@@ -232,7 +235,7 @@ def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
 
 
 def test_stats_counts_each_call() -> None:
-    """If tool calls share an id, `stats` gives each its own frames and steps."""
+    """If tool calls share an id, `stats` gives each its own frames and its own times."""
     with used_again().reader() as reader:
         statistics = gather(reader)
         steps = waterfall(reader, statistics.turns[0]).steps
@@ -248,7 +251,10 @@ def test_stats_counts_each_call() -> None:
 
 
 def test_the_view_says_the_same(tmp_path: Path) -> None:
-    """If tool calls share an id, the view in the database has each with its own permission."""
+    """If tool calls share an id, the database's view of tool calls has a row for each.
+
+    Each row has the permission for its own call.
+    """
     assert view(used_again(), tmp_path) == [
         ("Read a", "read", "completed", 1, 6, 7, 2, None),
         ("Write a", "edit", "failed", 1, 8, 11, 4, "allow_once"),
@@ -331,7 +337,7 @@ def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
 
 
 def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
-    """If a large update has a final status, its tool call ends, although it is not read whole."""
+    """If a tool call's last update is too large to be read, its status still ends the call."""
     large = [{"type": "content", "content": {"type": "text", "text": "x" * (2 << 20)}}]
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):

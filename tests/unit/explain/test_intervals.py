@@ -43,7 +43,7 @@ def test_only_the_longest_hangs_are_kept() -> None:
 
 
 def test_an_answer_to_nothing_changes_nothing() -> None:
-    """An answer without a request does not change whom `show` names as waited for."""
+    """An answer that matches no request does not change whom `show` names as waited for."""
     waits = waits_after(
         (0, "to-client", frame("#7 result 1")),
         (1, "to-agent", frame('#8 error {"code": 1}')),
@@ -71,7 +71,7 @@ def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
 
 
 def test_a_silence_keeps_the_session_that_its_request_named() -> None:
-    """For `show`, a silence before the answer to session/new belongs to no session."""
+    """`show` assigns a silence before the answer to session/new to no session."""
     waits = waits_after(
         (0, "to-agent", frame("#1 session/new {}")),
         (HOUR, "to-client", frame('#1 result {"sessionId": "s"}')),

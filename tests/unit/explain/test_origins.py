@@ -44,7 +44,7 @@ def a_recording(origin: Origin | None) -> Recording:
 
 
 def test_of_a_recording_of_ours_all_is_known() -> None:
-    """Commands know all values of a recording that acp-proxy made, and print no remark about it."""
+    """For a recording that acp-proxy made, commands print no remark about unknown values."""
     ours = a_recording(None)
     assert known_value(ours, WHOLE) is WHOLE
     assert known_json(ours, WHOLE)["took_ns"] == 3
@@ -53,7 +53,10 @@ def test_of_a_recording_of_ours_all_is_known() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    """In the JSON of an import, values that need lost facts or inferred times are null."""
+    """The JSON about an imported log has null for values that the log does not contain.
+
+    Values computed from inferred times are null, too.
+    """
     lost = a_recording(Origin("zed", ("bytes", "times")))
     assert known_value(lost, WHOLE) == Measured(1, None, None, None, None)
     assert known_members(lost, {"seq": 1, "t_ns": 0, "size": 5}) == {
@@ -81,7 +84,7 @@ def members_of(kind: Any, known: set[type]) -> set[str]:
 
 
 def test_every_time_that_is_printed_declares_what_it_needs() -> None:
-    """Every time that a command prints has an entry with the facts of a recording it needs."""
+    """For each time that a command prints, a table says which data of a recording it needs."""
     names = {name for kind in PRINTED for name in members_of(kind, {Recording})}
     declared = {name for members in MEMBERS.values() for name in members}
     times = {name for name in (*names, *FRAME_MEMBERS) if name.endswith("_ns")}
@@ -90,7 +93,7 @@ def test_every_time_that_is_printed_declares_what_it_needs() -> None:
 
 
 def test_the_reason_is_said() -> None:
-    """The remark about an import whose times are unknown gives the reason."""
+    """The remark about an imported log whose times are unknown gives the reason."""
     lost = a_recording(Origin("zed", ("times",)))
     assert why_no_times(lost) == "no times: the recording was imported from zed, which has none"
     untimed = a_recording(Origin("lines", inferred_times=1))
@@ -100,14 +103,14 @@ def test_the_reason_is_said() -> None:
 
 
 def test_messages_without_a_sign_of_acpx_are_not_said_to_be_from_it() -> None:
-    """Commands call an import one from acpx only if its messages have a sign of acpx."""
+    """Commands call an imported log one of acpx only if its messages show that acpx made it."""
     origin = Origin("acpx", lost=("times",))
     head = dict(origin_rows(a_recording(origin)))["imported"]
     assert head.startswith("from a stream in the form of acpx on 2025-01-01")
 
 
 def test_the_head_says_what_was_imported() -> None:
-    """The first line about an import names its source, its unit of times, and what was lost."""
+    """The first line about an imported log names its source, precision, and what it lacks."""
     origin = Origin("lines", ("ending", "zone"), 1_000_000, 1, 2, 3)
     assert dict(origin_rows(a_recording(origin))) == {
         "imported": "from a plain log, times in steps of 1 ms, 1 inferred direction, "

@@ -155,7 +155,7 @@ def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", ["middle", "times"])
 def test_an_import_without_times_has_no_pause(tmp_path: Path, lost: Lost) -> None:
-    """`log` marks no pause in an import whose source shows no times."""
+    """`log` marks no pause in an imported log that does not contain times."""
     path = record(tmp_path / "x.db", PROMPT, wait(9 * SECOND), END)
     with RecordingReader(path) as reader:
         pauses = Pauses(reader)
@@ -165,7 +165,7 @@ def test_an_import_without_times_has_no_pause(tmp_path: Path, lost: Lost) -> Non
 
 
 def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
-    """In `log`, a run of chunks ends at a marked pause, which stands between two lines."""
+    """`log` does not fold chunks into one line across a marked pause."""
     path = record(tmp_path / "x.db", PROMPT, CHUNK, CHUNK, wait(2 * SECOND), CHUNK, CHUNK, END)
     with RecordingReader(path) as reader:
         runs = [item for item in fold(reader.rows(), pauses=Pauses(reader))

@@ -74,7 +74,7 @@ def test_a_tool_call_is_its_title_and_status() -> None:
 
 
 def test_the_files_of_a_tool_call_are_listed() -> None:
-    """The preview of a tool call lists its files with lines, unless its title or content does."""
+    """The preview of a tool call lists the files and lines that its title does not name."""
     places = [{"path": "/a.py", "line": 3}, {"path": "/b.py"}, {"path": "/c.py", "line": 0}]
     assert update("tool_call", title="Read /b.py", kind="read", locations=places) == (
         "tool_call: Read /b.py [read] /a.py:3, /c.py"
@@ -121,7 +121,7 @@ def test_a_permission_is_the_question_and_the_choice() -> None:
     [("once", "granted, once"), ("always", "granted, always"), ("file", "granted, for file")],
 )
 def test_a_grant_of_the_draft_has_its_scope(scope: str, said: str) -> None:
-    """The preview of a permission's answer in the draft has the scope of the answer."""
+    """In the 1.0 draft, the preview of a permission's answer has the scope of the answer."""
     assert show("session/request_permission", "response", granted=True, scope=scope) == said
 
 
@@ -160,7 +160,10 @@ def test_secrets_of_the_environment_are_not_shown() -> None:
 
 
 def test_capabilities_are_named_if_they_are_on() -> None:
-    """In a preview, a false or null capability is off; `{}` is off in v1, and on in v2."""
+    """In a preview, a false or null capability is off.
+
+    The capability `{}` is off in ACP v1, and on in v2.
+    """
     v1 = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": None, "auth": {}}
     assert show("initialize", "request", protocolVersion=1, clientCapabilities=v1) == (
         "protocol 1: fs.readTextFile"
@@ -184,7 +187,7 @@ def test_an_error_is_its_code_and_message() -> None:
 
 
 def test_an_empty_result_is_ok() -> None:
-    """Results that are empty, null or only metadata have the preview `ok`."""
+    """The preview of a result that is empty, null or only metadata is the word `ok`."""
     for result in (None, {}, {"_meta": {"a": 1}}):
         raw = json.dumps({"id": 1, "result": result}).encode()
         for method in ("session/close", "session/load", "fs/write_text_file", "_x/y", None):
@@ -205,7 +208,7 @@ def test_an_unknown_method_is_its_members() -> None:
 
 
 def test_a_batch_is_its_messages() -> None:
-    """The preview of a JSON-RPC batch has the kinds and methods of its messages."""
+    """The preview of a JSON-RPC batch lists the kinds and methods of its messages."""
     raw = b'[{"method":"x"},{"method":"y","id":1},{"id":1,"result":0},{"id":2,"error":{}},5]'
     assert preview(raw, "batch", None) == (
         "batch of 5: notification x, request y, response, no message, no message"
@@ -223,7 +226,7 @@ def test_an_invalid_line_is_shown_as_text() -> None:
 
 
 def test_an_unexpected_shape_is_shown_by_its_members() -> None:
-    """If a message has an unexpected form, its preview lists its members."""
+    """The preview of a message with an unexpected form lists its JSON members."""
     for method in ("session/prompt", "session/update", "terminal/create", "initialize"):
         odd = {"prompt": 5, "update": 5, "args": 5, "clientInfo": 5, "command": []}
         assert show(method, "request", **odd)
@@ -299,20 +302,20 @@ def test_no_text_controls_the_terminal(text: str, shown: str) -> None:
 
 
 def test_any_depth_is_shown() -> None:
-    """The preview of deeply nested content raises nothing."""
+    """The preview of content that is nested very deeply raises no error."""
     for depth in range(900, 1010):
         raw = b'{"params":{"prompt":%s%s}}' % (b"[" * depth, b"]" * depth)
         preview(raw, "request", "session/prompt")
 
 
 def test_a_timeout_is_shown_with_its_signal() -> None:
-    """The preview of a command that timed out says this, even if the command has a signal."""
+    """The preview of a command that timed out says so, even if a signal ended the command."""
     raw = b'{"id":1,"result":{"exitCode":null,"signal":"SIGKILL","timedOut":true}}'
     assert preview(raw, "response", "terminal/wait_for_exit") == "timed out, signal SIGKILL"
 
 
 def test_an_option_may_be_an_object() -> None:
-    """The preview of a changed option has its value, even if the value is an object."""
+    """The preview of a changed session option has its value, even if the value is an object."""
     data = b'{"key":"limits","currentValue":{"tokens":5},"previousValue":[1],"source":"user"}'
     raw = b'{"params":{"sessionId":"s","type":"config_option_update","data":' + data + b"}}"
     assert preview(raw, "notification", "session/update") == (

@@ -153,7 +153,7 @@ def test_each_example_has_a_preview_of_its_own() -> None:
 
 @pytest.mark.parametrize("kind", UPDATE_KINDS)
 def test_an_update_has_a_describer(kind: str) -> None:
-    """Each kind of session update has a preview function, and an example in the tests."""
+    """Each kind of session update has a function for its preview, and an example in the tests."""
     assert kind in UPDATES
     assert updates(kind)
     for case in updates(kind):
@@ -162,13 +162,13 @@ def test_an_update_has_a_describer(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [*BLOCK_TYPES, *TOOL_CONTENT_TYPES])
 def test_content_has_a_describer(kind: str) -> None:
-    """Each type of content has a preview function, and an example in the tests."""
+    """Each type of content has a function for its preview, and an example in the tests."""
     assert kind in BLOCKS
     assert any(value.get("type") == kind for case in CASES for value in objects(case.message))
 
 
 def test_the_tables_have_an_example_for_each_line() -> None:
-    """Each row of the tables of preview functions has an example in the tests."""
+    """Each method that has a function for its preview has an example in the tests."""
     assert set(UPDATES) == set(UPDATE_KINDS)
     assert set(BLOCKS) == {*BLOCK_TYPES, *TOOL_CONTENT_TYPES}
     known = {*SERVER_REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS, *CHAINS, "_mcp/request"}
@@ -223,7 +223,7 @@ def test_a_wrapped_message_is_described(method: str) -> None:
     ],
 )
 def test_a_form_is_among_the_examples(part: str, shown: str) -> None:
-    """The tests' examples of previews have every form that only one dialect or extension has."""
+    """The tests' examples of previews have each form that only one dialect or extension has."""
     assert any(case.preview.startswith(shown) for case in CASES), part
 
 

@@ -162,7 +162,7 @@ def spent(session: str, amount: float, currency: str = "USD") -> Any:
 def test_running_totals_are_not_added_up(
     tmp_path: Path, version: int, counts: list[tuple[int, int]], whole: Any, counted: str
 ) -> None:
-    """Token counts of turns are added up; if all rise, only the last one counts."""
+    """`stats` adds up token counts of turns; if all counts rise, only the last one counts."""
     chat = Chat(tmp_path / "x.db", version)
     chat.open("s")
     for into, out in counts:
@@ -181,7 +181,7 @@ def test_running_totals_are_not_added_up(
 
 
 def test_the_draft_has_its_usage_in_the_answer(tmp_path: Path) -> None:
-    """In the 1.0 draft, token counts are added up even if they rise: they are counts of turns."""
+    """In the 1.0 draft, rising token counts are added up: they are counts of single turns."""
     conversation = Talk("draft-1.0")
     for number, counts in {3: usage(350, 520), 4: usage(1_500, 2_300)}.items():
         conversation.to_client(result(number, stopReason="end_turn", usage=counts))
@@ -207,7 +207,10 @@ def test_sessions_are_added_up(tmp_path: Path) -> None:
 
 
 def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: Path) -> None:
-    """The cost of a loaded session includes earlier turns, and is not that of its first turn."""
+    """The cost of a loaded session includes its earlier turns.
+
+    It is not the cost of the first turn after loading.
+    """
     chat = Chat(tmp_path / "x.db", opening="session/load")
     chat.open("a")
     chat.turn("a", spent("a", 2))
@@ -233,7 +236,7 @@ def test_a_late_report_belongs_to_the_turn_before(tmp_path: Path) -> None:
 
 
 def test_nothing_is_said_without_usage(tmp_path: Path) -> None:
-    """If an agent sent no usage, neither its turns nor the recording have tokens."""
+    """If an agent reported no token usage, `stats` has no tokens for its turns."""
     assert recorded(record_waiting_chat(tmp_path / "x.db").path) == RecordedTokens({}, None, {}, {})
 
 
@@ -249,7 +252,7 @@ def test_nothing_is_said_without_usage(tmp_path: Path) -> None:
     ],
 )
 def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
-    """If a member of a token report is neither a count nor an amount, it is ignored."""
+    """In a report of tokens, a JSON member that is neither a count nor an amount is ignored."""
     assert tokens_of(odd) == Tokens()
 
 
@@ -268,5 +271,5 @@ def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_tokens_in_words(tokens: Tokens | None, facts: list[str]) -> None:
-    """The words about a recording's tokens have all numbers that are known, and no others."""
+    """The text about a recording's tokens has all numbers that are known, and no others."""
     assert [*token_facts(tokens)] == facts

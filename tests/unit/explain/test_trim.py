@@ -100,7 +100,7 @@ def test_other_sessions_are_dropped() -> None:
 
 
 def test_a_loaded_session_keeps_its_history() -> None:
-    """An exported test keeps the history of a loaded session, since a client needs it."""
+    """An exported test keeps the replayed history of a loaded session, as a client needs it."""
     check(
         """
         + -> #1 session/load {"sessionId": "s", "cwd": "/", "mcpServers": []}
@@ -137,7 +137,7 @@ def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
 
 
 def test_stray_lines_follow_the_frame_before_them() -> None:
-    """In an exported test, stderr and lines that are not messages stay with the frame before."""
+    """In an exported test, stderr and invalid lines are kept with the frame before them."""
     check(
         """
         + <- oops, of the handshake
@@ -159,7 +159,7 @@ def test_stray_lines_follow_the_frame_before_them() -> None:
 
 
 def test_a_batch_is_kept_whole() -> None:
-    """An exported test keeps a JSON-RPC batch whole, with the other halves of its exchanges."""
+    """An exported test keeps a JSON-RPC batch whole, with all requests and answers in it."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -175,7 +175,10 @@ def test_a_batch_is_kept_whole() -> None:
 
 
 def test_a_fork_keeps_the_opening_of_its_origin() -> None:
-    """A test exported from a fork keeps the opening of the forked session, but not its turns."""
+    """A test exported from a forked session keeps the opening of the original session.
+
+    It does not keep the original session's turns.
+    """
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -207,7 +210,7 @@ def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_every_healthy_recording_replays_after_trimming(path: Path) -> None:
-    """A test that is exported from one turn of a healthy recording replays clean."""
+    """A test that is exported from one turn of a healthy recording replays without a mismatch."""
     with RecordingReader(path) as reader:
         assert rehearse(reader).verdict == "clean"
         kept = kept_of(reader, 1)
@@ -224,7 +227,7 @@ def test_spans_are_short() -> None:
 
 
 def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
-    """Before a test is exported, a rehearsal finds out whether the recording replays."""
+    """Before a test is exported, a trial replay finds out whether the recording replays."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
         outcome = rehearse(reader)

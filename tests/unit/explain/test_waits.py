@@ -164,7 +164,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
     words: str,
     more: str,
 ) -> None:
-    """If neither peer has to act for an hour, `show` calls this waiting, and not a silence."""
+    """If neither peer has to act for an hour, `show` calls this waiting, and not silence."""
     go_on = begin(recorder)
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -184,7 +184,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
 
 
 def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
-    """For `show`, a turn with an hour of chunks is streaming, and does not hang."""
+    """`show` calls a turn with an hour of chunks streaming, and not hanging."""
     for _ in range(120):
         recorder.t_ns += 30 * S
         chunk(recorder)
@@ -198,7 +198,7 @@ def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
-    """For `show`, an unanswered prompt is not a hang at once, since a model may think."""
+    """`show` does not call a new unanswered prompt a hang at once, since a model may think."""
     recorder.t_ns += 59 * S
     summary = summary_of(recorder, live=True)
     assert summary.findings == []
@@ -206,7 +206,7 @@ def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
-    """For `show`, a tool call that the agent runs itself is not a hang, even in silence."""
+    """`show` does not call a tool call that the agent runs itself a hang, even in silence."""
     recorder.to_client(update("s", "tool_call", toolCallId="c", title="make", status="pending"))
     recorder.to_client(update("s", "tool_call", toolCallId="d", title="ls", status="pending"))
     recorder.to_client(update("s", "tool_call_update", toolCallId="d", status="completed"))
@@ -252,7 +252,10 @@ def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> N
 
 
 def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
-    """For `show`, replayed history is not a turn; session/load is open until its answer."""
+    """`show` does not take replayed history as a turn.
+
+    The request session/load is open until its answer.
+    """
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.to_agent(request(3, "session/load", sessionId="s", cwd="/srv", mcpServers=[]))
     chunk(recorder)
@@ -344,7 +347,10 @@ def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> N
 
 
 def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
-    """For `show`, the agent has to act again after its program has ended or was released."""
+    """When a terminal command that the agent awaits ends, `show` says the agent has to act.
+
+    The same holds when the terminal is released.
+    """
     terminal(recorder)
     recorder.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
     recorder.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))
@@ -354,7 +360,7 @@ def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
 
 
 def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: LogWriter) -> None:
-    """If a turn is cancelled, `show` says that the client has to answer its open permission."""
+    """If a turn is cancelled, `show` says that the client must answer its permission request."""
     permission(recorder)
     recorder.t_ns += HOUR
     assert summary_of(recorder, live=True).findings == []
@@ -365,7 +371,7 @@ def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: Log
 
 
 def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
-    """For `show`, a turn of v2 ends when its session is idle, and not with the prompt's answer."""
+    """In ACP v2, `show` ends a turn when its session is idle, and not at the prompt's answer."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize", protocolVersion=2, info={"name": "c"}))
         recorder.to_client(result(0, protocolVersion=2, info={"name": "a"}, capabilities={}))
@@ -386,7 +392,7 @@ def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
 
 
 def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
-    """For `show`, each request of a JSON-RPC batch is waited for on its own."""
+    """`show` says for each request of a JSON-RPC batch by itself who has to answer it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent([request(1, "session/list"), request(2, "session/new")])
         recorder.t_ns += HOUR
@@ -398,7 +404,7 @@ def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
 
 
 def test_the_members_of_a_silence_keep_their_names() -> None:
-    """In `show --json`, the members of a silence are still called ``debtor`` and ``owed``."""
+    """`show --json` writes who was silent as ``debtor``, and the open request as ``owed``."""
     request = PendingRequest(1, 0, "to-agent", "session/prompt", "s", 1, Party.AGENT)
     written = converter.unstructure(Silence(Party.AGENT, request, 1, 2, 0, 5))
     assert (written["debtor"], written["owed"]["seq"]) == ("agent", 1)
@@ -419,5 +425,8 @@ def test_the_members_of_a_silence_keep_their_names() -> None:
     ],
 )
 def test_whom_a_request_waits_for(direction: str, method: str | None, who: Party) -> None:
-    """For `show`, an open request waits for its receiver, or for a person or program behind it."""
+    """`show` says that an open request waits for its receiver.
+
+    For some methods, a person or program behind the receiver is named.
+    """
     assert answering_party(direction, method) is who

@@ -34,7 +34,10 @@ def test_a_file_that_the_client_reads() -> None:
 
 
 def test_what_the_client_refused_and_what_it_left_open() -> None:
-    """In `audit`, an action failed if its request got an error; without answer it is open."""
+    """In `audit`, an action whose request got an error is failed.
+
+    An action without an answer is open.
+    """
     conversation = Talk()
     conversation.asks_in_vain("fs/write_text_file", path=A, content="")
     conversation.asks("fs/write_text_file", None, path=A, content="")
@@ -44,7 +47,10 @@ def test_what_the_client_refused_and_what_it_left_open() -> None:
 
 
 def test_a_tool_call_and_its_write_are_one_action() -> None:
-    """In `audit`, a file request and the only open tool call with its path are one action."""
+    """`audit` lists a tool call and the file request made for it as one action.
+
+    They are matched if no other open tool call has the file's path.
+    """
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -60,7 +66,7 @@ def test_a_tool_call_and_its_write_are_one_action() -> None:
 
 
 def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
-    """In `audit`, a file that is read during an edit is an action of its own, beside the edit."""
+    """If the agent reads a file during an edit of it, `audit` lists the read as a second action."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -72,7 +78,7 @@ def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
 
 
 def test_two_calls_with_one_path_are_not_told_apart() -> None:
-    """In `audit`, two open tool calls and a request with the same path are three actions."""
+    """If two open tool calls have the path of a file request, `audit` lists three actions."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -83,7 +89,7 @@ def test_two_calls_with_one_path_are_not_told_apart() -> None:
 
 
 def test_a_call_that_is_over_is_not_that_of_a_later_request() -> None:
-    """In `audit`, a file request after the end of the tool call with its path is a new action."""
+    """If a tool call with a file's path has ended, `audit` lists a later request separately."""
     conversation = Talk()
     conversation.call("c", kind="read", locations=[{"path": A}], status="completed")
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -94,7 +100,7 @@ def test_a_call_that_is_over_is_not_that_of_a_later_request() -> None:
 
 @pytest.mark.parametrize("announced_first", [True, False])
 def test_a_terminal_belongs_to_the_call_that_shows_it(announced_first: bool) -> None:
-    """In `audit`, a terminal belongs to the tool call that shows it, whichever came first."""
+    """`audit` links a terminal to the tool call that shows it, whichever message came first."""
     conversation = Talk()
     if announced_first:
         conversation.call("c", **shell("make all"))
@@ -116,7 +122,7 @@ def test_a_terminal_belongs_to_the_call_that_shows_it(announced_first: bool) -> 
 
 
 def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
-    """In `audit`, a command without a recorded end was started; with an exit status, it is done."""
+    """`audit` shows a command as done if its exit status is recorded, and otherwise as started."""
     for answer, status in (
         ({}, "started"),
         ({"exitStatus": {"signal": "SIGKILL"}}, "done"),
@@ -129,7 +135,7 @@ def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
 
 
 def test_a_call_that_is_only_asked_for() -> None:
-    """If only a permission request announces a tool call, `audit` shows the answer as its state."""
+    """If only a permission request names a tool call, `audit` shows the answer as its state."""
     for chosen, decision, status in (
         (REJECT, "denied", "refused"),
         (None, "cancelled", "cancelled"),
@@ -148,7 +154,7 @@ def test_a_call_that_is_only_asked_for() -> None:
 
 
 def test_what_an_agent_does_itself_is_claimed() -> None:
-    """`audit` shows that Codex, vibe and others change files and run commands themselves."""
+    """`audit` shows that Codex, vibe and others change files without requests to the client."""
     conversation = Talk()
     arguments = {"command": ["/bin/bash", "-lc", "it's"], "cwd": f"{CWD}/sub"}
     conversation.call("c", kind="execute", title="it's", rawInput=arguments)
@@ -171,7 +177,7 @@ def test_what_an_agent_does_itself_is_claimed() -> None:
 
 
 def test_a_diff_is_a_write_whatever_its_call_is_named() -> None:
-    """In `audit`, a tool call with a diff is a write, and one with a terminal is a command."""
+    """`audit` lists a tool call with a diff as a write, and one with a terminal as a command."""
     conversation = Talk()
     conversation.call("c", kind="read", content=[{"type": "diff", "path": A, "oldText": ""}])
     conversation.call("d", kind="think", content=[{"type": "terminal", "terminalId": "t"}])
@@ -192,7 +198,10 @@ def test_an_earlier_lasting_answer_may_cover_a_later_action() -> None:
 
 
 def test_the_mode_of_the_session_is_kept() -> None:
-    """In `audit`, an action has the mode of its session, which may explain missing questions."""
+    """`audit` shows each action with its session's mode.
+
+    A mode may explain why the agent did not request permission.
+    """
     conversation = Talk()
     conversation.client_asks("session/set_mode", {}, sessionId="s", modeId="yolo")
     conversation.update("current_mode_update", currentModeId="yolo")
@@ -201,7 +210,7 @@ def test_the_mode_of_the_session_is_kept() -> None:
 
 
 def test_history_is_no_action() -> None:
-    """In `audit`, updates that ``session/load`` streams before its answer are not actions."""
+    """`audit` ignores the earlier tool calls that an agent streams for ``session/load``."""
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/new", mcpServers=[]))
@@ -213,7 +222,7 @@ def test_history_is_no_action() -> None:
 
 
 def test_a_call_id_that_is_used_again_in_another_turn() -> None:
-    """In `audit`, a tool call's id that is used again in another turn is a new action."""
+    """If a later turn uses a tool call's id again, `audit` lists a new action."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.ends("c")
@@ -227,7 +236,7 @@ def test_a_call_id_that_is_used_again_in_another_turn() -> None:
 
 @pytest.mark.parametrize("dialect", ["v1", "v2"])
 def test_a_call_id_that_is_used_again_in_a_turn(dialect: str) -> None:
-    """In `audit`, a write keeps its permission and status if a later read has the same id."""
+    """If a later read reuses the id of a write, `audit` keeps the write's permission and status."""
     conversation = Talk(dialect)
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -240,7 +249,7 @@ def test_a_call_id_that_is_used_again_in_a_turn(dialect: str) -> None:
 
 
 def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
-    """In `audit` of the draft, tool calls that share an id keep their own tools."""
+    """If tool calls of the 1.0 draft of ACP share an id, `audit` shows each one's own tool."""
     conversation = Talk("draft-1.0")
     for tool in ("fs/write_text_file", "fs/read_text_file"):
         conversation.call("c", tool=tool)
@@ -251,7 +260,7 @@ def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
 
 
 def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
-    """In `audit`, a permission belongs to the tool call that is announced next with its id."""
+    """`audit` applies a permission to the next tool call that is announced with the id it names."""
     conversation = Talk()
     conversation.call("c", **shell("ls"))
     conversation.ends("c")
@@ -264,7 +273,7 @@ def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
 
 
 def test_v2_tells_of_terminals_of_the_agent() -> None:
-    """In `audit` of v2, updates of terminals are commands, and a diff names each file's change."""
+    """In ACP v2, `audit` lists terminal updates as commands, and each file that a diff changes."""
     conversation = Talk("v2")
     conversation.pause_ms = 1  # updates that are streamed, and yet each is read
     subject = {"type": "command", "command": "npm test", "cwd": CWD, "toolCallId": "c"}
@@ -295,7 +304,7 @@ def test_v2_tells_of_terminals_of_the_agent() -> None:
 
 
 def test_the_draft_names_operations_and_no_session() -> None:
-    """In `audit` of the draft, a file request without a session id still finds its tool call."""
+    """In the 1.0 draft of ACP, `audit` finds a file request's tool call without a session id."""
     conversation = Talk("draft-1.0")
     conversation.call("c", tool="fs/write_text_file", input={"path": A}, requiresPermission=True)
     conversation.asks(
@@ -313,7 +322,7 @@ def test_the_draft_names_operations_and_no_session() -> None:
 
 
 def test_the_draft_may_ask_without_a_tool_call() -> None:
-    """In `audit`, a permission without a tool call is shown by its operation and resource."""
+    """`audit` shows a permission request without a tool call by its operation and resource."""
     conversation = Talk("draft-1.0")
     for operation, resource in (("terminal_execute", "npm test"), ("file_delete", A)):
         conversation.asks(
@@ -327,7 +336,7 @@ def test_the_draft_may_ask_without_a_tool_call() -> None:
 
 
 def test_requests_of_unknown_methods() -> None:
-    """In `audit`, a request of an unknown method is of an unknown kind, even below ``fs/``."""
+    """`audit` lists a request of an unknown method as of unknown kind, even below ``fs/``."""
     conversation = Talk()
     conversation.asks("fs/delete", {}, path=A)
     conversation.asks("mcp/message", {}, connectionId="m", method="tools/call")
@@ -355,7 +364,7 @@ def test_the_members_of_a_batch() -> None:
     "member", [None, 7, "x", [], {}, [[[]]], {"path": 7}, [{"path": ["x"]}, None, "y"]]
 )
 def test_members_of_any_type(member: Any) -> None:
-    """`audit` reads messages without an error, whatever the types of their members are."""
+    """`audit` raises no error if JSON members of messages have unexpected types."""
     conversation = Talk()
     names = (
         "title", "kind", "status", "content", "locations", "rawInput", "rawOutput", "output",
@@ -378,7 +387,7 @@ def test_members_of_any_type(member: Any) -> None:
 
 
 def test_sessions_have_directories_and_servers() -> None:
-    """`audit` lists a session's directories and servers, but no environments or URL queries."""
+    """`audit` lists a session's directories and MCP servers, without variables and URL queries."""
     conversation = Talk(
         additionalDirectories=["/srv/lib"],
         mcpServers=[
@@ -424,7 +433,10 @@ def test_an_open_call_whose_id_is_used_again() -> None:
 
 
 def test_directories_are_those_of_the_time() -> None:
-    """In `audit`, a later ``session/load`` does not change where earlier commands were run."""
+    """`audit` judges a command by the session's directory at that time.
+
+    A later ``session/load`` with another directory does not change it.
+    """
     conversation = Talk()
     conversation.call("c", **shell("cat /proj/app/x"))
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
@@ -445,7 +457,7 @@ def test_a_session_that_was_not_loaded_is_not_listed() -> None:
 
 
 def test_sessions_have_directories_and_terminals_of_their_own() -> None:
-    """In `audit`, each session has its own directory and terminals, even with equal ids."""
+    """`audit` keeps directories and terminals of sessions apart, even if terminals share an id."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "s2"}, cwd="/two")
     conversation.prompt("s2")
@@ -462,7 +474,7 @@ def test_sessions_have_directories_and_terminals_of_their_own() -> None:
 
 
 def test_words_of_a_command_count_from_its_directory() -> None:
-    """In `audit`, a relative path after `cd` in a command has no known place."""
+    """`audit` does not guess where a relative path after `cd` in a command is."""
     conversation = Talk()
     conversation.call(
         "c", kind="execute", rawInput={"command": "cat ../x ../../y", "cwd": f"{CWD}/sub"}
@@ -474,7 +486,7 @@ def test_words_of_a_command_count_from_its_directory() -> None:
 
 
 def test_options_with_one_id() -> None:
-    """In `audit`, a permission's decision is ambiguous if two options have the chosen id."""
+    """`audit` calls a permission ambiguous if two of its options have the id that was chosen."""
     conversation = Talk()
     options = [{"optionId": "1", "kind": "allow_once"}, {"optionId": "1", "kind": "reject_once"}]
     conversation.permission("1", {"toolCallId": "c", **edit(A)}, options=options)

@@ -15,7 +15,7 @@ A, B = f"{CWD}/a.py", f"{CWD}/b.py"
 
 
 def test_a_session_in_order() -> None:
-    """`audit` finds nothing wrong in reads inside the directory and in permitted actions."""
+    """`audit` reports neither reads in the session's directory nor permitted actions."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path=A)
     conversation.call("c", **edit(A))
@@ -31,7 +31,7 @@ def test_a_session_in_order() -> None:
 
 
 def test_done_without_being_asked() -> None:
-    """`audit` reports writes and commands without permission if the agent asks at other times."""
+    """If an agent requests permission only for some actions, `audit` reports the other writes."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c")
@@ -68,7 +68,10 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """`audit` tells unasked actions from actions that an earlier answer may cover."""
+    """`audit` separates two kinds of action without a permission request.
+
+    An earlier answer, such as "always allow", may cover the action, or not.
+    """
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.call("d", **shell("npm install"))
@@ -106,7 +109,7 @@ def test_refused_and_done_in_a_terminal() -> None:
 
 
 def test_refused_and_reported_as_done() -> None:
-    """In `audit`, a refused action that the agent reports as done is only the agent's claim."""
+    """If a refused action is reported as done by the agent alone, `audit` calls it a claim."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "completed")
@@ -131,7 +134,7 @@ def test_a_permission_request_that_failed() -> None:
 
 
 def test_a_later_turn_is_another_matter() -> None:
-    """In `audit`, a refusal does not count in a later turn: the user may decide otherwise."""
+    """`audit` does not apply a refusal to a later turn, in which the user may decide otherwise."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
     conversation.prompt()
@@ -260,7 +263,10 @@ def test_files_that_look_like_credentials() -> None:
 
 
 def test_commands_that_name_paths_outside() -> None:
-    """`audit` finds paths outside of the directory in commands, except programs and devices."""
+    """`audit` reports paths in commands outside of the session's directory.
+
+    Paths of programs and devices are not reported.
+    """
     conversation = Talk()
     conversation.call("c", **shell("/usr/bin/env cp /proj/app/a /proj/other/b 2>/dev/null"))
     assert conversation.findings()["command-outside"] == (
@@ -270,7 +276,7 @@ def test_commands_that_name_paths_outside() -> None:
 
 
 def test_a_directory_that_is_not_in_the_recording() -> None:
-    """If no directory of a session is known, `audit` calls no path outside."""
+    """If a session's directory is unknown, `audit` does not report any path as outside of it."""
     conversation = Talk()
     conversation.update("usage_update")
     for _, message in conversation.lines:
@@ -298,7 +304,7 @@ def test_answers_that_no_person_can_give() -> None:
 
 
 def test_hostile_text_is_made_visible() -> None:
-    """`audit` makes control characters in titles, paths and commands visible."""
+    """`audit` prints control characters in titles, paths and commands as visible escapes."""
     conversation = Talk()
     conversation.call("c", **shell("rm \x1b[2J\u202e\n-r" + "x" * 100))
     text = conversation.findings()["never-asked"]
@@ -310,7 +316,7 @@ def test_hostile_text_is_made_visible() -> None:
 
 
 def test_the_last_answer_about_the_same_file_counts() -> None:
-    """In `audit`, only the last answer about permission for a file counts."""
+    """If permission for a file was requested several times, `audit` uses the last answer."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
     conversation.permission(ALLOW, {"toolCallId": "d", **edit(A)})
@@ -341,7 +347,7 @@ def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
 
 
 def test_a_refused_command_that_a_shell_then_runs() -> None:
-    """In `audit`, a refused command is the same command if a shell then runs it."""
+    """`audit` recognizes a refused command that is then run through a shell, as in `bash -lc`."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "failed")
@@ -350,7 +356,7 @@ def test_a_refused_command_that_a_shell_then_runs() -> None:
 
 
 def test_a_change_that_is_only_announced() -> None:
-    """`audit` does not claim that a change was made if a tool call only announced the change."""
+    """If a tool call only announced a change, `audit` does not say that the change was made."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "in_progress", locations=[{"path": B}])
@@ -369,7 +375,7 @@ def test_a_path_of_which_the_write_failed_was_not_written() -> None:
 
 
 def test_two_commands_of_one_call() -> None:
-    """`audit` lists both commands of a tool call, and finds the one without permission."""
+    """If a tool call runs two commands, `audit` lists both and reports the unpermitted one."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm test")
@@ -386,7 +392,7 @@ def test_two_commands_of_one_call() -> None:
 
 
 def test_quotes_that_change_no_command() -> None:
-    """In `audit`, quotes that a shell would remove do not make another command."""
+    """`audit` takes two commands as equal if they differ only in quotes that a shell removes."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell('grep "a b" x')})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="grep", args=["a b", "x"])
@@ -395,7 +401,7 @@ def test_quotes_that_change_no_command() -> None:
 
 
 def test_quotes_that_change_a_command() -> None:
-    """In `audit`, a line that a shell would interpret differently is another command."""
+    """`audit` takes two commands as different if a shell would interpret them differently."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("echo 'a;b'")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="echo a;b")
@@ -413,7 +419,7 @@ def test_quotes_that_change_a_command() -> None:
     ],
 )
 def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> None:
-    """`audit` reports nothing if two different names may mean the same file."""
+    """`audit` does not report a write to a path that may be the permitted file by another name."""
     conversation = Talk(cwd=cwd)
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
     conversation.ends("c", locations=[{"path": written}])
@@ -421,7 +427,10 @@ def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> No
 
 
 def test_a_write_in_one_batch_with_its_permission_request() -> None:
-    """In `audit`, a write in one batch with its permission request came before the answer."""
+    """If a JSON-RPC batch has a write and its permission request, `audit` reports the write.
+
+    The write was made before the permission was answered.
+    """
     conversation = Talk()
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", **edit(A)}, "options": OPTIONS}
     conversation.to_client([
@@ -446,7 +455,7 @@ def test_quick_answers_are_counted_and_not_their_actions() -> None:
 
 
 def test_every_kind_declares_what_it_needs() -> None:
-    """Every kind of `audit` finding declares which facts of a recording it needs."""
+    """Every `audit` finding declares which data it needs, since an imported log may lack it."""
     source = inspect.getsource(audit_findings)
     made = re.findall(r'(?:_finding|_of_several|_problems)\(\s*"([a-z-]+)"', source)
     assert {*made} == {*audit_findings.KINDS}

@@ -42,7 +42,10 @@ WINDOWS = ["C:\\work\\app"]
     ],
 )
 def test_places(path: str, directories: list[str], shown: str, place: str) -> None:
-    """`audit` resolves dots in paths by text alone, and shows paths in the directory relative."""
+    """`audit` resolves dots in paths without the disk.
+
+    Paths in the session's directory are shown as relative.
+    """
     located = locate(path, directories)
     if "\0" not in path:
         assert located.shown == shown
@@ -77,7 +80,7 @@ def test_names_of_other_files(path: str) -> None:
 
 
 def test_words_of_a_command() -> None:
-    """`audit` finds paths in a command within quotes, redirections and assignments."""
+    """`audit` finds paths in a command even in quotes, redirections and assignments."""
     command = "bash -c \"cat '/etc/passwd' >../out; X=~/y $HOME/z src/../a ./b .env https://x/y\""
     assert [path.path for path in mentions(command, POSIX)] == [
         "/etc/passwd", "../out", "~/y", "$HOME/z", ".env",
@@ -85,6 +88,6 @@ def test_words_of_a_command() -> None:
 
 
 def test_a_long_command_is_read_quickly() -> None:
-    """`audit` searches only the beginning of a command for paths, and for at most twenty."""
+    """`audit` looks for at most twenty paths in a command, and only in its beginning."""
     assert len(mentions("/a " * 100_000, POSIX)) == 1
     assert len(mentions(" ".join(f"/{n}" for n in range(10_000)), POSIX)) == 20

@@ -78,5 +78,5 @@ def test_the_lines_of_a_patch_are_counted() -> None:
     ],
 )
 def test_a_diff_is_described(block: dict[str, Any], shown: str) -> None:
-    """The preview of a diff names its new, deleted, moved or changed file, in every dialect."""
+    """The preview of a diff names the file that it creates, deletes, moves or changes."""
     assert diff(block) == shown

@@ -71,7 +71,10 @@ def test_media_is_data_beside_its_type(value: dict[str, Any], shown: str) -> Non
     ],
 )
 def test_base64_is_hidden(text: str, shown: str) -> None:
-    """Previews hide base64 in either alphabet, as a data URI, and wrapped into lines."""
+    """Previews hide base64 in the standard and the URL alphabet.
+
+    It is also hidden as a data URI, and wrapped into lines.
+    """
     assert without_base64(text) == shown
 
 
@@ -88,13 +91,16 @@ def test_base64_is_hidden(text: str, shown: str) -> None:
     ],
 )
 def test_other_text_is_left_alone(text: str) -> None:
-    """Previews of messages keep digests, paths and identifiers that look like base64."""
+    """Previews of messages do not hide digests, paths and identifiers that look like base64."""
     assert without_base64(text) == text
     assert not is_base64(text)
 
 
 def test_a_cut_leaves_no_short_piece_of_base64() -> None:
-    """A preview that is cut drops a piece of base64 at its end that is too short to recognize."""
+    """If a preview is cut within base64, the piece of base64 before the cut is left out.
+
+    Too short a piece could not be recognized as base64.
+    """
     words = "so it begins " * 10
     assert beginning(f"{words}{DATA}", len(words) + 60) == words
     assert beginning(f"{words}{DATA}", len(words) + 100) == f"{words}{DATA[:100]}"

@@ -40,12 +40,15 @@ from tests.support.log_writer import line, notification, request, update
     ],
 )
 def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
-    """Commands read a tool call's title, kind and status in every dialect, and make them safe."""
+    """Commands read a tool call's title, kind and status in every dialect.
+
+    Control characters in them are escaped.
+    """
     assert call_in(line(message)) == state
 
 
 def test_the_state_is_read_from_a_cut_frame() -> None:
-    """If a frame was cut off, its tool call's state is that of the part before the cut."""
+    """If a recorded frame is cut off, a tool call's title is read from the part before the cut."""
     raw = line(update("s", "tool_call", title="Write", content="x" * 1000))
     assert call_in(raw[:200]).title == "Write"
     assert params_of(raw[:20]) == {}
@@ -80,5 +83,8 @@ def test_counted_ids_are_told_apart() -> None:
     ],
 )
 def test_a_location_has_its_lines_and_columns(location: dict[str, int], shown: str) -> None:
-    """The printed location of a tool call has line and column, and an end if it differs."""
+    """The printed location of a tool call has line and column.
+
+    It also has the end, if that differs from the start.
+    """
     assert places({"location": {"path": "/a.py", **location}}) == shown

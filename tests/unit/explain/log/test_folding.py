@@ -58,7 +58,7 @@ def spans(items: Iterator[Row | ChunkRun]) -> list[tuple[int, int]]:
 
 
 def test_a_run_is_one_value() -> None:
-    """In `log`, a run of chunks has the first and last number, and all chunks' times and texts."""
+    """`log` folds consecutive chunks into one line with their numbers, times and joined text."""
     given = rows(chunk("Hel"), chunk("lo, "), chunk(""), chunk("你好"))
     (run,) = fold(given)
     assert isinstance(run, ChunkRun)
@@ -70,7 +70,7 @@ def test_a_run_is_one_value() -> None:
 
 
 def test_a_single_chunk_stays_a_row() -> None:
-    """In `log`, a single chunk is not folded into a run of chunks."""
+    """`log` prints a single chunk as a line of its own, and does not fold it."""
     given = rows(chunk("a"))
     assert list(fold(given)) == given
 
@@ -88,7 +88,7 @@ def test_a_single_chunk_stays_a_row() -> None:
     ids=["session", "kind", "message", "tool call", "image", "other"],
 )
 def test_any_other_row_ends_a_run(between: Row) -> None:
-    """In `log`, any other row ends a run of chunks, so that messages keep their order."""
+    """`log` does not fold chunks if a frame of another kind stands between them."""
     given = rows(chunk("a"), chunk("b"), between, chunk("c"), chunk("d"))
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
@@ -105,7 +105,7 @@ def test_any_other_row_ends_a_run(between: Row) -> None:
     ids=lambda odd: next(iter(odd)),
 )
 def test_odd_chunks_are_not_folded(odd: Row) -> None:
-    """In `log`, chunks that were cut, changed by a fault, or are not text stay out of runs."""
+    """`log` does not fold chunks that were cut, changed by a fault, or are not text."""
     given = [row(n, chunk("a"), **(odd if n == 3 else {})) for n in range(1, 6)]
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
@@ -116,25 +116,25 @@ def test_odd_chunks_are_not_folded(odd: Row) -> None:
     ids=["turn", "silence"],
 )
 def test_a_run_ends_with_its_turn_and_with_a_silence(seq: int, other: Row) -> None:
-    """In `log`, a chunk begins a new run after its turn's end or after five silent seconds."""
+    """`log` does not fold two chunks into one line across a turn's end or five silent seconds."""
     given = [row(n, chunk("a")) for n in range(1, 3)] + [row(seq, chunk("a"), **other)]
     assert spans(fold(given)) == [(1, 2), (3, 3)]
 
 
 def test_an_event_ends_a_run() -> None:
-    """In `log`, an event ends a run of chunks, as any other row does."""
+    """`log` does not fold two chunks into one line if an event stands between them."""
     given = rows(*[chunk("a")] * 5)
     given[2] = {"seq": 3, "t_ns": 3 * MS, "kind": "signal", "data": "{}"}
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
 
 def test_marked_frames_are_not_folded() -> None:
-    """`log` does not fold a marked frame into a run of chunks."""
+    """`log` does not fold a chunk that it marks into one line with the chunks beside it."""
     assert spans(fold(rows(*[chunk("a")] * 6), {3, 4})) == [(1, 2), (3, 3), (4, 4), (5, 6)]
 
 
 def test_only_the_beginning_of_a_long_text_is_kept() -> None:
-    """In `log`, a run of chunks keeps only the start of a long text, but counts all characters."""
+    """If `log` folds chunks, it keeps only a long text's beginning, but counts all characters."""
     total = 12_000
     given = (row(n, chunk("x" * 50)) for n in range(1, total + 1))
     tracemalloc.start()
@@ -150,7 +150,7 @@ def test_only_the_beginning_of_a_long_text_is_kept() -> None:
 
 
 def test_the_other_direction_ends_a_run(tmp_path: Path) -> None:
-    """`log` shows a message of the client between the chunks where it was sent."""
+    """`log` prints a client's message between the chunks before and after which it was sent."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(chunk("a"), chunk("b"))
         recorder.to_agent(request(1, "session/set_mode", sessionId="s", modeId="m"))

@@ -40,7 +40,7 @@ def frames_json(tmp_path: Path, *lines: bytes) -> list[bytes]:
     ],
 )
 def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
-    """In the JSON of a frame, the member `message` has the exact bytes of the line."""
+    """`log --json` writes a message as the member `message`, with the exact bytes of the line."""
     (line,) = frames_json(tmp_path, message + b"\n")
     assert line.endswith(b',"message":' + message + b"}")
     assert json.loads(line)["message"] == json.loads(message)
@@ -58,7 +58,7 @@ def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
     ],
 )
 def test_an_invalid_line_is_text_in_json(tmp_path: Path, raw: bytes, text: str) -> None:
-    """In the JSON of a frame, JSON that strict parsers refuse is the member `text`."""
+    """`log --json` writes a line that strict JSON parsers refuse as the string member `text`."""
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == text
     assert b"\n" not in line
@@ -67,21 +67,24 @@ def test_an_invalid_line_is_text_in_json(tmp_path: Path, raw: bytes, text: str) 
 
 @pytest.mark.parametrize("size", [10, 3 << 20])
 def test_a_line_that_is_not_utf8_is_base64_in_json(tmp_path: Path, size: int) -> None:
-    """In the JSON of a frame, a line that is not UTF-8 is the member `base64`."""
+    """`log --json` writes a line that is not UTF-8 as the member `base64`."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":"' + b"y" * size + b"\xff" + b'"}}'
     (line,) = frames_json(tmp_path, raw[:-1000], raw[-1000:] + b"\n")
     assert base64.b64decode(json.loads(line)["base64"]) == raw
 
 
 def test_a_large_invalid_line_is_text_in_json(tmp_path: Path) -> None:
-    """In the JSON of a frame, a large invalid line is `text`, although its ends look valid."""
+    """`log --json` writes a large invalid line as `text`, even if its two ends look valid."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":' + b"y" * (3 << 20) + b"}}"
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == raw.decode()
 
 
 def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
-    """The JSON of a frame has `message`, `text` or `base64`; the JSON of an event has `event`."""
+    """`log --json` writes a frame with the member `message`, `text` or `base64`.
+
+    An event has the member `event`.
+    """
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = [json.loads(frame_json(row)) for row in reader.frames()]
         events = [event_json(row) for row in reader.query("SELECT * FROM events")]
@@ -114,7 +117,7 @@ START = Recording("0", "x", "0", datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC).is
 
 
 def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
-    """`log --seq` lists each column of a frame that has a value, and shows codes as words."""
+    """`log --seq` lists all columns of a frame that have a value, with coded values as words."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         rows = {row["seq"]: row for row in reader.rows()}
     known = {name: value for name, value in facts(rows[9], START) if value}
@@ -145,7 +148,7 @@ def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_slow_frame_has_the_time_of_its_arrival(tmp_path: Path) -> None:
-    """The JSON of a frame has a time of arrival if its bytes did not arrive all at once."""
+    """`log --json` writes a frame's time of arrival if its bytes did not arrive all at once."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"slow")
         recorder.chunk(2, b"ly\n")

@@ -39,7 +39,10 @@ def drawn(path: Path, **more: Any) -> list[str]:
 
 
 def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
-    """A sequence diagram draws messages in order, from the sender to the party that acts."""
+    """A sequence diagram has an arrow for each message, in order.
+
+    It leads to the participant that acts, for example the person or the files.
+    """
     assert drawn(record_conversation(tmp_path / "x.db")) == [
         "sequenceDiagram",
         "title x",
@@ -75,7 +78,7 @@ def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
 
 
 def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
-    """In a sequence diagram, a run of chunks is one arrow, and lines of stderr are one note."""
+    """A sequence diagram has one arrow for consecutive chunks, and one note for lines of stderr."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(*(update("s", "agent_message_chunk", content=text("x")) for _ in "abc"))
@@ -92,7 +95,7 @@ def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
 
 
 def test_a_diagram_is_capped(tmp_path: Path) -> None:
-    """If a sequence diagram is capped, its last note counts the missing frames and events."""
+    """If a sequence diagram is limited by `--max`, its last note counts what is not drawn."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         diagram = SequenceDiagram(reader, most=9)
@@ -121,7 +124,7 @@ def test_the_messages_of_a_batch_are_drawn() -> None:
 
 
 def test_faults_are_drawn_as_received_and_as_delivered() -> None:
-    """In a sequence diagram with faults, acp-proxy is a participant that sends what they add."""
+    """In a sequence diagram, acp-proxy is the participant that sends what injected faults add."""
     message = {"jsonrpc": "2.0", "method": "x/y"}
     raw = json.dumps(message, separators=(",", ":")) + "\n"
     lines: list[Any] = [{**HEADER}]
@@ -153,7 +156,10 @@ def test_faults_are_drawn_as_received_and_as_delivered() -> None:
 
 
 def test_the_default_stays_below_the_limit_of_mermaid() -> None:
-    """A sequence diagram of the default length is within Mermaid's limit, despite its entities."""
+    """A sequence diagram of the default length is within Mermaid's limit.
+
+    This holds even if most characters are written as entities.
+    """
     lines = [{**HEADER}]
     lines += [{"stream": "stderr", "text": "x"}, {"stream": "to-agent", "text": "{" * 99}] * 200
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -191,12 +197,15 @@ def test_two_sessions_are_named() -> None:
     ],
 )  # fmt: skip
 def test_what_means_something_is_an_entity(text: str, written: str) -> None:
-    """In a sequence diagram, each character that may do harm becomes a numeric entity."""
+    """A sequence diagram writes each character with a meaning in Mermaid as a numeric entity."""
     assert escaped(text) == written
 
 
 def test_a_long_text_is_cut() -> None:
-    """A sequence diagram cuts a long text to a line's width, or shorter if it has entities."""
+    """A sequence diagram cuts a text to the width of a line.
+
+    Characters that need entities take more of the width.
+    """
     assert escaped("x" * LONGEST) == "x" * LONGEST
     assert escaped("x" * 100) == "x" * LONGEST + "…"
     assert escaped("ab cd", 3) == "ab…"
@@ -206,7 +215,7 @@ def test_a_long_text_is_cut() -> None:
 
 @given(st.text(max_size=7))  # an escape has up to ten characters
 def test_the_text_can_be_read_back(text: str) -> None:
-    """With its entities decoded, the text of a sequence diagram is the recorded text."""
+    """If the entities of a sequence diagram are decoded, its texts are the recorded texts."""
     written = escaped(text)
     assert html.unescape(re.sub(r"#(\d+);", r"&#\1;", written)) == plain(text).strip()
     assert not re.search("[\n%`<>{}$|@]", written)

@@ -67,12 +67,12 @@ def lines(tmp_path: Path) -> dict[int, TimelineLine]:
 def test_a_line_has_its_columns(
     lines: dict[int, TimelineLine], number: int, cells: tuple[str, ...], text: str
 ) -> None:
-    """The columns of the timeline are number, time, direction, method, id, pair and size."""
+    """`log` has the columns number, time, direction, method, id, number of the pair, and size."""
     assert (lines[number].cells, lines[number].text) == (cells, text)
 
 
 def test_a_line_has_its_stream_and_tone(lines: dict[int, TimelineLine]) -> None:
-    """In the timeline, a turn's beginning, a permission and trouble have their own colours."""
+    """`log` prints a turn's beginning, a permission request and errors in special colours."""
     tones = [(lines[n].stream, lines[n].tone) for n in (6, 7, 9, 10, 12, 13, 15, 17, 23)]
     assert tones == [
         ("to-agent", "prompt"),
@@ -114,7 +114,7 @@ ROW: dict[str, Any] = {
     ],
 )
 def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pace: Pace) -> None:
-    """In the timeline, a peer's answer is slow after a second, and a person's answer never is."""
+    """`log` marks an answer of a program as slow after one second, and that of a person never."""
     took = {"method": method, "request_seq": 4, "response_seq": 9, "latency_ns": took_ms * MS}
     assert frame_line({**ROW, **took}).pace is pace
 
@@ -123,13 +123,13 @@ def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pac
     ("live", "shown"), [(True, ("open", "")), (False, ("unanswered", "stuck"))]
 )
 def test_an_open_request_is_unanswered_only_at_the_end(live: bool, shown: tuple[str, Pace]) -> None:
-    """In the timeline, an open request is unanswered only if the recorder has stopped."""
+    """`log` calls an open request unanswered only after the recorder has stopped."""
     line = frame_line({**ROW, "kind": "request", "request_seq": 9}, live=live)
     assert (line.cells.pair, line.pace) == shown
 
 
 def test_a_run_is_one_line() -> None:
-    """In the timeline, a run of chunks has its numbers, count, streaming time, size and text."""
+    """`log` prints folded chunks with their numbers, count, streaming time, size and text."""
     run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 1500 * MS, 57, 9000, 4, "a\nbc")
     assert run_line(run) == TimelineLine(
         Cells("7–63", "0.000", "←", "agent_message_chunk ×57", "", "1.5 s", "9.0 kB"),
@@ -139,13 +139,16 @@ def test_a_run_is_one_line() -> None:
 
 
 def test_a_long_run_shows_the_number_of_its_characters() -> None:
-    """In the timeline, a long run of chunks has the start of its text and its length."""
+    """If `log` folds many chunks, the line has the beginning of their text and its length."""
     run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 0, 57, 9000, 123456, "b" * 2000)
     assert run_line(run).text == "b" * 2000 + "… (123456 characters)"
 
 
 def test_a_surrogate_pair_is_whole_in_a_run() -> None:
-    """The timeline joins a surrogate pair within a run, and shows a lone half as an escape."""
+    """If two chunks have one half of a surrogate pair each, `log` joins the halves.
+
+    A half without the other one is printed as an escape.
+    """
     run = ChunkRun(ROW, "agent_message_chunk", 10, 0, 2, 9, 3, "\ud83d\ude00\ud83d")
     assert run_line(run).text == "😀\\ud83d"
 
@@ -161,12 +164,12 @@ def test_a_surrogate_pair_is_whole_in_a_run() -> None:
     ],
 )
 def test_a_frame_knows_its_pair(row: dict[str, Any], pair: int | None) -> None:
-    """In the timeline, a request has its answer's number, and an answer its request's number."""
+    """`log` prints a request with its answer's frame number, and an answer with its request's."""
     assert pair_of(row) == pair
 
 
 def test_an_unusual_frame_begins_with_a_mark(lines: dict[int, TimelineLine]) -> None:
-    """In the timeline, a frame without a newline, or not delivered whole, begins with a mark."""
+    """`log` marks the text of a frame that has no newline or that was not delivered completely."""
     assert lines[20].text.startswith("[no newline] (not JSON")
     row = {
         **dict.fromkeys(("method", "rpc_id", "parse_error", "request_seq"), None),
@@ -216,7 +219,7 @@ def test_an_unusual_frame_begins_with_a_mark(lines: dict[int, TimelineLine]) -> 
     ],
 )
 def test_events_are_described(kind: str, data: dict[str, Any], words: str) -> None:
-    """The timeline describes each known kind of event by a sentence, and others by their data."""
+    """`log` describes each known kind of event in a sentence, and other events by their data."""
     assert describe_event(kind, data) == words
     row = {"seq": 1, "t_ns": 0, "kind": kind, "data": json.dumps(data)}
     assert event_line(row).text == words
@@ -238,7 +241,7 @@ def test_events_are_described(kind: str, data: dict[str, Any], words: str) -> No
     ],
 )
 def test_a_duration_is_in_a_suitable_unit(ns: int | None, words: str) -> None:
-    """A duration in the timeline has few digits and a unit from microseconds to hours."""
+    """A duration in the output of `log` has few digits and a unit from microseconds to hours."""
     assert duration(ns) == words
 
 
@@ -248,5 +251,5 @@ def test_a_duration_is_in_a_suitable_unit(ns: int | None, words: str) -> None:
      (2_345_678_901, "2.3 GB")],
 )  # fmt: skip
 def test_a_size_is_short(count: int, words: str) -> None:
-    """A number of bytes in the timeline has at most three digits and a unit."""
+    """A number of bytes in the output of `log` has at most three digits and a unit."""
     assert byte_size(count) == words

@@ -72,7 +72,7 @@ def numbers(hits: list[SearchHit]) -> list[tuple[int, int]]:
     ],
 )
 def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> None:
-    """A search finds a text both in the line as it was sent and in its decoded strings."""
+    """`search` finds a text in the line as it was sent, and in its JSON strings once decoded."""
     assert numbers(search(pattern, [frame(1, {}, raw=written, method=None)])) == [(1, 1)]
 
 
@@ -98,7 +98,7 @@ def test_a_text_across_chunks_is_found_at_its_first_frame() -> None:
 
 
 def test_a_frame_is_a_hit_once() -> None:
-    """In a search, a frame is listed only once, even if a second match begins in it."""
+    """`search` lists a frame only once, even if several matches begin in it."""
     assert numbers(search("aba", chunks("aba", "ba"))) == [(1, 1)]
     assert numbers(search("aa", chunks("a", "a", "a"))) == [(1, 2), (2, 3)]
 
@@ -130,7 +130,7 @@ def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
     ids=["thought", "user", "tool call", "prompt", "end of turn"],
 )
 def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
-    """In a search, a new message ends the previous one, so that their texts are not joined."""
+    """`search` does not find a text that spans the end of one message and the start of the next."""
     first, two = chunks("Hel", "lo", first=1)
     assert search("hello", [first, between, two._replace(seq=3)]) == []
 
@@ -146,7 +146,7 @@ def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
     ids=["stderr", "tool call update", "other session", "request"],
 )
 def test_unrelated_frames_do_not_end_a_message(between: StoredFrame) -> None:
-    """In a search, stderr, other sessions and updates of tool calls do not end a message."""
+    """`search` joins the chunks of a message even across stderr, other sessions and tool calls."""
     first, two = chunks("Hel", "lo", first=1)
     assert numbers(search("hello", [first, between, two._replace(seq=3)])) == [(1, 3)]
 

@@ -79,7 +79,10 @@ def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: s
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
 )  # fmt: skip
 def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
-    """`search` tries a regular expression on each string by itself only if it has assertions."""
+    """`search` recognizes which regular expressions have assertions, such as ``^`` or ``$``.
+
+    Such an expression is matched with each JSON string by itself.
+    """
     assert Pattern(pattern, is_regex=True).has_assertions == asks
 
 
@@ -100,7 +103,7 @@ def test_escapes_are_undone(written: str, meant: str) -> None:
 
 
 def test_strings_are_found_in_a_line() -> None:
-    """A search finds names and values of JSON, as sent and decoded."""
+    """`search` finds names and values of JSON members, both as sent and decoded."""
     line = r'{"a":"b\"c","\u0064":[1,"e"],"f":"cut \n'
     assert strings(line) == ["a", 'b"c', "d", "e", "f", "cut \n"]
     assert escaped_strings(line) == ['b"c', "d", "cut \n"]

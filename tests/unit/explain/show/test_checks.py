@@ -109,7 +109,7 @@ def play(capture: captures.Capture, recorder: LogWriter) -> None:
 
 
 def test_every_finding_is_in_the_catalogue() -> None:
-    """The catalogue lists exactly the findings about conversations that the code of `show` has."""
+    """The manual's catalogue of findings has exactly the conversation findings of `show`."""
     ids = re.compile(rf'"((?:{"|".join(CONVERSATION)})\.[a-z-]+)"')
     files = Path(show.__path__[0]).glob("*.py")
     tested = {name for path in files for name in ids.findall(path.read_text("utf-8"))}
@@ -348,7 +348,7 @@ def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
 
 
 def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
-    """`show` reads stall events with missing or wrong fields without an error."""
+    """`show` raises no error if events about a stall have missing or wrong fields."""
     recorder.event(capture_log.NOTE, TO_AGENT, action="stalled")
     recorder.event(capture_log.NOTE, TO_CLIENT, action="stalled", since=1 << 62, bytes="many")
     recorder.event(capture_log.NOTE, action="stalled")
@@ -420,7 +420,7 @@ def test_permission_requests_have_their_answers(recorder: LogWriter) -> None:
 
 
 def test_sessions_have_their_directory_and_how_they_were_opened(recorder: LogWriter) -> None:
-    """In `show`, a session is new, loaded or resumed, and has the directory from its request."""
+    """`show` says whether each session is new, loaded or resumed, and names its directory."""
     recorder.to_agent(request(1, "session/new", cwd="/a", mcpServers=[]))
     recorder.to_client(result(1, sessionId="one"))
     recorder.to_agent(request(2, "session/load", sessionId="two", cwd="/b", mcpServers=[]))
@@ -437,7 +437,7 @@ def test_sessions_have_their_directory_and_how_they_were_opened(recorder: LogWri
 
 
 def test_files_and_terminals_are_counted_by_outcome(recorder: LogWriter) -> None:
-    """`show` counts requests for files and terminals as results, errors or unanswered."""
+    """`show` counts requests for files and terminals by result, error, or no answer."""
     for n, answer in enumerate((result(0, content="x"), error(1, -32603, "no"), None)):
         recorder.to_client(request(n, "fs/read_text_file", sessionId="s", path="/a"))
         if answer is not None:
@@ -468,7 +468,7 @@ def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
 
 
 def test_every_check_declares_what_it_needs() -> None:
-    """Every check of a whole conversation declares which facts of a recording it needs."""
+    """Each check of `show` declares which data it needs, as an imported log may lack it."""
     for info in pkgutil.iter_modules(show.__path__, f"{show.__name__}."):
         module = importlib.import_module(info.name)
         for name, function in inspect.getmembers(module, inspect.isfunction):

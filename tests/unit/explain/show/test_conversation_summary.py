@@ -15,7 +15,7 @@ PROTOCOL = Path(__file__).parents[3] / "data" / "protocol"
 
 
 def test_enabled_capabilities_of_v1_are_listed() -> None:
-    """In the handshake of v1, `show` takes true flags and objects as capabilities.
+    """In the handshake of ACP v1, `show` takes true flags and objects as capabilities.
 
     It takes false and null as none.
     """
@@ -31,7 +31,7 @@ def test_enabled_capabilities_of_v1_are_listed() -> None:
 
 
 def test_empty_groups_of_v1_are_no_capabilities() -> None:
-    """In the handshake of v1, `show` finds no capability in an empty object."""
+    """In the handshake of ACP v1, `show` finds no capability in an empty object."""
     groups: dict[str, Any] = {
         "promptCapabilities": {},
         "mcpCapabilities": {},
@@ -42,7 +42,7 @@ def test_empty_groups_of_v1_are_no_capabilities() -> None:
 
 
 def test_capabilities_of_v1_are_named_by_path() -> None:
-    """`show` names a capability of v1 by its path in the message."""
+    """`show` names a capability of ACP v1 by its path in the message."""
     result = {
         "agentCapabilities": {
             "loadSession": True,
@@ -60,7 +60,7 @@ def test_capabilities_of_v1_are_named_by_path() -> None:
 
 
 def test_custom_capabilities_come_last() -> None:
-    """`show` lists custom capabilities last: those below _meta or with an underscore."""
+    """`show` lists custom capabilities last: those in `_meta` or with an underscore."""
     params = {
         "clientCapabilities": {"_meta": {"zed.dev": {"workspace": True}}, "terminal": True},
         "capabilities": {"_own": {"x": 1}, "fs": {"read": True}},
@@ -74,7 +74,7 @@ def test_custom_capabilities_come_last() -> None:
 
 
 def test_an_empty_object_is_a_capability_in_v2() -> None:
-    """In the handshake of v2, `show` takes an empty object at any depth as a capability."""
+    """In the handshake of ACP v2, `show` takes an empty object at any depth as a capability."""
     params: dict[str, Any] = {
         "capabilities": {"auth": {}, "session": {"prompt": {"image": {}}, "mcp": None}}
     }
@@ -82,7 +82,7 @@ def test_an_empty_object_is_a_capability_in_v2() -> None:
 
 
 def test_capabilities_of_the_draft_have_values() -> None:
-    """`show` prints lists and numbers of a handshake, and required capabilities separately."""
+    """`show` prints lists and numbers of a handshake, and lists required capabilities apart."""
     result = {
         "capabilities": {
             "mcpCapabilities": {"transport": ["stdio", "http"]},
@@ -121,7 +121,7 @@ def test_odd_capabilities_are_named(half: Any) -> None:
 
 @pytest.mark.parametrize("path", sorted(PROTOCOL.glob("messages-*.jsonl")), ids=lambda p: p.stem)
 def test_every_initialization_in_the_specifications_has_capabilities(path: Path) -> None:
-    """`show` finds capabilities in each request and answer of initialization in ACP's documents."""
+    """`show` finds the capabilities in every example of a handshake in ACP's documents."""
     examples = [json.loads(line) for line in path.read_text().splitlines()]
     halves = [
         e["message"].get("params") or e["message"].get("result")

@@ -123,7 +123,7 @@ def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
 
 
 def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
-    """If a client's signal ends the agent before it is recorded, `show` blames the client."""
+    """`show` blames the client if its signal ends the agent before the signal is recorded."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.event(capture_log.EXIT, signal=signal.SIGTERM)
@@ -174,7 +174,7 @@ def test_an_agent_that_does_nothing_after_an_answer_is_named(chat: LogWriter) ->
 
 
 def test_nobody_has_read_a_question_when_the_client_leaves_at_once(chat: LogWriter) -> None:
-    """If a client leaves at once after a question, `show` blames the client for the lost answer."""
+    """If a client leaves right after a permission request, `show` blames the client."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(PERMISSION)
@@ -373,7 +373,10 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
 def test_a_released_terminal_is_not_waited_for(
     chat: LogWriter, seconds: int, expected: tuple[str, str | None]
 ) -> None:
-    """If a client leaves without the exit of a terminal it released, `show` blames the client."""
+    """If an agent waits for the exit of a terminal that it released, `show` blames the client.
+
+    The client leaves without an answer.
+    """
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(request(0, "terminal/create", sessionId="s", command="make"))
@@ -576,7 +579,7 @@ def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
 
 
 def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> None:
-    """`show` ignores that a session could not be opened if the client then opens another."""
+    """If a client opens another session after one failed to open, `show` reports no problem."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1))
     chat.to_agent(request(7, "session/new", cwd="/gone", mcpServers=[]))
@@ -594,7 +597,7 @@ def test_an_empty_recording_is_no_clean_one(chat: LogWriter) -> None:
 
 
 def test_an_empty_recording_is_no_clean_one_however_its_client_ended_it(tmp_path: Path) -> None:
-    """`show` reports a recording without messages, however the client ended the recording."""
+    """`show` reports a recording without messages, even if the client ended it on purpose."""
     with LogWriter(tmp_path / "closed.db") as closed:
         closed.event(capture_log.END, capture_log.TO_AGENT, reason="end of file")
         closed.event(capture_log.EXIT, code=1)

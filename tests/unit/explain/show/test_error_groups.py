@@ -60,7 +60,7 @@ def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> st
 
 
 def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
-    """In v1, `show` blames a client once for sending the draft's ``content`` in a prompt."""
+    """If a client sends a prompt of the 1.0 draft with ``content`` in v1, `show` blames it once."""
     for rpc_id in range(1, 16):
         recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
         recorder.to_client(error(rpc_id, -32602, "Invalid params"))
@@ -134,7 +134,7 @@ def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) 
 
 
 def test_the_answerer_is_charged_for_an_internal_error(recorder: LogWriter) -> None:
-    """`show` blames the side that answers with an internal error, whatever the request was."""
+    """`show` blames the peer that answers a request of any method with an internal error."""
     sent = request(1, "session/prompt", sessionId="s")
     assert refused(recorder, sent, -32603) == (
         "✗ the agent answered session/prompt with error -32603 (internal error): no (#5)"
@@ -183,7 +183,7 @@ def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
 
 
 def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
-    """`show` reports refused logins and failed turns of the draft as problems."""
+    """`show` reports refused logins and failed turns of the 1.0 draft of ACP as problems."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     login = {"method": "api_key", "credentials": {"apiKey": "x"}}
     recorder.to_agent({"jsonrpc": "2.0", "id": 1, "method": "authenticate", "params": login})
@@ -250,13 +250,13 @@ def made(recorder: LogWriter, message: Any) -> None:
 
 @pytest.mark.parametrize("example", official(), ids=lambda e: f"{e.kind}-{e.method}")
 def test_what_the_official_documents_show_is_allowed(example: Example) -> None:
-    """`show` finds no broken rule of v1 in any request of the official documents."""
+    """`show` finds no broken rule in any request of the official documents of ACP v1."""
     assert complaint(example, "v1") == ""
 
 
 @pytest.mark.parametrize("example", draft(), ids=lambda e: f"{e.kind}-{e.method}")
 def test_what_the_draft_shows_is_allowed(example: Example) -> None:
-    """`show` finds no broken rule of the draft in any request of the draft."""
+    """`show` finds no broken rule in any request of the documents of the 1.0 draft of ACP."""
     assert complaint(example, "draft-1.0") == ""
 
 

@@ -14,7 +14,7 @@ REJECTED = DIRECTORY / "edit-rejected.db"
 
 @pytest.mark.parametrize("name", ["show", "transcript"])
 def test_a_person_who_denies_a_permission_is_no_failure(name: str) -> None:
-    """`show` and `transcript` call a tool call whose permission was denied rejected, not failed."""
+    """If permission is denied, `show` and `transcript` call the tool call rejected, not failed."""
     shown = run("inspect", name, REJECTED).stdout
     assert "rejected" in shown
     assert "failed" not in shown
@@ -22,7 +22,7 @@ def test_a_person_who_denies_a_permission_is_no_failure(name: str) -> None:
 
 
 def test_a_rejected_step_of_a_waterfall_has_not_failed() -> None:
-    """In the waterfall of `stats`, a tool call whose permission was denied is rejected."""
+    """If permission is denied, the waterfall of `stats` shows the tool call as rejected."""
     (stats,) = map(json.loads, run("stats", REJECTED, "--turn", "1", "--json").stdout.splitlines())
     steps = [step for step in stats["waterfall"]["steps"] if step["kind"] == "tool_call"]
     assert [(step["status"], step["failed"]) for step in steps] == [("rejected", False)]

@@ -52,7 +52,7 @@ def test_both_peers_are_named(story: Summary) -> None:
 
 
 def test_a_fork_is_marked_on_the_session_that_it_made(tmp_path: Path) -> None:
-    """`show` marks a session that a fork made, and not the session that was forked."""
+    """`show` marks a session that was forked from another one, but not the other one."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/new", cwd="/a"))
         recorder.to_client(result(1, sessionId="old"))
@@ -89,7 +89,7 @@ def test_turns_are_summarized(story: Summary) -> None:
 
 
 def test_open_requests_have_their_age_and_direction(tmp_path: Path) -> None:
-    """In `show`, an open request has its age and its direction."""
+    """`show` prints an open request with its age and direction."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(request(1, "session/request_permission", toolCall={"title": "Edit"}))
@@ -130,7 +130,7 @@ def test_the_last_lines_of_stderr_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_summarized_from_its_log(tmp_path: Path) -> None:
-    """`show` of a running recording prints the same whether its log is indexed or not."""
+    """`show` of a running recording prints the same before and after its log is indexed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         live = summary_of(recorder.path)
@@ -148,7 +148,7 @@ def test_an_empty_recording_has_a_summary(tmp_path: Path) -> None:
 
 
 def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
-    """`show` counts an error answer as an error, unless its request was cancelled."""
+    """`show` counts an answer that is an error as an error, unless its request was cancelled."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "a"), request(2, "a"), request(3, "a"))

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 def test_a_filter_that_matches_everything_changes_nothing(tmp_path: Path) -> None:
-    """For `stats`, a filter that matches all frames gives the same values as no filter."""
+    """`stats` prints the same values with a filter that matches all frames as without one."""
     with RecordingReader(record_waiting_chat(tmp_path / "x.db").path) as reader:
         assert gather(reader, parse("seq:>0")) == gather(reader)
 
 
 def test_everything_is_counted_once(tmp_path: Path) -> None:
-    """`stats` counts all frames and bytes of the recording once, and all requests by method."""
+    """`stats` counts all frames and bytes of a recording once, and all requests by method."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         statistics = gather(reader)
         sums = next(reader.query("SELECT count(*) AS n, sum(size) AS bytes FROM frames"))
@@ -59,7 +59,7 @@ def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
 
 
 def test_the_first_chunk_is_one_of_the_agent(tmp_path: Path) -> None:
-    """For `stats`, the first chunk of a turn is text of the agent, not of a tool call."""
+    """`stats` takes the first chunk of a turn as text of the agent, and not of a tool call."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * 500)]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -109,7 +109,10 @@ def test_the_slowest_turns_keep_their_order(tmp_path: Path) -> None:
 
 
 def test_unindexed_frames_are_counted(tmp_path: Path) -> None:
-    """`stats` prints the same values if half of the frames are still in the log."""
+    """`stats` prints the same values if half of the frames are not yet in the database.
+
+    They are only in the recorder's capture log.
+    """
     recorder = LogWriter(tmp_path / "x.db")
     with recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -137,7 +140,7 @@ def repeated(conversation: Talk) -> dict[str, list[int]]:
 
 
 def test_the_first_call_with_an_id_is_not_repeated() -> None:
-    """For `stats`, the first tool call with an id is not a repetition, even if announced twice."""
+    """`stats` calls a tool call repeated only if an earlier one with its id has ended."""
     conversation = Talk()
     for call in "aabcc":
         conversation.call(call)
@@ -149,7 +152,10 @@ def test_the_first_call_with_an_id_is_not_repeated() -> None:
 
 
 def test_a_history_repeats_no_id_of_before() -> None:
-    """For `stats`, a replayed history repeats a tool call only if it has the call twice itself."""
+    """`stats` does not count calls that ``session/load`` replays as repetitions.
+
+    It counts a call that the replayed history itself has twice.
+    """
     conversation = Talk()
     conversation.call("a", status="completed")
     conversation.to_client(result(3, stopReason="end_turn"))

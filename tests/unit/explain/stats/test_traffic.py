@@ -53,7 +53,7 @@ def test_a_percentile_is_one_that_occurred(
 
 
 def test_an_answer_counts_for_the_method_it_answers() -> None:
-    """`stats` counts an answer for the method of its request, in the request's direction."""
+    """`stats` counts an answer under the method of its request, in the request's direction."""
     traffic = Traffic(100)
     traffic.feed(head(1, stream="to-agent", kind="request", exchange=1, size=30))
     traffic.feed(head(2, kind="error", exchange=1, size=5))
@@ -74,7 +74,7 @@ def test_frames_without_a_method_are_counted_by_their_kind() -> None:
 
 
 def test_outcomes_are_counted_apart() -> None:
-    """In `stats`, answers and errors have latencies; cancelled requests are only counted."""
+    """`stats` has latencies of answers and errors; cancelled requests are only counted."""
     traffic = Traffic(100)
     for number, (outcome, latency) in enumerate(
         [("result", 10), ("error", 30), ("cancelled", 9000), ("unanswered", None), ("result", 20)]
@@ -87,7 +87,10 @@ def test_outcomes_are_counted_apart() -> None:
 
 
 def test_activity_divides_the_time_of_the_recording() -> None:
-    """`stats` divides activity into equal parts of time; the last part has all later frames."""
+    """`stats` counts the frames in intervals of equal length.
+
+    Frames after the last interval count for it.
+    """
     end = BUCKETS * 10 + 7
     traffic = Traffic(end)
     for seq, t_ns in enumerate([0, 10, 11, end - 1, end, end * 2, -5]):
@@ -97,7 +100,7 @@ def test_activity_divides_the_time_of_the_recording() -> None:
 
 
 def test_the_cached_part_is_the_computed_one() -> None:
-    """`stats` counts activity in the same parts of time with and without its cache."""
+    """`stats` counts activity in the same intervals with and without its cache."""
     for end in (1, 5, 24, 25, 997):
         traffic = Traffic(end)
         expected = [0] * BUCKETS
@@ -116,7 +119,10 @@ def test_a_sparkline_shows_the_busiest_part_highest() -> None:
 
 
 def test_a_tool_call_has_all_its_frames() -> None:
-    """For `stats`, one id in two sessions means two tool calls; replayed history adds no time."""
+    """`stats` takes one id in two sessions as two tool calls.
+
+    Calls in the history that ``session/load`` replays add no time.
+    """
     traffic = Traffic(1000)
     call = {"session": "s", "tool_call": "c", "turn": 1}
     traffic.feed(head(1, 100, **call, size=5))
@@ -132,7 +138,10 @@ def test_a_tool_call_has_all_its_frames() -> None:
 
 
 def test_a_filter_is_followed_to_exchanges() -> None:
-    """With a filter, `stats` counts an exchange if one of its frames or batches is counted."""
+    """With a filter, `stats` counts a request and its answer if the filter matches one of them.
+
+    It is enough that the filter matches a JSON-RPC batch with one of them.
+    """
     traffic = Traffic(100)
     traffic.feed(head(5, kind="response", exchange=1))
     traffic.feed(head(6, kind="notification", exchange=2))  # a request to cancel it

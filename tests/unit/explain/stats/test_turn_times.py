@@ -52,7 +52,7 @@ HOUR = 3600 * SECOND
     ],
 )
 def test_the_waiting_part_depends_on_the_method(method: str | None, part: Part) -> None:
-    """For `stats`, a request waits for a person, a terminal or a file, by its method."""
+    """By a request's method, `stats` decides if it waits for a person, a terminal or a file."""
     assert waiting_part(method) is part
 
 
@@ -69,7 +69,7 @@ def wait_for(turn: RunningTurn, *parts: Part) -> None:
 
 
 def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
-    """For `stats`, the agent is silent until its first word and in each long pause."""
+    """`stats` calls the agent silent until its first output and in each long pause."""
     turn = running_from(0)
     assert turn.pass_time(5) == (Part.SILENT, 5)
     turn.has_spoken = True
@@ -79,7 +79,7 @@ def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
 
 
 def test_parallel_waits_are_counted_once() -> None:
-    """In `stats`, time in which both a person and a file are waited for counts as the person's."""
+    """If a person and a file are waited for at once, `stats` counts this time as the person's."""
     turn = running_from(0)
     wait_for(turn, Part.FILES)
     assert turn.pass_time(10) == (Part.FILES, 10)
@@ -95,7 +95,10 @@ def test_parallel_waits_are_counted_once() -> None:
 
 
 def test_time_never_runs_backwards() -> None:
-    """In `stats`, a time before the latest one counts as the latest: time never runs back."""
+    """If a frame is stamped earlier than the frame before it, `stats` uses the time before it.
+
+    Time never runs backwards.
+    """
     turn = running_from(100)
     assert turn.pass_time(40) == (Part.SILENT, 0)
     assert turn.pass_time(107) == (Part.SILENT, 7)
@@ -130,7 +133,7 @@ def parts(turn: TurnTime) -> dict[str, int]:
 
 
 def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
-    """`stats` does not count the hours of a person or program within a turn as the agent's."""
+    """`stats` does not count hours in which a person or program is waited for as the agent's."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))  # at 1 ms
     recorder.t_ns += 3 * SECOND
@@ -158,7 +161,7 @@ def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
 
 
 def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
-    """For `stats`, an open turn and each wait in it last until the last frame or event."""
+    """`stats` measures an open turn, and each wait in it, up to the last frame or event."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "session/request_permission"))
@@ -171,7 +174,10 @@ def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
 
 
 def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
-    """In `stats` of v2, a turn ends when its session is idle: the answer accepts the prompt."""
+    """In ACP v2, `stats` ends a turn when its session is idle, not at the prompt's answer.
+
+    The answer only accepts the prompt.
+    """
     recorder = LogWriter(tmp_path / "x.db", dialect="v2")
     recorder.to_agent(prompt(1))
     recorder.to_client(result(1))
@@ -186,7 +192,7 @@ def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
 
 
 def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> None:
-    """For `stats`, file requests of draft-1.0 without a session belong to the only open turn."""
+    """`stats` counts a file request of the 1.0 draft without a session for the only open turn."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     recorder.to_client(
@@ -201,7 +207,7 @@ def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> N
 
 
 def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> None:
-    """For `stats`, a request without a session belongs to neither of two open turns."""
+    """If two turns are open, `stats` counts a request without a session for neither of them."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(request(0, "mcp/message", connectionId="m"))
@@ -216,7 +222,7 @@ def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> 
 
 
 def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
-    """For `stats`, an open turn does not wait for a request of another session."""
+    """`stats` does not count a request of one session as a wait of another session's turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "fs/read_text_file", "t"))
@@ -230,7 +236,7 @@ def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
 def test_the_draft_waits_for_files_in_two_open_turns(
     tmp_path: Path, path: str, waited: tuple[int, int]
 ) -> None:
-    """In `stats`, the path of a file request decides which of two open turns waits for it."""
+    """If two turns are open, `stats` finds by a file request's path which turn waits for it."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     for number, name in enumerate("ab"):
         recorder.to_agent(
@@ -247,7 +253,7 @@ def test_the_draft_waits_for_files_in_two_open_turns(
 
 
 def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
-    """For `stats`, each request in a JSON-RPC batch is waited for until its own answer."""
+    """`stats` counts each request in a JSON-RPC batch as open until its own answer."""
     recorder = LogWriter(tmp_path / "x.db", dialect="v2")
     recorder.to_agent(prompt(1))
     recorder.to_client([asks(0, "fs/read_text_file"), asks(1, "session/request_permission")])
@@ -259,7 +265,7 @@ def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
 
 
 def test_replayed_history_is_no_turn(tmp_path: Path) -> None:
-    """For `stats`, updates of session/load belong to no turn, but precede the first turn."""
+    """`stats` counts updates of session/load for no turn, but as time before the first turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/", mcpServers=[]))
     recorder.to_client(chunk(), chunk(), result(1))
@@ -269,7 +275,7 @@ def test_replayed_history_is_no_turn(tmp_path: Path) -> None:
 
 
 def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
-    """In `stats`, the time before, in and between turns adds up to the recording's duration."""
+    """In `stats`, times before, in and between turns add up to the recording's duration."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.t_ns += SECOND
     for number in (1, 2):
@@ -283,7 +289,7 @@ def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
 
 
 def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
-    """The work of `stats` for the time of a turn does not depend on the number of open requests."""
+    """The work of `stats` to add up a turn's times does not grow with its open requests."""
 
     class Unread(dict[int, Any]):
         def values(self) -> Any:
@@ -301,7 +307,7 @@ def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
 def test_pauses_within_a_run_of_chunks_are_measured(
     tmp_path: Path, pause_ms: int, streaming: int, silent: int
 ) -> None:
-    """In `stats`, a pause of over 250 ms between two chunks is silence, even within a run."""
+    """`stats` counts a pause of over 250 ms between two chunks of one message as silence."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         for _ in range(10):

@@ -95,7 +95,7 @@ def rows(directory: Path, by: str, *words: str) -> list[dict[str, Any]]:
 
 
 def test_versions_are_in_their_natural_order() -> None:
-    """``stats --by`` sorts versions by their numbers, and a release after its candidates."""
+    """``stats --by`` sorts versions by number, with a release after its release candidates."""
     versions = ["", "0.9", "1.9.0", "1.10.0-rc1", "1.10.0-rc2", "1.10.0", "v1.10.1", "2"]
     shuffled = random.Random(3).sample(versions, len(versions))
     assert sorted(shuffled, key=version_key) == versions
@@ -123,7 +123,7 @@ def test_each_version_has_the_numbers_of_its_recordings(tmp_path: Path) -> None:
 
 
 def test_counts_are_compared_with_as_many_recordings(tmp_path: Path) -> None:
-    """``stats --by`` reports no change if each recording has as many failed calls as before."""
+    """``stats --by`` compares failed calls per recording, and not their total numbers."""
     for number in range(6):
         status = "failed" if number % 2 else "completed"
         record_turn(
@@ -135,7 +135,7 @@ def test_counts_are_compared_with_as_many_recordings(tmp_path: Path) -> None:
 
 
 def test_tokens_are_an_average_of_the_turns_that_report_them(tmp_path: Path) -> None:
-    """In ``stats --by``, the average of tokens is that of recordings that report tokens."""
+    """``stats --by`` averages tokens only over the recordings whose agents report tokens."""
     record_turn(tmp_path / "a.db", "1")
     record_turn(tmp_path / "b.db", "2", usage={"inputTokens": 90, "outputTokens": 10}, day=1)
     record_turn(tmp_path / "c.db", "2", usage={"inputTokens": 1, "totalTokens": 300}, day=2)
@@ -164,14 +164,14 @@ def test_only_versions_of_one_name_are_compared(tmp_path: Path) -> None:
 
 
 def test_every_member_is_documented(tmp_path: Path) -> None:
-    """The manual lists the members of a row of ``stats --by --json`` in their order."""
+    """The manual lists the JSON members of ``stats --by --json`` in the order of the output."""
     record_turn(tmp_path / "a.db", "1")
     (row,) = rows(tmp_path, "agent")
     assert first_cells(section(page("json.md"), "Version")) == list(row)
 
 
 def test_a_filter_chooses_recordings(tmp_path: Path) -> None:
-    """``stats --by`` with a filter counts a recording if one of its frames matches."""
+    """With a filter, ``stats --by`` counts each recording with a frame that the filter matches."""
     record_turn(tmp_path / "a.db", "1")
     record_turn(tmp_path / "b.db", "2", status="failed", day=1)
     (row,) = rows(tmp_path, "agent", "text:failed")
@@ -206,7 +206,7 @@ def test_wrong_use_is_one_line(tmp_path: Path, words: tuple[str, ...], message: 
 def test_the_table_fits_the_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """``stats --by`` prints changes below their numbers, and fits narrow screens."""
+    """``stats --by`` prints changes below their numbers, and fits a narrow terminal."""
     record_turn(tmp_path / "a.db", "1.9.0", turn_ms=100)
     record_turn(tmp_path / "b.db", "1.10.0", turn_ms=300, ending="good", day=1)
     record_turn(tmp_path / "c.db", "1.10.0", ending="crash", day=2)

@@ -77,7 +77,7 @@ def shown(fall: TurnWaterfall) -> list[str]:
 
 
 def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
-    """In the waterfall of `stats`, each part of a turn is a step with its exact time."""
+    """The waterfall of `stats` has a line with exact times for every part of a turn."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.t_ns += 3 * SECOND
         recorder.to_client(chunk("hm ", "agent_thought_chunk"), chunk("hm", "agent_thought_chunk"))
@@ -119,7 +119,7 @@ def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
 
 
 def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
-    """In the waterfall of `stats`, an open call or permission lasts to the recording's end."""
+    """The waterfall of `stats` draws an open call or permission up to the recording's end."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt())
     recorder.to_client(call("c", title="Run", status="in_progress"))
@@ -136,7 +136,10 @@ def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
-    """In the waterfall of `stats`, chunks within two seconds are one run, unless a step begins."""
+    """The waterfall of `stats` joins chunks with less than two seconds between them.
+
+    It does not join them if another part of the turn begins between them.
+    """
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(chunk("a"), update("s", "usage_update", used=1, size=2), chunk("b"))
         recorder.t_ns += 2 * SECOND
@@ -151,7 +154,7 @@ def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
 
 
 def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
-    """If two turns are open at once, `stats` has a waterfall of each with only its own steps."""
+    """If two turns are open at once, `stats` draws a waterfall of each with only its own parts."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_agent(prompt(2, "t"))
         recorder.to_client(request(0, "_x/y"))
@@ -165,7 +168,7 @@ def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
 
 
 def test_a_nameless_request_is_that_of_the_only_turn(tmp_path: Path) -> None:
-    """In a waterfall of `stats`, a request without a session belongs to the only open turn."""
+    """If only one turn is open, its waterfall in `stats` has a request that names no session."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(request(0, "_x/y", why="z"))
         recorder.to_agent(result(0))
@@ -173,7 +176,7 @@ def test_a_nameless_request_is_that_of_the_only_turn(tmp_path: Path) -> None:
 
 
 def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
-    """In the waterfall of `stats`, chunks and calls of draft-1.0 are the same steps as in v1."""
+    """The waterfall of `stats` shows chunks and calls of the 1.0 draft of ACP like those of v1."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     for kind, data in (
@@ -193,7 +196,10 @@ def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", [0, 1, 2])
 def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
-    """A waterfall of `stats` that is too long omits the shortest steps, but no prompt or end."""
+    """If a waterfall of `stats` is too long, the parts of a turn that were shortest are omitted.
+
+    The prompt and the end of the turn always stay.
+    """
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for number in range(5):
             recorder.to_client(request(number, "fs/read_text_file", sessionId="s", path="/a"))
@@ -209,7 +215,7 @@ def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
 
 
 def test_nothing_in_a_step_commands_the_terminal(tmp_path: Path) -> None:
-    """Texts, titles, answers and stop reasons in the waterfall of `stats` are safe to print."""
+    """The waterfall of `stats` escapes control characters in texts, titles and stop reasons."""
     evil = "\x1b[2J\u202e\ud83d"
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for kind in ("agent_message_chunk", "tool_call"):

@@ -75,7 +75,10 @@ def _call(status: str, **more: Any) -> bytes:
 
 
 def test_a_call_is_shown_when_it_has_ended() -> None:
-    """`try` shows a running tool call by its title; if the call never ends, it says so at last."""
+    """`try` shows a running tool call by its title.
+
+    If the call never ends, `try` says so at the end.
+    """
     entries = LiveEntries()
     assert not [*entries.take(Direction.TO_CLIENT, _call("pending", title="Read a.txt"))]
     assert entries.running == ["Read a.txt"]

@@ -106,7 +106,7 @@ def test_pieces_of_a_message_between_sessions_are_joined() -> None:
 
 
 def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
-    """In a transcript, entries of a child session stand in the open turn, with the child's name."""
+    """A transcript shows messages of a child session in the open turn, with the child's name."""
     with RecordingReader(HEALTHY / "subagent.jsonl") as reader:
         read = [*TranscriptReader(reader).read()]
     turn = next(at for at, it in enumerate(read) if getattr(it, "turn", None) == 1)
@@ -125,7 +125,7 @@ def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
 
 
 def test_another_message_is_another_entry() -> None:
-    """In a transcript, a chunk begins a new entry after another message or another entry."""
+    """In a transcript, the chunk of a new message, or a chunk after another entry, is an entry."""
     conversation = Talk()
     chunk(conversation, "a", messageId="1")
     chunk(conversation, "b", messageId="2")
@@ -140,7 +140,7 @@ def test_another_message_is_another_entry() -> None:
 
 
 def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
-    """In a transcript of the draft, a thought that is not visible is an entry marked as such."""
+    """A transcript of the 1.0 draft of ACP marks the entry of a thought that is not visible."""
     conversation = Talk("draft-1.0")
     for said, is_visible in (("a", False), ("b", False), ("c", True)):
         chunk(conversation, said, "thought_message_chunk", visible=is_visible)
@@ -201,7 +201,10 @@ def test_a_late_update_is_shown_after_its_turn() -> None:
 
 
 def test_a_tool_call_of_v2_streams_its_content() -> None:
-    """In a transcript of v2, pieces of a call's content are joined; later content replaces them."""
+    """In a transcript of ACP v2, pieces of a call's content are joined.
+
+    Content that comes later as a whole replaces them.
+    """
     conversation = Talk("v2")
     conversation.call("a", title="Run")
     for piece in ("3 of ", "9"):
@@ -215,7 +218,7 @@ def test_a_tool_call_of_v2_streams_its_content() -> None:
 
 
 def test_a_tool_call_of_the_draft() -> None:
-    """The transcript entry of a draft tool call has its tool, input, output and error."""
+    """In the 1.0 draft, the transcript of a tool call has its tool, input, output and error."""
     conversation = Talk("draft-1.0")
     conversation.call("tc_1", tool="terminal/create", input={"command": "npm"})
     output = {"type": "terminal", "terminalId": "t", "command": "npm", "exitCode": 1, "stderr": "x"}
@@ -250,7 +253,7 @@ def test_a_permission_has_its_options_and_the_answer() -> None:
 
 
 def test_a_permission_of_the_draft() -> None:
-    """The transcript entry of a draft permission has operation, resource, reason and scope."""
+    """In the 1.0 draft, a transcript shows a permission's operation, resource, reason and scope."""
     conversation = Talk("draft-1.0")
     conversation.asks("session/request_permission", {"granted": True, "scope": "session"},
               sessionId="s", operation="file_write", resource="/a", reason="to fix it")  # fmt: skip
@@ -274,7 +277,7 @@ def test_a_terminal_is_one_entry() -> None:
 
 
 def test_a_terminal_that_the_draft_pushes() -> None:
-    """In a transcript of the draft, output that the client pushes in pieces is one text."""
+    """In the 1.0 draft, a transcript joins terminal output that the client sends in pieces."""
     conversation = Talk("draft-1.0")
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"])
     for number, data in enumerate(("a", "b")):
@@ -284,7 +287,7 @@ def test_a_terminal_that_the_draft_pushes() -> None:
 
 
 def test_pushed_output_names_its_stream_where_it_changes() -> None:
-    """In a transcript, pushed output names its stream where the stream changes."""
+    """If terminal output changes between stdout and stderr, a transcript names the stream."""
     conversation = Talk("draft-1.0")
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm")
     pushed = [("stdout", "a"), ("stdout", "b"), ("stderr", "x\n"), ("stderr", ""), ("stdout", "c")]
@@ -297,7 +300,7 @@ def test_pushed_output_names_its_stream_where_it_changes() -> None:
 
 
 def test_a_terminal_of_the_agent_in_v2() -> None:
-    """A transcript joins a v2 terminal's base64 output, even if it is cut within a character."""
+    """A transcript joins base64 output of an ACP v2 terminal, even if cut within a character."""
     conversation = Talk("v2")
     conversation.update("terminal_update", terminalId="t", command="npm test", cwd="/w")
     for data in ("ok …".encode()[:-1], "…".encode()[-1:]):
@@ -311,7 +314,7 @@ def test_a_terminal_of_the_agent_in_v2() -> None:
 
 
 def test_requests_have_their_answers() -> None:
-    """In a transcript, a request for a file failed if it got an error or no answer."""
+    """A transcript calls a request for a file failed if it got an error or no answer."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "A\n"}, path="/a", line=3)
     conversation.asks("fs/write_text_file", {}, path="/b", content="B\n")
@@ -373,7 +376,7 @@ def test_a_turn_that_failed() -> None:
 
 
 def test_a_turn_of_v2_ends_with_its_state() -> None:
-    """In a transcript of v2, a turn ends with a state update, not with the answer."""
+    """In a transcript of ACP v2, a turn ends with a state update, not with the answer."""
     conversation = Talk("v2")
     stop(conversation, accepted=True)
     conversation.update("state_update", state="running")
@@ -387,7 +390,7 @@ def test_a_turn_of_v2_ends_with_its_state() -> None:
 
 
 def test_concurrent_turns_are_apart() -> None:
-    """In a transcript, two turns at one time are apart; stderr belongs to the newest turn."""
+    """A transcript shows two turns that overlap separately, with stderr in the newer one."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "t"}, cwd="/t")
     conversation.prompt("t")
@@ -437,7 +440,7 @@ def test_history_is_outside_of_turns() -> None:
 
 
 def test_a_batch_is_its_messages() -> None:
-    """Each message of a JSON-RPC batch is an entry of a transcript, also a tool call."""
+    """Each message of a JSON-RPC batch is an entry of a transcript, even that of a tool call."""
     conversation = Talk()
     update = {"sessionUpdate": "tool_call", "toolCallId": "a", "title": "Run"}
     completed = {"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed"}
@@ -452,7 +455,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_limits_cut_and_leave_out() -> None:
-    """A transcript cuts long texts and omits minor events, except with --full."""
+    """A transcript cuts long texts and omits minor events, unless --full is given."""
     conversation = Talk()
     chunk(conversation, "x" * 100)
     conversation.update("available_commands_update", availableCommands=[])
@@ -469,7 +472,7 @@ def test_limits_cut_and_leave_out() -> None:
 
 
 def test_the_raw_output_stands_beside_the_content_in_full() -> None:
-    """A transcript has a tool call's raw output with --full, or if there is no other content."""
+    """A transcript has a tool call's raw output with --full, or if the call has no content."""
     conversation = Talk()
     shown = [{"type": "content", "content": {"type": "text", "text": "1 file"}}]
     conversation.ends("a", content=shown, rawOutput={"count": 1})
