@@ -29,7 +29,7 @@ from acp_proxy.protocol.capabilities import normalized
 def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
     """In a handshake, capabilities that are false, null or an empty group count as missing.
 
-    An empty object that is not such a group may stay.
+    Other empty objects may stay.
     """
     for name in ("clientCapabilities", "agentCapabilities", "capabilities"):
         rest = {"protocolVersion": 1, "clientInfo": {"name": "x", "title": None}}
@@ -37,7 +37,7 @@ def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict
 
 
 def test_only_capabilities_are_spelled_anew() -> None:
-    """When the members of a handshake are normalized, only its capabilities are changed."""
+    """When a handshake is compared, only the spelling of its capabilities is normalized."""
     said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
     assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}
     assert said["capabilities"] == {"x": False}

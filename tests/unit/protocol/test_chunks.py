@@ -35,7 +35,10 @@ def test_each_kind_is_read(kind: str) -> None:
 
 
 def test_pieces_of_one_message_have_its_id() -> None:
-    """A chunk may have the id of its message, or of the compaction whose summary it is."""
+    """A chunk may have the id of its message, or of the summary that it is part of.
+
+    An agent sends a summary when it compacts a session.
+    """
     first = chunk_of(line(text("agent_message_chunk", "a", messageId="m1")))
     assert first == Chunk("agent_message_chunk", "m1", "a")
     summary = chunk_of(line(text("compaction_summary_chunk", "a", compactionId="c1")))
@@ -43,7 +46,7 @@ def test_pieces_of_one_message_have_its_id() -> None:
 
 
 def test_the_draft_has_its_text_bare() -> None:
-    """In the 1.0 draft, a chunk's text is directly in its data, and not in a content block."""
+    """In the 1.0 draft of ACP, a chunk's text is in the member `data`, not in a content block."""
     params = {
         "sessionId": "s",
         "type": "thought_message_chunk",
@@ -83,7 +86,7 @@ def test_half_an_emoji_is_kept() -> None:
     ],
 )
 def test_other_lines_are_not_chunks(raw: bytes) -> None:
-    """Requests, batches, other updates, other content and invalid lines are not text chunks."""
+    """Requests, JSON-RPC batches, other updates and other content are not text chunks."""
     assert chunk_of(raw) is None
 
 

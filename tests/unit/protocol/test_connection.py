@@ -49,7 +49,7 @@ def test_a_cancelled_turn_waits_for_its_end() -> None:
 
 
 def test_both_peers_number_from_zero() -> None:
-    """If one id is open in both directions, it means two exchanges, with separate answers."""
+    """If one id is open in both directions, it means two requests with separate answers."""
     conversation = check("""
         -> #0 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -68,7 +68,7 @@ def test_both_peers_number_from_zero() -> None:
 
 
 def test_answers_come_in_any_order() -> None:
-    """A connection pairs an answer with its request by the id, in any order of answers."""
+    """An answer is paired with its request by the id, in any order of answers."""
     conversation = check("""
         -> #0 a
            a, exchange 1
@@ -119,7 +119,7 @@ def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None
 
 
 def test_an_answer_to_nothing_belongs_to_nothing() -> None:
-    """An answer whose id no open request of the other side has belongs to no exchange."""
+    """An answer whose id no open request of the other side has belongs to no request."""
     check("""
         -> #1 a
            a, exchange 1
@@ -158,7 +158,7 @@ def test_a_request_of_id_null_is_answered_with_null() -> None:
 
 
 def test_latency_is_from_request_to_answer() -> None:
-    """An exchange knows the time of its request and the latency of its answer."""
+    """A request has its time, and its answer has the latency."""
     conversation = Conversation()
     conversation.feed(5, 1000, Direction.TO_AGENT, read(frame("#1 a")))
     conversation.feed(9, 4500, Direction.TO_CLIENT, read(frame("#1 result 1")))
@@ -168,7 +168,7 @@ def test_latency_is_from_request_to_answer() -> None:
 
 
 def test_open_requests_are_listed_oldest_first() -> None:
-    """A connection lists the unanswered requests of a direction, the oldest first."""
+    """The unanswered requests of one direction are listed with the oldest first."""
     conversation = check("""
         -> #9 a
            a, exchange 1
@@ -190,7 +190,7 @@ def test_open_requests_are_listed_oldest_first() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.INVALID, Kind.BLANK, Kind.STDERR])
 def test_a_line_without_a_message_has_no_labels(kind: Kind) -> None:
-    """A line that is not a message has no labels, and does not change the connection."""
+    """A line that is not a message has no session or turn, and does not change the connection."""
     conversation = Conversation()
     labels = conversation.feed(1, 1, Direction.TO_AGENT, Message(kind, rpc_id="1", session="s"))
     assert describe(labels) == "nothing"
@@ -217,7 +217,7 @@ def test_a_transition_has_the_changes_of_a_message() -> None:
 
 
 def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
-    """The frame of a JSON-RPC batch has the labels that all its members share."""
+    """The frame of a JSON-RPC batch has only the session and turn that all its messages share."""
     line = '[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]'
     batch = fed(Conversation(), line, Direction.TO_AGENT)
     assert [member.opened.id for member in batch.members if member.opened is not None] == [1, 2]
@@ -228,7 +228,7 @@ def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
 
 
 def test_a_cancelled_request() -> None:
-    """``$/cancel_request`` belongs to the exchange that it names, which is then cancelled."""
+    """``$/cancel_request`` belongs to the request that it names, which is then cancelled."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -247,7 +247,7 @@ def test_a_cancelled_request() -> None:
 
 
 def test_cancelling_nothing_belongs_to_nothing() -> None:
-    """A ``$/cancel_request`` with an unknown id, or without one, has no exchange."""
+    """A ``$/cancel_request`` with an unknown id, or without one, belongs to no request."""
     check("""
         -> #1 a
            a, exchange 1
@@ -274,7 +274,10 @@ def test_cancelling_nothing_belongs_to_nothing() -> None:
     ],
 )
 def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None:
-    """The error code -32800 means cancelled in every dialect, -32003 only in the draft."""
+    """The error code -32800 means cancelled in every dialect.
+
+    The code -32003 does so only in the 1.0 draft of ACP.
+    """
     conversation = check(
         f"""
         -> #1 a
@@ -291,7 +294,7 @@ def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None
 
 
 def test_session_new_is_named_by_its_answer() -> None:
-    """If an answer names a session, the exchange belongs to it, even if the request named none."""
+    """If an answer names a session, the request belongs to it, even if the request named none."""
     conversation = check("""
         -> #1 session/new {"cwd": "/", "mcpServers": []}
            session/new, exchange 1
@@ -459,7 +462,7 @@ def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
 
 
 def test_terminals_are_followed() -> None:
-    """All messages about a terminal have its id as a label, from the answer that creates it."""
+    """All messages about a terminal have its id stored, from the answer that creates it."""
     check("""
         <- #5 terminal/create {"sessionId": "s", "command": "npm"}
            terminal/create, exchange 1, session s
@@ -476,7 +479,7 @@ def test_terminals_are_followed() -> None:
 
 
 def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
-    """In v2, the answer to a prompt accepts it; a ``state_update`` to idle ends the turn."""
+    """In ACP v2, the answer to a prompt accepts it. A ``state_update`` to idle ends the turn."""
     state = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": %s}}'
     conversation = check(
         f"""
@@ -500,7 +503,7 @@ def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
 
 
 def test_v2_may_be_idle_before_it_accepts() -> None:
-    """In v2, a turn that became idle is not ended again by the answer to its prompt."""
+    """In ACP v2, a turn that ended when it became idle is not ended again by the answer."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle"}'
     conversation = check(
         f"""
@@ -517,7 +520,7 @@ def test_v2_may_be_idle_before_it_accepts() -> None:
 
 
 def test_v2_errors_end_the_turn() -> None:
-    """If a v2 prompt is answered with an error, its turn ends, since the prompt never ran."""
+    """If a prompt of ACP v2 is answered with an error, its turn ends, as the prompt never ran."""
     conversation = check(
         """
         -> #1 session/prompt {"sessionId": "s"}
@@ -531,7 +534,7 @@ def test_v2_errors_end_the_turn() -> None:
 
 
 def test_v2_permissions_name_the_call_in_their_subject() -> None:
-    """In v2 the subject of a permission request may be a tool call."""
+    """In ACP v2, the subject of a permission request may be a tool call."""
     check(
         """
         <- #1 session/request_permission {"sessionId": "s", "subject": {"toolCallId": "c"}}
@@ -542,7 +545,7 @@ def test_v2_permissions_name_the_call_in_their_subject() -> None:
 
 
 def test_the_draft_reads_files_in_the_one_open_turn() -> None:
-    """A draft message without a session belongs to the only open turn, if there is just one."""
+    """In the 1.0 draft of ACP, a message without a session belongs to the only open turn."""
     conversation = check(
         """
         <- #1 fs/read_text_file {"path": "/a"}
@@ -568,7 +571,7 @@ def test_the_draft_reads_files_in_the_one_open_turn() -> None:
 
 
 def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
-    """If two turns of the draft are open, a file belongs to the session with its directory."""
+    """If two turns of the 1.0 draft are open, a file belongs to the session with its directory."""
     check(
         """
         -> #1 session/new {"workingDirectory": "/a"}
@@ -630,7 +633,7 @@ def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
 
 
 def test_the_exchange_of_a_fork_has_the_new_session() -> None:
-    """The exchange of a fork belongs to the new session, and not to the session that was forked."""
+    """A fork's request belongs to the new session, and not to the session that was forked."""
     conversation = check("""
         -> #1 session/fork {"sessionId": "old", "cwd": "/"}
            session/fork, exchange 1, session old
@@ -645,7 +648,7 @@ def test_the_exchange_of_a_fork_has_the_new_session() -> None:
 
 
 def test_v1_files_without_a_session_have_none() -> None:
-    """In v1, a file request that names no session belongs to no session."""
+    """In ACP v1, a file request that names no session belongs to no session."""
     check(
         """
         -> #1 session/prompt {"sessionId": "a", "prompt": []}
@@ -658,7 +661,7 @@ def test_v1_files_without_a_session_have_none() -> None:
 
 
 def test_the_draft_shows_a_whole_conversation() -> None:
-    """The examples of the draft's appendices are one conversation; every message gets labels."""
+    """The messages in the appendices of the 1.0 draft of ACP can be read as one conversation."""
     conversation = Conversation()
     examples = [e for e in draft() if "> A.1 " in e.source or "> A.2 " in e.source]
     got = [
@@ -699,7 +702,7 @@ def test_the_draft_shows_a_whole_conversation() -> None:
 
 
 def test_the_handshake_names_the_peers() -> None:
-    """A connection knows the peers' names, versions and dialect after the answer to initialize."""
+    """A recording's peers, versions and dialect are known after the answer to initialize."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientInfo": {{"name": "zed", "version": "0.1"}}}}
            initialize, exchange 1
@@ -728,7 +731,7 @@ def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
 
 
 def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
-    """A recording that begins within a connection gets its dialect from later frames."""
+    """A recording that begins in the middle of a connection gets its dialect from later frames."""
     conversation = check("""
         <- #1 fs/read_text_file {"path": "/a"}
            fs/read_text_file, exchange 1
@@ -741,7 +744,7 @@ def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
 
 
 def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
-    """Without other evidence, an answer to a prompt without a stop reason means the dialect v2."""
+    """Without other evidence, an answer to a prompt without a stop reason shows ACP v2."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -767,7 +770,7 @@ def test_a_later_frame_does_not_outweigh_initialize() -> None:
 
 
 def test_a_forced_dialect_stays() -> None:
-    """If the user chose the dialect of a connection, it is never detected again."""
+    """If the user chose the dialect of a recording, it is not detected."""
     conversation = check(
         f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
@@ -787,7 +790,7 @@ def test_a_forced_dialect_stays() -> None:
 
 
 def test_a_strange_handshake_can_be_stored() -> None:
-    """A connection can store names that are not text, and deep params of a handshake."""
+    """Names that are not text, and deeply nested params, in a handshake can be stored."""
     deep = '{"name":' * 900 + "1" + "}" * 900
     info = f'"clientInfo": {{"name": "\\ud800", "version": 1}}, "deep": {deep}'
     asked = f'#0 initialize {{"protocolVersion": 1, {info}}}'
@@ -808,7 +811,7 @@ def test_a_strange_handshake_can_be_stored() -> None:
 
 
 def test_a_batch_has_the_labels_that_its_members_share() -> None:
-    """The members of a JSON-RPC batch have their own exchanges; its frame has the common labels."""
+    """Messages in a JSON-RPC batch are paired with answers one by one."""
     conversation = check("""
         -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
            exchange 1, session s, turn 1

@@ -156,7 +156,7 @@ def test_the_result_decides(
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
 def test_updates_of_v1(kind: str) -> None:
-    """Three kinds of session update show the dialect v1, or the draft if in its envelope."""
+    """Three kinds of session update show ACP v1, or the 1.0 draft if written in its form."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V1
     assert dialect_from("session/update", sessionId="s", type=kind, data={}) == DRAFT
     assert dialect_from("session/update", sessionId="s", type=kind) is None
@@ -168,13 +168,13 @@ def test_updates_of_v1(kind: str) -> None:
      "tool_call_content_chunk", "terminal_update", "terminal_output_chunk"],
 )  # fmt: skip
 def test_updates_of_v2(kind: str) -> None:
-    """Seven kinds of session update exist only in v2, and show this dialect."""
+    """Seven kinds of session update exist only in ACP v2, and show this dialect."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V2
 
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "tool_call_update", "plan_update"])
 def test_updates_of_both(kind: str) -> None:
-    """A session update that v1 and v2 share shows no dialect, except in the draft's envelope."""
+    """A session update that ACP v1 and v2 share shows no dialect, except in the draft's form."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
     assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
@@ -210,7 +210,7 @@ def test_methods(method: str, params: dict[str, Any], dialect: str | None) -> No
 
 
 def test_an_answered_prompt() -> None:
-    """An answer to a prompt that has no stop reason shows the dialect v2."""
+    """An answer to a prompt that has no stop reason shows the dialect ACP v2."""
     assert dialect_of_answer("session/prompt", result={}) == V2
     assert dialect_of_answer("session/prompt", result={"_meta": {}}) == V2
     assert dialect_of_answer("session/prompt", result={"stopReason": "end_turn"}) is None
@@ -220,7 +220,7 @@ def test_an_answered_prompt() -> None:
 
 
 def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
-    """If a line is too large to be read, only its labels show a dialect."""
+    """If a line is too large to be read, its dialect is only detected from method and update."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     detected = dialect_of_frame(large)
     assert detected is not None
@@ -256,7 +256,7 @@ def dialects_of(examples: list[Example]) -> set[str]:
 
 
 def test_no_message_of_a_document_means_another_dialect() -> None:
-    """No example in a document of ACP shows another dialect than the document's own."""
+    """No example in a document of one version of ACP is taken for another version."""
     assert dialects_of(official()) == {V1}
     assert dialects_of(draft()) == {DRAFT}
 
@@ -280,7 +280,7 @@ def found_by(*messages: tuple[str | None, dict[str, Any]]) -> tuple[str, str] | 
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """If only initialize looks like the draft, later messages decide that the dialect is v1."""
+    """If only initialize looks like the 1.0 draft, later messages decide that it is ACP v1."""
     assert found_by(DRAFT_INITIALIZE, BARE_RESULT) == (
         DRAFT,
         "capabilities and clientInfo in initialize",
@@ -292,7 +292,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_one_member_of_another_dialect_changes_nothing() -> None:
-    """A single member of another dialect does not decide the dialect of a recording."""
+    """A single message of another dialect does not decide the dialect of a recording."""
     capabilities = answered("initialize", protocolVersion=1, capabilities={})
     new = asked("session/new", cwd="/")
     assert found_by(DRAFT_INITIALIZE, capabilities, new) == (
@@ -308,7 +308,7 @@ def test_one_member_of_another_dialect_changes_nothing() -> None:
 
 
 def test_a_version_of_2_needs_both_sides() -> None:
-    """Version 2 is detected only if both sides named it, even if a few messages are of v1."""
+    """ACP v2 is detected only if both sides named version 2, even if some messages look like v1."""
     opening = asked("initialize", protocolVersion=1), BARE_RESULT
     two = asked("initialize", protocolVersion=2), answered("initialize", protocolVersion=2)
     best = found_by(*opening, updated("state_update", state="running"))
@@ -350,7 +350,7 @@ def test_a_message_of_each_kind_votes_once() -> None:
 
 @given(st.data())
 def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
-    """The evidence of a dialect can be stored and loaded between any two messages."""
+    """The evidence for a recording's dialect can be stored and loaded between any two messages."""
     messages = [DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN]
     place = data.draw(st.integers(0, len(messages)))
     evidence = evidence_of(*messages[:place])

@@ -80,10 +80,10 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """A value is not within a directory if it may lead out of it, or is not a path at all."""
+    """A value does not count as within a directory if it may lead out of it or is no path."""
     assert not is_within(path, [root])
 
 
 def test_without_directories_no_path_is_within() -> None:
-    """If no directories are known, no path is within them."""
+    """If no directory of a session is known, no path counts as within it."""
     assert not is_within("/", [])

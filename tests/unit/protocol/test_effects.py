@@ -35,12 +35,12 @@ from tests.support import protocol_documents
 def test_a_method_has_an_effect(
     method: str | None, dialect: str | None, effect: ClientEffect
 ) -> None:
-    """A method that is not in the table of methods' effects has an unknown effect."""
+    """A method that the table of effects on the client does not list has an unknown effect."""
     assert effect_of(method, dialect) is effect
 
 
 def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
-    """The table of methods' effects has every method that agents call in ACP's documents."""
+    """The table of effects on the client lists every method that agents call in ACP's documents."""
     examples = [*protocol_documents.official(), *protocol_documents.draft()]
     asked = {
         example.method
@@ -54,7 +54,7 @@ def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("dialect", [V1, V2, DRAFT])
 def test_the_rules_of_a_dialect_know_the_same_requests(dialect: str) -> None:
-    """The table of methods' effects and the rules have the same requests in each dialect."""
+    """The table of effects on the client and `check` know the same requests in each dialect."""
     rules = Rules(dialect, {})
     for method, (effect, dialects) in TABLE.items():
         if effect not in (ClientEffect.INFORMS, ClientEffect.OTHER):

@@ -9,7 +9,7 @@ from acp_proxy.protocol.framing import Cut, Line, LineCutter, LineFramer
 
 
 def test_a_chunk_may_hold_several_lines() -> None:
-    """A chunk of a log may have several lines, each with its own offset in the log."""
+    """A chunk of a capture log may have several lines, each with its own offset in the log."""
     framer = LineFramer()
     assert list(framer.feed(b"a\nbc\r\n\n", 100, 7)) == [
         Line(((100, 2),), 2, 7, 7, True),
@@ -20,7 +20,10 @@ def test_a_chunk_may_hold_several_lines() -> None:
 
 
 def test_a_line_may_need_several_chunks() -> None:
-    """A line that is split over log chunks has the place of each, and the times of both ends."""
+    """A line that is split over several records of a capture log keeps the offset of each part.
+
+    It has the times of its beginning and its end.
+    """
     framer = LineFramer()
     assert list(framer.feed(b"x\nab", 0, 1)) == [Line(((0, 2),), 2, 1, 1, True)]
     assert list(framer.feed(b"cd", 50, 2)) == []
@@ -39,7 +42,7 @@ def test_the_end_leaves_a_line_without_a_newline() -> None:
 
 
 def test_only_the_newline_byte_ends_a_line() -> None:
-    """For the splitter of a stream into lines, a carriage return is an ordinary byte."""
+    """When a stream is split into lines, a carriage return is an ordinary byte."""
     text = "a\rb\x0b\x0c\x85\u2028\u2029".encode()
     framer = LineFramer()
     assert list(framer.feed(text, 0, 1)) == []
@@ -50,7 +53,7 @@ _bytes = st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"\xff", b"{}"])
 
 
 def test_lines_of_a_chunk() -> None:
-    """The line cutter returns each line without its newline, with the offset of the line's end."""
+    """`LineCutter` returns each line without its newline, with the offset of the line's end."""
     cutter = LineCutter()
     assert list(cutter.feed(b"one\ntwo\r\n\nrest")) == [
         Cut(b"one", b"\n", 4),
@@ -62,7 +65,7 @@ def test_lines_of_a_chunk() -> None:
 
 
 def test_a_newline_that_comes_in_two_parts() -> None:
-    """If a chunk ends with a carriage return, the line cutter joins it with a following newline."""
+    """If a chunk ends with a carriage return, `LineCutter` joins it with a following newline."""
     cutter = LineCutter()
     assert list(cutter.feed(b"a\r")) == []
     assert list(cutter.feed(b"\n")) == [Cut(b"a", b"\r\n", 1)]
@@ -70,7 +73,7 @@ def test_a_newline_that_comes_in_two_parts() -> None:
 
 @given(st.lists(_bytes))
 def test_all_bytes_come_back(chunks: list[bytes]) -> None:
-    """The lines that the line cutter returns, with their newlines, add up to the stream."""
+    """The lines that `LineCutter` returns, with their newlines, add up to the stream."""
     cutter = LineCutter()
     cuts: list[Cut] = []
     for chunk in chunks:

@@ -55,7 +55,7 @@ def test_half_of_a_character_is_dropped() -> None:
 
 @pytest.mark.parametrize("head", ["", "words", "}", "]]", ":", "\x00{", '{"a": 12abc, "b": "'])
 def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
-    """Truncated JSON is repaired only if nothing but brackets and strings is open."""
+    """Truncated JSON that ends within a number or a word, for example, is not repaired."""
     with pytest.raises(json.JSONDecodeError):
         parse_beginning(head.encode())
     assert parse_or_begin(head.encode(), 100) is None
@@ -83,7 +83,10 @@ def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
 
 
 def test_members_have_their_character_ranges() -> None:
-    """`members` yields the members of a JSON object with their ranges; an item has the key `*`."""
+    """`members` yields the names of a JSON object's members with the ranges of their values.
+
+    An item of a list has the name `*`.
+    """
     text = ' { "a" : [1, {"b": 2}] , "\\u0063":1e3 } '
     spans = list(members(text))
     assert [(key, text[start:end]) for key, start, end in spans] == [

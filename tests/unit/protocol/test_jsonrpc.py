@@ -32,7 +32,7 @@ def labels(raw: bytes) -> dict[str, object]:
     ],
 )
 def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
-    """If a tool call shows a terminal, the terminal's id is a label of the message."""
+    """If a tool call shows a terminal, the terminal's id is read from the message."""
     shown = call.replace("CONTENT", '{"type":"terminal","terminalId":"t"}')
     message = read(f'{{"method":"session/update","params":{{{shown}}}}}'.encode())
     assert (message.tool_call, message.terminal) == ("c", "t")
@@ -129,14 +129,14 @@ def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
     ],
 )
 def test_an_id_is_kept_as_it_is_written(line: str, token: str) -> None:
-    """The id of a message is stored as its text in the line, whichever reader reads the line."""
+    """The id of a message is stored exactly as it is written in the line."""
     assert read((line % token).encode()).rpc_id == token
 
 
 @pytest.mark.parametrize("token", ["0", "1.0", '"1"', '"\\ud800"', "null", "1e5", '{"a": [1]}'])
 @pytest.mark.parametrize("junk", ["1", '{"toolCallId":7}', "[]"])
 def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -> None:
-    """A cancellation keeps the spelling of the id that it names."""
+    """A cancellation stores the id that it names exactly as it is written in the line."""
     raw = f'{{"method":"$/cancel_request","params":{{"x":{junk},"requestId": {token} }}}}'
     assert read(raw.encode()).target == token
     assert read(raw.replace('"x"', '"toolCall"').encode()).target == token
@@ -156,7 +156,7 @@ def test_an_error_code_is_an_integer(code: str, expected: int | None) -> None:
 
 
 def test_the_last_of_duplicate_members_counts() -> None:
-    """If a message has a member twice, the last one counts, as for most readers."""
+    """If a JSON message has a member twice, the last one counts, as in most programs."""
     assert labels(b'{"method":"a","method":"b"}') == {"method": "b"}
     assert labels(
         b'{"id":1,"method":"a","params":{"sessionId":"s"},"id":2,"params":{"sessionId":"t"}}'
@@ -167,7 +167,7 @@ def test_the_last_of_duplicate_members_counts() -> None:
 
 
 def test_v1_fields() -> None:
-    """In v1, a message's session, update, tool call and terminal are read as its labels."""
+    """In ACP v1, a message's session, update, tool call and terminal are read."""
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
     assert labels(params("session/update", sessionId="s", update=update)) == {
         "method": "session/update",
@@ -202,7 +202,7 @@ def test_v2_fields() -> None:
 
 
 def test_draft_fields() -> None:
-    """In the draft, the kind of an update is its `type`, and its tool call's id is in `data`."""
+    """In the 1.0 draft, an update's kind is in `type`, and its tool call's id is in `data`."""
     call = params("session/update", sessionId="s", type="tool_call", data={"id": "c"})
     assert labels(call) == {
         "method": "session/update",
@@ -237,7 +237,7 @@ def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
 
 
 def test_a_lone_surrogate_is_written_as_its_escape() -> None:
-    """If a label of a message has a lone surrogate, it is kept as a readable escape."""
+    """If a session id or method has a lone surrogate, it is stored as a readable escape."""
     raw = b'{"method":"\\ud800x","params":{"sessionId":"\\udfff","toolCallId":"\\ud83d\\ude00"}}'
     assert labels(raw) == {
         "method": "\\ud800x",
@@ -247,13 +247,13 @@ def test_a_lone_surrogate_is_written_as_its_escape() -> None:
 
 
 def test_escapes_are_decoded_in_labels() -> None:
-    """Escapes in the labels of a message, and in the names of its members, are decoded."""
+    """Escapes in a message's method and ids, and in the names of its JSON members, are decoded."""
     raw = b'{"\\u006dethod":"a\\/b","params":{"session\\u0049d":"\\u00e9"}}'
     assert labels(raw) == {"method": "a/b", "session": "\u00e9"}
 
 
 def test_the_members_of_a_batch_are_read() -> None:
-    """Each valid member of a JSON-RPC batch is a message; other members are marked invalid."""
+    """Each valid item of a JSON-RPC batch is a message; other items are marked invalid."""
     batch = read(b' [ {"id":7,"method":"a"}, {"id":"7","result":1} ,3,{},null ]')
     assert (batch.kind, batch.method, batch.parse_error) == (Kind.BATCH, None, None)
     assert [(m.kind, m.rpc_id) for m in batch.members] == [
@@ -272,7 +272,7 @@ def test_an_empty_batch_has_a_reason() -> None:
 
 
 def test_a_batch_within_a_batch_is_invalid() -> None:
-    """A JSON-RPC batch within another one is not read, since JSON-RPC forbids it."""
+    """A JSON-RPC batch within a JSON-RPC batch is not read, since JSON-RPC forbids it."""
     (member,) = read(b'[[{"method":"x"}]]').members
     assert (member.kind, member.parse_error) == (Kind.INVALID, "a batch within a batch")
 

@@ -67,7 +67,7 @@ def agrees(raw: str) -> bool:
     ],
 )
 def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
-    """The labels of a huge line are read from its two ends, wherever its large string is."""
+    """Method and ids of a huge line are read from its two ends, wherever its large string is."""
     assert agrees(line.replace("BIG", BIG))
 
 
@@ -87,7 +87,7 @@ def test_with_several_large_strings_the_head_is_used() -> None:
 
 
 def test_a_tail_may_begin_within_an_escape() -> None:
-    """If the read end of a huge line begins within an escape, its labels are still found."""
+    """If the part at a huge line's end begins within an escape, method and ids are still found."""
     rest = ',"sessionId":"s"},"id":1}'
     for text in ("x" * 900 + '\\"', "x" * 900 + "\\\\", "x" * 900):
         raw = f'{{"method":"x","params":{{"a":"{text}"{rest}'

@@ -53,7 +53,7 @@ def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool)
 
 
 def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
-    """The chosen option of a permission has the kind that was offered, or else its id."""
+    """The option chosen for a permission has the kind that the request gave it, or else its id."""
     assert read_answer(OPTIONS, selected("y")).kind == "allow_once"
     assert read_answer(OPTIONS, selected("both")).kinds == ("reject_once", "allow_always")
     assert read_answer([], selected("y")).kind == "y"
@@ -68,7 +68,7 @@ def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
 
 
 def test_options_are_distinguished_by_their_ids_alone() -> None:
-    """If two options of a permission share an id, the id is not used to reject."""
+    """If two options of a permission request share an id, the id is not used to reject."""
     assert rejecting_option({"params": {"options": [*OPTIONS, 7]}}) == "n"
     assert rejecting_option({"params": {"options": OPTIONS[2:]}}) is None
     always = {"optionId": "never", "kind": "reject_always"}
@@ -77,7 +77,7 @@ def test_options_are_distinguished_by_their_ids_alone() -> None:
 
 
 def test_a_draft_request_has_neither_options_nor_a_tool_call() -> None:
-    """A permission request is the draft's only if it has no options and no tool call."""
+    """A permission request is one of the 1.0 draft only if it has no options and no tool call."""
     assert is_draft({"params": {"operation": "read"}})
     assert not is_draft({"params": {"toolCall": {}}})
     assert not is_draft({})

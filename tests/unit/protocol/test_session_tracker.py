@@ -61,7 +61,7 @@ def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: 
 
 
 def test_a_closed_session_stays_known() -> None:
-    """After a session was closed, the connection still knows the session."""
+    """After a session was closed, messages that name it still belong to it."""
     machine = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}
@@ -137,7 +137,7 @@ def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
 
 
 def test_the_number_of_unreleased_terminals_is_bounded() -> None:
-    """A connection remembers only its latest thousand terminals that were not released."""
+    """Only the latest thousand terminals that were not released are remembered."""
     lines = (
         f'<- #{n} terminal/create {{"sessionId": "s"}}\n-> #{n} result {{"terminalId": "{n}"}}'
         for n in range(1_200)

@@ -114,7 +114,7 @@ def _is_known(pointer: str, rows: tuple[Position, ...]) -> bool:
     "method", sorted({e.method for e in _all() if not e.method.startswith(_ANYBODYS)})
 )
 def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
-    """The table of typed values has a role for each id, path, URI and time in ACP's examples."""
+    """The table of typed values in messages has every id, path, URI and time of ACP's examples."""
     for example in _all():
         if example.method == method:
             rows = positions(method, is_response=example.kind == "response")
@@ -123,7 +123,7 @@ def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
 
 
 def test_every_row_is_reached() -> None:
-    """Each row of the table of typed values belongs to a method, and each role has a row."""
+    """Each entry in the table of typed values belongs to a method, and each type has an entry."""
     for row in TABLE:
         for method in row.methods or ("any",):
             name = f"{method}x" if method.endswith("/") else method
@@ -133,7 +133,7 @@ def test_every_row_is_reached() -> None:
 
 @pytest.mark.parametrize("is_response", [False, True])
 def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None:
-    """In all messages of one method, a typed place has the same role."""
+    """In all messages of one method, the value with a certain name has the same type."""
     for method in {method for row in TABLE for method in row.methods}:
         roles: dict[str, Role] = {}
         for row in positions(method, is_response=is_response):
@@ -141,14 +141,14 @@ def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None
 
 
 def test_pointers_come_once() -> None:
-    """The places in the table of typed values are unique, for all methods together."""
+    """The table of typed values in messages lists no value twice."""
     places = pointers(Role.TERMINAL)
     assert len(places) == len({*places})
     assert "/params/data/output/terminalId" in places
 
 
 def test_replay_knows_the_places_of_all_dialects() -> None:
-    """Typed places of all dialects are nested as in the messages of their method."""
+    """The table of typed values nests them as the messages of their methods do."""
     places = places_of("notification", "session/update")["params"]
     assert places["data"]["output"]["path"] is Place.PATH
     assert places["data"]["output"]["terminalId"] is Place.TERMINAL

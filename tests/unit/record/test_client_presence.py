@@ -35,7 +35,7 @@ HERE, ORPHANED, UNREAD = (False, False), (True, False), (True, True)
     ],
 )
 def test_overstaying(client: tuple[bool, bool], open_request: bool | None, why: str | None) -> None:
-    """A recorded agent overstays if its client is gone and nobody waits for its answer."""
+    """A recorder ends an agent if the client is gone and nobody waits for the agent's answer."""
     is_gone, is_unread = client
     reason = why_overstaying(is_gone=is_gone, is_unread=is_unread, open_request=open_request)
     assert reason == why
@@ -51,7 +51,7 @@ def presence_of(sink: int, *, lost_parent: bool = False) -> tuple[bool, bool]:
 
 
 def test_a_pipe_without_a_reader_is_noticed() -> None:
-    """A recorder notices when the last reader of the client's pipe closes it."""
+    """A recorder notices when the last process that reads the client's pipe closes it."""
     reading, writing = os.pipe()
     assert presence_of(writing) == HERE
     os.close(reading)
@@ -60,7 +60,7 @@ def test_a_pipe_without_a_reader_is_noticed() -> None:
 
 
 def test_a_socket_without_a_reader_is_noticed() -> None:
-    """For a recorder, a client that only shut down writing to a socket is still a reader."""
+    """If a client only stops writing to a socket, it still counts as reading for the recorder."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.shutdown(socket.SHUT_WR)
@@ -70,7 +70,7 @@ def test_a_socket_without_a_reader_is_noticed() -> None:
 
 
 def test_a_closed_terminal_is_noticed() -> None:
-    """For a recorder, a closed terminal has no reader."""
+    """If the client's terminal was closed, a recorder knows that nobody reads its output."""
     ours, theirs = os.openpty()
     assert presence_of(theirs) == HERE
     os.close(ours)
@@ -79,7 +79,7 @@ def test_a_closed_terminal_is_noticed() -> None:
 
 
 def test_a_file_has_no_reader_to_notice(tmp_path: Path) -> None:
-    """If stdout is a file or /dev/null, a recorder sees only by its parent that the client left."""
+    """If stdout is a file, only the parent's end shows a recorder that its client has left."""
     with (tmp_path / "out").open("wb") as file:
         assert presence_of(file.fileno()) == HERE
     null = os.open(os.devnull, os.O_WRONLY)

@@ -32,7 +32,7 @@ def log(tmp_path: Path) -> CaptureLog:
 async def test_a_backlog_is_left_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recorder stops the indexing of a backlog after the batch in which it is told to stop."""
+    """If a recorder ends, it stops writing a backlog to the database after the current part."""
     steps: list[Indexer] = []
     log.append(TO_AGENT, 1, LINE)
 
@@ -84,7 +84,10 @@ ENV = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"env":{"DEPLOY":"Zq81xplK
 def test_earlier_rows_are_masked_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    """A recorder masks secrets in earlier rows at its end; without time, the next reader does."""
+    """At its end, a recorder masks secrets in earlier frames.
+
+    If it has no time, the next command does it.
+    """
     log.append(TO_AGENT, 1, b"it is Zq81xplKsecR7tv\n" + ENV)
     log.event(CLOSE, {"reason": "the agent exited"})
     it, log_path = Indexing(log), Path(log.path)
@@ -102,7 +105,7 @@ def test_earlier_rows_are_masked_at_the_end(
 
 
 async def test_an_open_request_is_known(log: CaptureLog) -> None:
-    """A recorder knows open requests from the log even before anything is indexed."""
+    """A recorder knows open requests before any frame is written to the database."""
     log.append(TO_AGENT, 1, PROMPT)
     is_open = Indexing(log).is_open_request
     assert await trio.to_thread.run_sync(is_open, Direction.TO_AGENT) is True
@@ -123,7 +126,7 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
 def test_only_what_is_there_is_said_to_be_kept(
     log: CaptureLog, gone: list[str], said: str | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """If files of a recording were removed, the recorder's error about indexing omits them."""
+    """If a recorder cannot write its database, the error names only files that still exist."""
     log.append(TO_AGENT, 1, LINE)
     it = Indexing(log)
     it._open()

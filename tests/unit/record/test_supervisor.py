@@ -200,7 +200,7 @@ nothing_open = Answers(lambda _: False)
 
 
 async def test_until_waits_for_a_latch(clock: MockClock) -> None:
-    """`Latch.until` returns when a thread sets the latch, or at once if the latch is set."""
+    """`Latch.until` returns when another thread sets the latch, or at once if it is already set."""
     scene = Scene(clock)
     scene.relay.stopping.set()
     await until(scene.relay.stopping)
@@ -212,7 +212,7 @@ async def test_until_waits_for_a_latch(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_ends_in_time_gets_no_other_signal(clock: MockClock) -> None:
-    """If an agent ends within its grace time, a recorder sends it only the signal it got itself."""
+    """If an agent ends within its grace time, it gets only the signal that the recorder got."""
     scene = await play(clock, (10, told_to_stop), (13.9, exits))
     assert scene.agent.sent == []
 
@@ -238,7 +238,7 @@ async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> No
 
 
 async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None:
-    """If a client reads slowly, it gets a second grace time for the output of a killed agent."""
+    """A client that reads slowly gets a second grace time for the output of a killed agent."""
     events = []
 
     def look(scene: Scene) -> None:
@@ -250,7 +250,10 @@ async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None
 
 
 async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
-    """If a client has left and no request is open, a recorder ends the agent: SIGTERM, SIGKILL."""
+    """If a client has left and no request is open, a recorder ends the agent.
+
+    It sends SIGTERM, and then SIGKILL.
+    """
     scene = await play(clock, (10, Scene.client_leaves), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM), (18, signal.SIGKILL)]
     assert scene.relay.end_reason == "the agent overstayed its client"
@@ -264,7 +267,7 @@ async def test_an_agent_that_ends_after_its_client_is_left_alone(clock: MockCloc
 
 
 async def test_an_agent_that_obeys_sigterm_is_not_killed(clock: MockClock) -> None:
-    """If an agent that stays after its client ends on SIGTERM, a recorder sends no SIGKILL."""
+    """If an agent that outlives its client ends on SIGTERM, a recorder sends no SIGKILL."""
     scene = await play(clock, (10, Scene.client_leaves), (15, exits), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM)]
 
@@ -287,20 +290,20 @@ async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
 
 
 async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
-    """A recorder lets an agent stay while it is unknown whether a request is open."""
+    """While it is unknown whether a request is open, a recorder does not end the agent."""
     scene = await play(clock, (10, Scene.client_leaves), answers=Answers(lambda _: None))
     assert scene.agent.sent == []
 
 
 async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
-    """When a recorder learns that no request is open, it ends an agent that overstays."""
+    """If the client has left and no request is open, the recorder ends an agent that still runs."""
     answers = Answers(lambda now: None if now < 100 else False)
     scene = await play(clock, (10, Scene.client_leaves), answers=answers)
     assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
 
 
 async def test_without_an_index_no_agent_overstays(clock: MockClock) -> None:
-    """If no frame is indexed, a recorder does not know the open requests, and stops no agent."""
+    """If no frame is in the database, a recorder does not know open requests, and ends no agent."""
     scene = await play(clock, (10, Scene.client_leaves), answers=None)
     assert scene.agent.sent == []
 
@@ -332,7 +335,7 @@ async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) -> None:
-    """If an agent closed its output, a recorder lets it stay: the client may wait for its exit."""
+    """A recorder does not end an agent that closed its output: the client may wait for its exit."""
 
     def closes_its_output(scene: Scene) -> None:
         scene.relay.to_client.source_ended = True
@@ -345,7 +348,7 @@ async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) ->
 
 
 async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockClock) -> None:
-    """If an agent closes its own input, its client does not count as gone for the recorder."""
+    """If an agent closes its own input, the recorder does not think that the client is gone."""
 
     def closes_its_input(scene: Scene) -> None:
         scene.relay.to_agent.ended.set()
@@ -356,7 +359,7 @@ async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockCloc
 
 
 async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock) -> None:
-    """For a recorder, time blocked in writing to a slow client never counts as silence."""
+    """A recorder never counts time blocked in writing to a slow client as silence."""
     scene = await play(
         clock, (10, Scene.client_leaves), (11, blocks), (500, unblocks), answers=nothing_open
     )
@@ -366,27 +369,27 @@ async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock)
 
 
 async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
-    """If a descendant keeps an ended agent's outputs open but is idle, a recorder kills it."""
+    """If a descendant keeps an ended agent's outputs open but writes nothing, it is killed."""
     scene = await play(clock, (10, Scene.agent_exits))
     assert scene.agent.sent == [(10 + LINGER, signal.SIGKILL)]
     assert scene.abandoned
 
 
 async def test_a_descendant_that_ends_is_left_alone(clock: MockClock) -> None:
-    """If the outputs end soon after the agent's exit, a recorder kills no descendant."""
+    """If an agent's outputs end soon after its exit, the recorder kills no descendant of it."""
     scene = await play(clock, (10, Scene.agent_exits), (10 + LINGER - 0.1, Scene.outputs_end))
     assert scene.agent.sent == []
 
 
 async def test_a_descendant_that_writes_may_stay(clock: MockClock) -> None:
-    """After an agent's exit, each byte delays the moment when its descendants are killed."""
+    """After an agent's exit, each byte of output delays when its descendants are killed."""
     says = [(float(at), Scene.agent_says) for at in range(12, 100, 4)]
     scene = await play(clock, (10, Scene.agent_exits), *says)
     assert scene.agent.sent == [(96 + LINGER, signal.SIGKILL)]
 
 
 async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
-    """While the client does not read, a recorder does not count descendants as idle."""
+    """While the client does not read, a recorder does not count an agent's descendants as idle."""
     scene = await play(clock, (5, blocks), (10, Scene.agent_exits), (700, unblocks))
     ((at, signum),) = scene.agent.sent
     assert signum == signal.SIGKILL
@@ -452,7 +455,7 @@ async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> No
 
 
 async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
-    """A recorder notes an agent that stops reading only once, until the agent reads again."""
+    """An agent that stops reading is recorded only once, until the agent reads again."""
 
     def agent_blocks(scene: Scene) -> None:
         scene.relay.to_agent.last_ns = now_ns()
@@ -465,18 +468,18 @@ async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
 
 
 async def test_a_slow_reader_is_not_noted(clock: MockClock) -> None:
-    """A peer that reads a chunk now and then is not noted as stalled by the recorder."""
+    """A client or agent that reads a chunk now and then is not recorded as stalled."""
     steps = [(n + 0.5, blocks) for n in range(1, 60, 4)]
     assert await noted(clock, *steps, (60, unblocks)) == []
 
 
 async def test_waiting_for_something_to_read_is_no_stall(clock: MockClock) -> None:
-    """If an agent has nothing to read, a recorder does not note it as stalled."""
+    """An agent that has nothing to read is not recorded as stalled."""
     assert await noted(clock, (1, Scene.agent_says)) == []
 
 
 async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None:
-    """If a client leaves without reading, a recorder does not note that it reads again."""
+    """If a stalled client leaves without reading, no event says that it reads again."""
 
     def client_goes(scene: Scene) -> None:
         scene.relay.to_client.in_read = False
@@ -487,7 +490,7 @@ async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None
 
 
 async def test_a_slow_disk_is_no_stall_of_a_peer(clock: MockClock) -> None:
-    """If a recorder's pump waits for the disk, this is not noted as a stall of a peer."""
+    """If a recorder waits for the disk, this is not recorded as a stall of client or agent."""
     reading, writing = os.pipe()
     try:
 

@@ -53,7 +53,7 @@ def imported(tmp_path: Path, **origin: Any) -> Path:
 
 
 def test_nothing_is_lost_without_an_origin() -> None:
-    """For a recording that acp-proxy made, all facts are known."""
+    """For a recording that acp-proxy made, no data counts as missing."""
     recording = a_recording(None)
     assert recording.knows(*FACTS)
 
@@ -69,7 +69,7 @@ def test_lost_facts_are_unknown() -> None:
 
 
 def test_a_function_that_needs_a_lost_fact_is_skipped() -> None:
-    """A function that needs a fact which an import lost is not called."""
+    """A function that needs data which an imported log does not contain is not called for it."""
 
     @needs("bytes", "times", unknown="not known")
     def size(_of: object, text: str, *, unit: str) -> str:
@@ -89,7 +89,7 @@ def modules_with(pattern: str) -> set[str]:
 
 
 def test_only_these_modules_read_lost_facts() -> None:
-    """Only a few listed modules read the lost facts of an import; others ask or use a table."""
+    """Only a few listed modules of acp-proxy read which data an imported log lacks."""
     assert modules_with(r"origin\.(lost|unknown)\b") == {
         "recording/recording.py", "explain/origins.py", "check/catalogue.py",
         "cli/explain/show_screen.py", "cli/store/import_.py",
@@ -107,7 +107,7 @@ def test_only_these_modules_read_lost_facts() -> None:
 
 
 def test_every_fact_is_needed_by_something() -> None:
-    """Every fact that an import can lose is needed somewhere, except the command and the zone."""
+    """All data that an imported log may lack is needed somewhere, except command and time zone."""
     by_functions = {fact for fact in FACTS if modules_with(rf'(needs|knows)\([^)]*"{fact}"')}
     by_members = {fact for needed in MEMBERS for fact in needed}
     by_rules = {word for rule in rules().values() for word in rule.lost_if or ()}
@@ -146,7 +146,10 @@ def test_an_origin_is_read_as_it_was_written() -> None:
     ],
 )
 def test_an_invalid_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
-    """An invalid origin of an import is refused in a text form, and is damage in a database."""
+    """Invalid data about the source of an import is refused in JSONL.
+
+    In a database, it is damage.
+    """
     with pytest.raises(ValueError, match=r"origin|lost"):
         read_origin(wrong)
     path = imported(tmp_path)
@@ -174,7 +177,7 @@ def test_an_origin_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", [{"lost": ["times"]}, {"inferred_times": 1}], ids=str)
 def test_no_rows_have_durations_that_nobody_knows(tmp_path: Path, lost: dict[str, Any]) -> None:
-    """The database of an import has null for durations that are not known."""
+    """The database of an imported log has null for durations that are not known."""
     path = imported(tmp_path, **lost)
     assert_comes_back(path)
     rows = rows_of_recording(path)

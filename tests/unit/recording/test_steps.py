@@ -33,7 +33,7 @@ def lanes(*steps: Step) -> list[str | None]:
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
-    """In a replay, a reply is in its request's lane, whatever session the reply names."""
+    """In a replay, an answer is ordered with its request's session, whatever session it names."""
     assert (
         lanes(
             step(1, kind="request", session="s", exchange=1),
@@ -48,14 +48,17 @@ def test_a_reply_is_in_the_lane_of_its_request() -> None:
 
 
 def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
-    """In a replay, an agent's frame without a session is in the lane of the frame before it."""
+    """In a replay, an agent's frame without a session is ordered with the frame before it."""
     stray = step(3, agent=True, kind="invalid")
     assert lanes(step(1, agent=True, session="s"), step(2), stray) == ["s", None, None]
     assert lanes(step(1, agent=True, session="s"), step(2, agent=True)) == ["s", "s"]
 
 
 def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
-    """In a replay, a parse error and its invalid line are in the connection's lane."""
+    """In a replay, a parse error answers the oldest invalid line.
+
+    Both are ordered with frames without a session.
+    """
     first, second = step(1, kind="invalid"), step(2, kind="invalid")
     update = step(3, agent=True, session="s")
     errors = [step(n, agent=True, kind="error", rpc_id="null") for n in (4, 5, 6)]
@@ -65,7 +68,7 @@ def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
 
 
 def test_an_error_with_an_id_answers_no_invalid_line() -> None:
-    """In a replay, an error with an id is a repeated reply, and does not answer an invalid line."""
+    """In a replay, an error with an id is a repeated answer. It does not answer an invalid line."""
     garbage, again = step(1, kind="invalid"), step(2, agent=True, kind="error", rpc_id="7")
     lanes(garbage, again)
     assert again.answers == ()
@@ -90,7 +93,10 @@ def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
 
 
 def test_of_several_lanes_of_a_name_the_one_in_use_counts() -> None:
-    """If two sessions declare an MCP server, its messages are in the active or latest lane."""
+    """If two sessions declare an MCP server, a replay orders its messages with the active one.
+
+    If neither is active, it is the latest one.
+    """
 
     def opening(seq: int, session: str) -> Step:
         names = ("server t",)
@@ -127,7 +133,7 @@ def test_an_update_announces_a_session() -> None:
 
 
 def test_a_session_declares_its_servers() -> None:
-    """For a replay, a session declares its MCP servers by names and ids in a list."""
+    """In a replay, a session has the MCP servers that its request lists with names and ids."""
     servers = [{"name": "t", "serverId": "1"}, {"id": "2"}, {"acpId": "3"}, 4]
     names = introduced("session/new", message(params={"mcpServers": servers}))
     assert names == ("server 1", "server t", "server 2", "server 3")
@@ -135,7 +141,7 @@ def test_a_session_declares_its_servers() -> None:
 
 
 def test_an_answer_names_a_connection() -> None:
-    """For a replay, the answer to ``mcp/connect`` names a connection for later messages."""
+    """In a replay, later messages name an MCP connection as the answer to ``mcp/connect`` did."""
     answer = message(id=1, result={"connectionId": "c"})
     assert introduced("mcp/connect", answer) == ("connection c",)
     assert introduced("mcp/connect", message(id=1, params={"serverId": "s"})) == ()
@@ -144,7 +150,7 @@ def test_an_answer_names_a_connection() -> None:
 
 @pytest.mark.parametrize("name", ["serverId", "acpId", "serverName"])
 def test_a_request_names_a_server(name: str) -> None:
-    """A request of MCP over ACP names its server in a member that depends on ACP's version."""
+    """A request of MCP over ACP names its server in a JSON member that depends on ACP's version."""
     assert referred(message(params={name: "s"})) == ("server s",)
     assert referred(b"no JSON") == ()
 

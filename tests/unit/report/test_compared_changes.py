@@ -18,7 +18,7 @@ PERMISSION = "the answer to session/request_permission"
 
 
 def test_what_only_b_has_stands_at_its_time() -> None:
-    """On the page of a comparison, a message of only B follows the message before it in B."""
+    """`report --against` shows a message that only B has after the message before it in B."""
     where = "session:1", "to-agent", "m"
     entries = [
         DiffEntry(Change.ONLY_A, *where, a=30, a_frames=1),
@@ -36,7 +36,7 @@ def test_what_only_b_has_stands_at_its_time() -> None:
 
 
 def test_endings_are_in_words() -> None:
-    """On the page of a comparison, an ending is an exit code or a signal's name, without JSON."""
+    """`report --against` shows how a recording ended as an exit code or a signal, not as JSON."""
     ending = Field("/exit_code", 0, None), Field("/exit_signal", None, 9)
     shown = shown_ending(ending, 7)
     assert [(place.number, place.pointer) for place in shown] == [(7, "exit code"), (8, "signal")]
@@ -45,7 +45,7 @@ def test_endings_are_in_words() -> None:
 
 
 def test_places_are_numbered() -> None:
-    """On the page of a comparison, the changed places of the handshake are numbered."""
+    """`report --against` numbers the differences between the two handshakes."""
     places = numbered_places((Field("/a", 1, 2), Field("/b", only="b", b=3)), 4)
     assert [place.number for place in places.items] == [4, 5]
     assert places.items[1].a is None
@@ -62,7 +62,7 @@ def test_places_are_numbered() -> None:
     ],
 )  # fmt: skip
 def test_a_difference_is_told_in_words(title: str, fields: tuple[Field, ...], words: str) -> None:
-    """The page of a comparison shows the first changed place of a message with both values."""
+    """`report --against` shows both values of the first difference between two messages."""
     entry = DiffEntry(
         Change.CHANGED, "session:1", "to-agent", title, 1, 2, 1, 1, fields, "old", "new"
     )

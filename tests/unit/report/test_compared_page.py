@@ -37,7 +37,7 @@ _ELEMENTS = (
 
 @pytest.mark.parametrize("paths", COMPARED, ids=lambda paths: f"{paths[0].stem}-{paths[1].stem}")
 def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
-    """The page of a comparison shows each difference once, and counts them as `diff` does."""
+    """`report --against` shows each difference once, and counts the differences as `diff` does."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in paths)
         actual = diff(a, b)
@@ -71,7 +71,7 @@ def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
 
 
 def test_equal_messages_are_counted() -> None:
-    """The page of a comparison counts the equal messages between two differences."""
+    """`report --against` counts the equal messages between two differences."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[0])
         comparison = read_comparison(diff(a, b), (a, b))
@@ -91,7 +91,7 @@ def test_equal_messages_are_counted() -> None:
 
 
 def test_messages_whose_order_does_not_count_are_apart() -> None:
-    """On the page of a comparison, messages without a fixed order have lanes of their own."""
+    """`report --against` shows messages whose order does not matter in columns of their own."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[3])
         lanes = read_comparison(diff(a, b), (a, b)).lanes
@@ -103,7 +103,10 @@ def test_messages_whose_order_does_not_count_are_apart() -> None:
 
 
 def test_recordings_of_one_name_are_told_apart() -> None:
-    """The page of a comparison names recordings of one name by their files, or by their paths."""
+    """`report --against` names two recordings of the same name by their files.
+
+    If the files also have one name, it names them by their paths.
+    """
 
     def names(a: str, b: str) -> tuple[str, str]:
         actual = differing()
@@ -117,7 +120,7 @@ def test_recordings_of_one_name_are_told_apart() -> None:
 
 
 def test_a_text_is_cut_to_what_has_changed() -> None:
-    """On the page of a comparison, a changed text is cut to some words around the change."""
+    """`report --against` cuts a text that differs to some words around the difference."""
     comparison = made_up(differing())
     page = "".join(part.decode(errors="replace") for part in comparison_parts(comparison))
     assert "41 passed, 1 failed" in ANSWER
@@ -128,7 +131,7 @@ def test_a_text_is_cut_to_what_has_changed() -> None:
 
 
 def test_nothing_is_left_out_silently() -> None:
-    """The page of a comparison says how many differences, places and characters it leaves out."""
+    """`report --against` says how many differences, values and characters it leaves out."""
     many = [DiffEntry(Change.ONLY_A, f"session:{n // 3}", "to-client", f"m{n}", n + 1, None, 1)
             for n in range(9)]  # fmt: skip
     places = tuple(Field(f"/{n}", n, n + 1) for n in range(60))
@@ -155,7 +158,7 @@ def test_nothing_is_left_out_silently() -> None:
 
 
 def test_recorded_text_is_text() -> None:
-    """Recorded text cannot add elements, scripts or styles to the page of a comparison."""
+    """Recorded text cannot add elements, scripts or styles to the page of `report --against`."""
     evil = f"{EVIL}</script><script>alert(1)</script><img src=x onerror=alert(2)>"
     field = Field(f"/{evil}", evil, {evil: [evil]})
     entry = DiffEntry(Change.CHANGED, evil, "to-client", evil, 1, 1, 1, 1, (field,), evil)
@@ -174,7 +177,7 @@ def test_recorded_text_is_text() -> None:
 
 
 def test_a_page_that_may_have_secrets_says_so() -> None:
-    """The first line of a comparison's page says if it has secrets, or how many are masked."""
+    """The first line of the `report --against` page counts masked secrets, or warns of secrets."""
     shown = page_of(made_up(equal(), masked="2 secrets are masked", is_unmasked=True)).text
     assert "SECRETS ARE NOT MASKED" in shown
     masked = page_of(made_up(equal(), masked="2 secrets are masked", words="kind:error")).text
@@ -183,7 +186,10 @@ def test_a_page_that_may_have_secrets_says_so() -> None:
 
 
 def test_the_assets_are_small_and_self_contained() -> None:
-    """The script and style of a comparison's page load nothing, and stay within their elements."""
+    """The script and style of the `report --against` page load nothing from elsewhere.
+
+    They cannot end their HTML elements early.
+    """
     script, style = comparison_assets()
     assert len(script) + len(style) < 15_000
     assert not re.search(r"url\(|@import|@font-face", style)

@@ -70,7 +70,7 @@ def pictures(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("path", [*SHIPPED, *all_text_forms()], ids=lambda path: path.stem)
 def test_entries_are_those_of_transcript(path: Path) -> None:
-    """A report page has the entries of `transcript --json`, and their texts are whole.
+    """A report page has the same entries as `transcript --json`, with uncut texts.
 
     Entries of several frames have no texts.
     """
@@ -92,7 +92,7 @@ def test_entries_are_those_of_transcript(path: Path) -> None:
 
 
 def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
-    """A report page names a session when it begins, and again after a turn of another one."""
+    """A report page names a session at its beginning, and again after another session's turn."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, session in enumerate("aabba"):
             recorder.to_agent(request(number, "session/prompt", sessionId=session, prompt=[]))
@@ -103,7 +103,7 @@ def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
 
 
 def test_long_conversations_have_several_blocks(tmp_path: Path) -> None:
-    """A report page holds its entries in blocks of one size, except for the last block."""
+    """A report page stores its conversation in blocks of equal size, except for the last one."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(2 * ENTRIES):
             recorder.to_agent(request(number, "session/list"))
@@ -114,13 +114,13 @@ def test_long_conversations_have_several_blocks(tmp_path: Path) -> None:
 
 
 def test_an_empty_report_has_no_entries() -> None:
-    """A report page without rows has an index of its conversation without entries."""
+    """A report page whose filter matches no frame has an empty conversation."""
     report = read(SHIPPED[0], filter="method:none")
     assert (report.conversation, report.images, report.meta["entries"]) == ([], [], 0)
 
 
 def test_images_travel_once_and_by_number(pictures: Path) -> None:
-    """Entries of a report page name images by number, and each image is in the page once."""
+    """A report page holds each image only once, and its entries refer to images by number."""
     report = read(pictures)
     assert report.images == PICTURES
     assert report.meta["images"] == [["image/png", width, 3] for width in (4, 5, 6)]
@@ -142,7 +142,7 @@ def test_a_report_of_some_frames_has_no_text_of_others(pictures: Path) -> None:
 
 
 def test_without_payloads_there_are_titles_alone(pictures: Path) -> None:
-    """A report page without payloads has no texts or images, but titles, states and numbers."""
+    """With --no-payloads, a report page has no texts or images, but titles, states and numbers."""
     report = read(pictures, payloads=False)
     assert report.images == []
     assert all(item.get("blocks", []) == [] for item in report.conversation)
@@ -150,7 +150,7 @@ def test_without_payloads_there_are_titles_alone(pictures: Path) -> None:
 
 
 def test_private_text_has_no_images(pictures: Path) -> None:
-    """A report page of a private recording has no images and no readable text."""
+    """A report page of a recording masked as `private` has no images and no readable text."""
     report = read(pictures, Level(private=True))
     assert report.images == []
     assert "I see" not in json.dumps(report.conversation)

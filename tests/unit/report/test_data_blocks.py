@@ -47,7 +47,7 @@ def read(reader: RecordingReader, **options: Any) -> DecodedReport:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_rows_are_those_of_the_recording(path: Path) -> None:
-    """The rows of a report page are those of the recording, with JSON, bytes, texts and runs."""
+    """A report page has all frames and events of the recording, with their JSON and bytes."""
     with RecordingReader(path) as reader:
         report = read(reader)
         rows = list(reader.rows())
@@ -91,7 +91,7 @@ def check_runs(report: DecodedReport, rows: list[dict[str, Any]], pauses: Pauses
 
 
 def test_the_same_recording_gives_the_same_bytes() -> None:
-    """Two report pages of one recording have the same bytes, with the meta block at the end."""
+    """`report` makes the same bytes again from the same recording, with the block `meta` last."""
     for path in (SHIPPED[0], RECORDINGS[-1]):
         made = []
         for _ in range(2):
@@ -120,7 +120,7 @@ def test_pieces_of_text_are_shown_as_in_the_timeline(tmp_path: Path) -> None:
 
 
 def test_small_blocks_are_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs, texts and lines of a report page continue across the ends of its data blocks."""
+    """Chunks, texts and lines may continue from one data block of a report page to the next."""
     monkeypatch.setattr(data_blocks, "CHUNK_ROWS", 3)
     monkeypatch.setattr(data_blocks, "CELL_ROWS", 2)
     monkeypatch.setattr(data_blocks, "PAYLOAD_BYTES", 500)
@@ -156,9 +156,9 @@ def test_a_large_line_is_in_pieces(tmp_path: Path) -> None:
 
 
 def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The memory for making a report page does not grow with the number of its rows.
+    """The memory that `report` needs does not grow with the number of frames.
 
-    Blocks wait for the entries of the conversation about their rows, so messages are short here.
+    Blocks wait for the entries of the conversation about their frames, so messages are short here.
     """
     for name in ("CHUNK_ROWS", "CELL_ROWS", "PAYLOAD_ROWS"):
         monkeypatch.setattr(data_blocks, name, 64)
@@ -199,7 +199,7 @@ def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_hostile_recordings_are_read_or_refused(tmp_path: Path, spoil: str) -> None:
-    """`report` on a database with hostile tables shows what can be read, or refuses it."""
+    """If a database has hostile values, `report` shows what it can read, or refuses it."""
     path = tmp_path / "x.db"
     shutil.copy(SHIPPED[0], path)
     with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -211,7 +211,7 @@ def test_hostile_recordings_are_read_or_refused(tmp_path: Path, spoil: str) -> N
 
 
 def test_without_payloads_there_are_no_lines() -> None:
-    """A report page without payloads has no lines of the recording, but all other data."""
+    """With --no-payloads, a report page has no recorded lines, but all other data."""
     with RecordingReader(SHIPPED[0]) as reader:
         report, whole = read(reader, payloads=False), read(reader)
     assert report.lines is None
@@ -220,7 +220,7 @@ def test_without_payloads_there_are_no_lines() -> None:
 
 
 def test_a_filter_and_a_turn_choose_the_rows() -> None:
-    """A filter and a turn select the rows of a report page as on the command line."""
+    """`report` selects frames by a filter or a turn exactly as other commands do."""
     path = next(path for path in RECORDINGS if path.stem == "tour")
     with RecordingReader(path) as reader:
         report = read(reader, filter="kind:request", turn=1)

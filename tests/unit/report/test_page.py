@@ -170,7 +170,10 @@ def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
 
 
 def test_nothing_is_allowed_but_the_two() -> None:
-    """The policy of a report page allows its script and style by hash, its images, and a worker."""
+    """The content security policy of a report page allows its script and style by hash.
+
+    It also allows the page's images and a worker.
+    """
     script, style = "let a = 'ä';", "a { b: c }"
     actual = dict(
         part.split(" ", 1) for part in content_policy((script, script), style).split("; ")
@@ -190,7 +193,7 @@ def test_nothing_is_allowed_but_the_two() -> None:
 
 
 def test_the_policy_allows_what_the_page_has() -> None:
-    """In a report page, the policy stands before all recorded text."""
+    """In a report page, the content security policy stands before all recorded text."""
     page = Page(page_of(facts_of(everything())))
     (loader,), (style,) = page.scripts, page.styles
     script = zlib.decompress(b64decode(page.inert["script"])).decode()
@@ -205,7 +208,10 @@ def test_the_policy_allows_what_the_page_has() -> None:
 
 
 def test_the_assets_load_nothing() -> None:
-    """The script and style of a report page load nothing, and stay within their elements."""
+    """The script and style of a report page load nothing from elsewhere.
+
+    They cannot end their HTML elements early.
+    """
     made = assets()
     assert not re.search(r"url\(\"?[^\"#]|@import|@font-face", made.style)
     for text in (made.loader, made.script, made.worker, made.style):
@@ -294,7 +300,7 @@ def test_every_frame_of_the_verdict_is_a_link() -> None:
     ],
 )
 def test_a_prompt_in_a_title_has_no_marks_of_markdown(prompt: str, title: str) -> None:
-    """A report page shows a prompt in its heading and its table of turns on one line."""
+    """A report page shows a prompt on one line, in its heading and in the table of turns."""
     data = data_of(DIRECTORY / "hang.db")
     turns = [evolve(turn, prompt=prompt) for turn in data.summary.turns]
     html = page_of(facts_of(evolve(data, summary=evolve(data.summary, turns=turns))))
@@ -303,7 +309,7 @@ def test_a_prompt_in_a_title_has_no_marks_of_markdown(prompt: str, title: str) -
 
 
 def test_the_head_has_one_total_of_findings() -> None:
-    """The link to the problems on a report page counts all findings by severity, as `show` does."""
+    """The link to the problems on a report page counts findings by severity, as `show` does."""
     data = data_of(DIRECTORY / "hang.db")
     note = Finding("ext.not-advertised", Severity.INFO, "agent", 2, "not announced")
     broken = [Finding("rpc.shape", Severity.ERROR, "agent", seq, "wrong") for seq in range(3, 33)]
@@ -321,7 +327,7 @@ def test_the_head_has_one_total_of_findings() -> None:
 
 
 def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
-    """A report page calls a tool call whose permission was denied rejected, and not failed."""
+    """If permission is denied, a report page calls the tool call rejected, and not failed."""
     html = page_of(facts_of(data_of(DIRECTORY / "edit-rejected.db")))
     assert "</code> (rejected)." in html
     assert "1 <bdi>rejected</bdi>" in html

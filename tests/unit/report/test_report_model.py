@@ -67,14 +67,14 @@ def test_it_is_what_the_commands_print(path: Path) -> None:
 def test_only_the_beginning_of_a_large_recording_is_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """If only the beginning was checked, a report page says how many frames were checked."""
+    """If only a recording's beginning was checked, its report page says how many frames."""
     assert meta_of(TOUR)["summary"]["checked"]["is_whole"] is True
     monkeypatch.setattr(report_model, "CHECKED_FRAMES", 3)
     assert meta_of(TOUR)["summary"]["checked"]["frames"] == 3
 
 
 def test_a_wrong_filter_is_an_error_at_once() -> None:
-    """`report` refuses an invalid filter or an unknown turn at once."""
+    """`report` refuses an invalid filter or an unknown turn before it reads the recording."""
     with RecordingReader(TOUR) as reader:
         for options in (ReportOptions("kind:nothing"), ReportOptions(turn=99)):
             with pytest.raises(BadFilter):

@@ -28,7 +28,10 @@ def make(text: bytes, directory: Path, **options: str) -> Path:
 
 
 def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
-    """An import makes a database of one file with the rows of the text, private to its owner."""
+    """`import` makes a database of one file with the rows of the text.
+
+    Only its owner can read it.
+    """
     text = text_of(record_conversation(tmp_path / "x.db"))
     home = tmp_path / "home"
     home.mkdir()
@@ -43,7 +46,7 @@ def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
 
 
 def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
-    """An import does not overwrite any file, not even one in the place of a later log."""
+    """`import` overwrites no file, not even one where a recorder may later write its log."""
     (tmp_path / "x.db").write_bytes(b"mine")
     (tmp_path / "x-3.db").symlink_to("nowhere")
     with LogWriter(tmp_path / "x-2.db"):
@@ -71,7 +74,7 @@ def test_a_recording_can_get_another_name(tmp_path: Path) -> None:
 
 
 def test_a_failed_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If an import fails or is killed, it leaves an empty directory."""
+    """If an import fails or is killed, it leaves no files behind."""
     with pytest.raises(UnreadableRecording, match="line 2"):
         make(HEADER + b"{", tmp_path)
 
@@ -99,7 +102,7 @@ def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
 
 
 def test_rows_can_be_temporary() -> None:
-    """If a text form is opened without an import, its rows are in a temporary file."""
+    """If a JSONL recording is read without an import, its rows are in a temporary database."""
     connection = new_rows()
     assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]
     assert connection.execute("SELECT count(*) FROM frames").fetchone() == (0,)

@@ -41,7 +41,7 @@ def names(path: Path) -> list[str]:
 
 
 def test_every_kept_recording_has_all_views() -> None:
-    """A database that `export -o X.db` writes has all views, even from an old recording."""
+    """A database that `export -o X.db` writes has all SQL views, even from an old recording."""
     for path in RECORDINGS:
         assert stored_views() <= set(names(path)), path
 

@@ -53,7 +53,7 @@ def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> Non
 
 
 def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
-    """A recording with a virtual table is refused, since code of a program computes its rows."""
+    """A recording with a virtual table is refused, since a program's code computes its rows."""
     path = record_conversation(tmp_path / "x.db")
     alter(
         path, "DROP TABLE events", "CREATE VIRTUAL TABLE events USING fts5(seq, t_ns, kind, data)"
@@ -63,7 +63,7 @@ def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
-    """A recording's computed column is refused: SQLite could compute a gigabyte from nothing."""
+    """A recording with a computed column is refused. SQLite could compute a gigabyte for it."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, "ALTER TABLE recording ADD COLUMN much AS (zeroblob(1000000000))")
     with pytest.raises(DamagedRecording, match="recording is a table with computed columns"):
@@ -72,7 +72,7 @@ def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trigger", TRIGGERS)
 def test_no_trigger_fires(tmp_path: Path, trigger: str) -> None:
-    """A note is refused if writing it would fire a trigger in the recording's database."""
+    """`note` is refused if writing the note would fire a trigger in the recording's database."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, f"CREATE TRIGGER t {TRIGGERS[trigger]}")
     before = path.read_bytes()
@@ -82,7 +82,7 @@ def test_no_trigger_fires(tmp_path: Path, trigger: str) -> None:
 
 
 def test_no_trigger_fires_when_a_dead_recording_is_finished(tmp_path: Path) -> None:
-    """A reader does not finish a log if that would fire a trigger in the database."""
+    """A killed recording is not finished if that would fire a trigger in its database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

@@ -78,7 +78,7 @@ def chunk(number: int) -> bytes:
 
 
 def test_a_running_recording_is_live(tmp_path: Path) -> None:
-    """A recording with a running recorder is live, and its state is `recording`."""
+    """A recording whose recorder runs is live, and its state is `recording`."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -91,7 +91,7 @@ def test_a_running_recording_is_live(tmp_path: Path) -> None:
 
 
 def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
-    """A reader finds a frame as soon as it is in the log, whether it is indexed or not."""
+    """A frame can be read as soon as it is in the capture log, before it is in the database."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         for number in range(5):
             recorder.to_client(chunk(number))
@@ -101,7 +101,7 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
-    """A reader that follows a recording remembers its last frame, and reads no frame twice."""
+    """`--follow` remembers the last frame that it read, and reads no frame twice."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         reader.refresh()
@@ -116,7 +116,7 @@ def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
 
 
 def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
-    """A reader that follows a recording shows a line of a stream only once it is finished."""
+    """`--follow` shows a line of a stream only once it is finished."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         recorder.chunk(TO_CLIENT, chunk(1)[:20])
         reader.refresh()
@@ -127,7 +127,7 @@ def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
-    """A reader finds a record that is half written in a log once the record is complete."""
+    """A record that is half written in a capture log is read once it is complete."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         before = recorder.log_path.read_bytes()
         recorder.to_client(chunk(1))
@@ -146,7 +146,7 @@ def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, seed: int) -> None:
-    """A reader that follows a recording gets each frame once while the log is indexed."""
+    """`--follow` reads each frame once while frames move from capture log to database."""
     chance = random.Random(seed)
     numbers: list[int] = []
     said = 0
@@ -179,7 +179,7 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
 
 
 def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
-    """A reader pairs indexed requests with answers that are still in the log."""
+    """An answer in the capture log is paired with its request, which is already in the database."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         whole = read(recorder.path)
@@ -195,7 +195,7 @@ def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
 
 
 def test_the_end_is_noticed(tmp_path: Path) -> None:
-    """If a reader is refreshed after the recorder's end, its live recording becomes complete."""
+    """If a recorder ends while a command reads the recording, it is complete and not live."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         recorder.close()
@@ -210,7 +210,10 @@ def test_the_end_is_noticed(tmp_path: Path) -> None:
 
 
 def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
-    """After a recorder's end, the last reader merges the write-ahead log into one file."""
+    """After a recorder's end, the last command to close the recording leaves one file.
+
+    It merges SQLite's write-ahead log into the database.
+    """
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -225,7 +228,7 @@ def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None:
-    """Refreshing the reader of a recording that is not live changes nothing."""
+    """If an ended recording is read again while it is open, nothing changes."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         before = everything(reader)
         reader.refresh()
@@ -240,7 +243,7 @@ def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None
 def test_the_next_reader_finishes_a_dead_recording(
     tmp_path: Path, indexed: int, closed: bool
 ) -> None:
-    """A reader makes one plain file of a dead recorder's log, however much was indexed."""
+    """If a recorder died, the next command makes one database file, however much was indexed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, indexed)
         if closed:
@@ -258,7 +261,7 @@ def test_the_next_reader_finishes_a_dead_recording(
 
 
 def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None:
-    """A recording whose recorder died ends with the last logged record."""
+    """A recording whose recorder died ends with the last record in its capture log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     with RecordingReader(recorder.path) as reader:
@@ -272,7 +275,7 @@ def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None
 def test_a_reader_that_may_not_write_reads_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """If a reader cannot index a log, it reads all frames from the log, and changes no file."""
+    """If a capture log cannot be indexed, all frames are read from it, and no file is changed."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -296,7 +299,7 @@ def test_a_reader_that_may_not_write_reads_the_same(
 def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reader can read a read-only log."""
+    """A capture log that is read-only can be read."""
     plain_open = os.open
 
     def readonly(path: Any, flags: int, *rest: Any, **more: Any) -> int:
@@ -312,7 +315,7 @@ def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
 
 
 def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
-    """A reader indexes the records that the recorder had no time to index."""
+    """Frames that a recorder could not write to the database are written by the next command."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -325,7 +328,7 @@ def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
 
 
 def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
-    """A reader returns the same frames even while another reader finishes the recording."""
+    """A command reads the same frames even while another one finishes the recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("r+b") as log:
@@ -341,7 +344,7 @@ def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
 def test_a_finishing_reader_is_not_taken_for_the_recorder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """While another reader finishes a recording, the recording does not count as running."""
+    """While a command finishes a killed recording, the recording does not count as running."""
     states: list[tuple[bool, str, object]] = []
     finish = log_recovery.finish
 
@@ -371,7 +374,7 @@ def test_a_finishing_reader_is_not_taken_for_the_recorder(
 def test_frames_that_another_reader_indexes_are_not_read_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, indexed: str
 ) -> None:
-    """A reader reads no frame twice while another reader moves frames to rows."""
+    """No frame is read twice while another command moves frames from capture log to database."""
     settle = Indexer.settle
 
     def finish() -> None:
@@ -403,7 +406,7 @@ def test_frames_that_another_reader_indexes_are_not_read_twice(
 def test_a_follower_learns_that_its_recorder_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reader that follows a recording notices a dead recorder, even beside another reader."""
+    """`--follow` notices a dead recorder, even while another command finishes the recording."""
     finish = log_recovery.finish
 
     def finish_slowly(*arguments: Any) -> None:
@@ -422,7 +425,7 @@ def test_a_follower_learns_that_its_recorder_died(
 
 
 def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> None:
-    """If a reader was killed while it finished a recording, the next reader finishes it."""
+    """If a command is killed while it finishes a recording, the next command finishes it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     recorder.log_path.chmod(0o400)
@@ -434,7 +437,7 @@ def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> No
 def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a reader fails to finish a recording, it restores the log's permissions."""
+    """If a command fails to finish a recording, it restores the capture log's permissions."""
 
     def have_no_room(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
@@ -450,7 +453,7 @@ def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
 
 
 def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> None:
-    """A reader does not finish a recording while another reader reads the log."""
+    """A recording is not finished while another command reads its capture log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as log:
@@ -467,7 +470,7 @@ def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> N
 
 
 def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
-    """If the lines of a text form are damaged, a reader reports this at once, without a retry."""
+    """If a line of a JSONL recording is damaged, this is reported at once, without a retry."""
 
     def lines() -> Iterator[bytes]:
         yield b"# a remark\n"
@@ -482,7 +485,10 @@ def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
 def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
     tmp_path: Path, how: int, mode: int
 ) -> None:
-    """If a reader fails to lock a log, it restores the log's permissions, unless it is locked."""
+    """If a command cannot lock a capture log to finish it, it restores its permissions.
+
+    It does not if another command has an exclusive lock.
+    """
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as late, recorder.log_path.open("rb") as early:
@@ -496,7 +502,7 @@ def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
 
 
 def test_a_recorder_is_recognized_after_its_log_was_locked(tmp_path: Path) -> None:
-    """Readers leave the permissions of a log unchanged while its recorder runs."""
+    """Commands leave a capture log's permissions unchanged while its recorder runs."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
             with RecordingReader(recorder.path) as reader:
@@ -506,7 +512,7 @@ def test_a_recorder_is_recognized_after_its_log_was_locked(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("state", ["recording", "unindexed"])
 def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
-    """An unfinished recording without its log is opened with a warning."""
+    """An unfinished recording without its capture log is opened with a warning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -518,7 +524,7 @@ def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
 
 
 def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None:
-    """A reader reports no loss if a log was emptied after all of it was indexed."""
+    """If a capture log was emptied after all of it was indexed, no loss is reported."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -530,7 +536,7 @@ def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None
 
 
 def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
-    """A recording whose database is still empty is read from its log."""
+    """A recording whose database is still empty is read from its capture log."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         path.touch(0o600)
@@ -550,7 +556,7 @@ def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
 def test_a_log_without_its_first_record_is_awaited(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A reader waits for the first record of a log that was just created."""
+    """A command waits for the first record of a capture log that was just created."""
     whole = record_conversation_log(tmp_path / "whole.db")
     log = tmp_path / "x.db.log"
     log.touch(0o600)
@@ -584,7 +590,7 @@ def test_nothing_at_all(tmp_path: Path) -> None:
 
 
 def test_an_empty_database(tmp_path: Path) -> None:
-    """A reader refuses an empty file, and does not take it as an empty recording."""
+    """An empty file is refused, and not read as an empty recording."""
     (tmp_path / "x.db").touch()
     with pytest.raises(NotARecording, match="it is empty"):
         RecordingReader(tmp_path / "x.db")
@@ -594,7 +600,7 @@ def test_an_empty_database(tmp_path: Path) -> None:
 def test_an_empty_log_is_left_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
 ) -> None:
-    """If a log has no records, a reader refuses it and changes nothing: it may be foreign."""
+    """A capture log without records is refused and not changed, since it may be foreign."""
     monkeypatch.setattr("acp_proxy.store.reader.time.sleep", lambda _: None)
     log = tmp_path / "x.db.log"
     log.write_bytes(content)
@@ -605,7 +611,7 @@ def test_an_empty_log_is_left_alone(
 
 
 def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
-    """If a file is not a recorder's log, a reader refuses it and changes nothing."""
+    """A file with a capture log's name that is none is refused and not changed."""
     (tmp_path / "server.log").write_text("2025-01-01 00:00:00 GET / 200\n" * 3)
     with pytest.raises(NotARecording, match="it does not begin as a capture log does"):
         RecordingReader(tmp_path / "server")
@@ -613,7 +619,7 @@ def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_directory_for_a_log(tmp_path: Path) -> None:
-    """The error about a directory in place of a recording's log says that it is a directory."""
+    """The error about a directory in place of a capture log says that it is a directory."""
     record_conversation(tmp_path / "x.db")
     (tmp_path / "x.db.log").mkdir()
     with pytest.raises(NotARecording, match=r"x\.db\.log as a recording: .*directory"):
@@ -621,7 +627,7 @@ def test_a_directory_for_a_log(tmp_path: Path) -> None:
 
 
 def test_a_log_without_its_beginning(tmp_path: Path) -> None:
-    """If a log lacks its beginning and its database, a reader refuses it and changes nothing."""
+    """A capture log without its beginning and its database is refused and not changed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -638,7 +644,7 @@ def test_a_log_without_its_beginning(tmp_path: Path) -> None:
 
 
 def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
-    """If a log does not begin with a start record, a reader refuses it and changes nothing."""
+    """A capture log that does not begin with a start record is refused and not changed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(chunk(1))
         content = recorder.log_path.read_bytes()
@@ -650,7 +656,10 @@ def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
-    """If records between a database and its log are missing, a reader refuses both, unchanged."""
+    """If records between a database and its capture log are missing, both are refused.
+
+    Neither is changed.
+    """
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -662,7 +671,7 @@ def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
 
 
 def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -> None:
-    """A reader does not change the log of a recording in a newer format."""
+    """The capture log of a recording in a newer format is not changed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -698,14 +707,14 @@ def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -
     ],
 )
 def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """If SQLite accepts a value that no recorder writes, a reader reports it as damage."""
+    """A value that SQLite accepts but no recorder writes is reported as damage of the database."""
     path = alter(record_conversation(tmp_path / "x.db"), spoil)
     with pytest.raises(DamagedRecording):
         read(path)
 
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
-    """If a database lacks a table, the reader of its log names the table, and keeps the log."""
+    """If a database lacks a table, the error names the table, and the capture log is kept."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -716,7 +725,7 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
 
 
 def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
-    """If the indexing state in a database is invalid, a reader refuses it, and keeps the log."""
+    """If the indexer's state in a database is invalid, it is refused. The capture log is kept."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -729,7 +738,7 @@ def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
 
 
 def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
-    """A reader ignores a view in the recording's file that is named like its own view `frames`."""
+    """Commands ignore a recorded file's own views, even one with the name of a view they use."""
     path = record_conversation(tmp_path / "x.db")
     before = read(path)
     for name in ("frames", "timeline", "unanswered", "latency"):
@@ -738,7 +747,7 @@ def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
 
 
 def test_no_query_reads_another_view_of_the_file() -> None:
-    """The store's queries read only its own masked views, and no view in a recording's file."""
+    """SQL queries of acp-proxy read no view that is stored in a recording's file."""
     others = "|".join(stored_views() - {"frames"})
     reads_one = re.compile(rf"\b(FROM|JOIN) ({others})\b")
     for module in (Path(acp_proxy.__file__).parent / "store").glob("*.py"):
@@ -774,7 +783,7 @@ def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable
 )
 @pytest.mark.parametrize("what", ["database", "log", "rest of a log"])
 def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> None:
-    """A reader reads a damaged recording, or reports that it cannot be read."""
+    """A damaged recording is read, or an error says that it cannot be read."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, {"database": 12, "log": 0, "rest of a log": 4}[what])
         recorder.close()
@@ -795,7 +804,7 @@ def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> Non
 
 
 def test_an_unreadable_recording_is_closed(tmp_path: Path) -> None:
-    """A reader that fails to open a recording closes every file."""
+    """If a recording cannot be opened, all of its files are closed again."""
     if not Path("/dev/fd").exists():
         pytest.skip("expected /dev/fd, to count open files")
     (tmp_path / "a.db").touch()
@@ -830,7 +839,7 @@ def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
 def test_damage_is_reported_at_once_if_the_files_did_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool
 ) -> None:
-    """If a reader fails to open a recording whose files just changed, it tries again."""
+    """If opening a recording fails because its files just changed, it is tried again."""
     path = record_conversation(tmp_path / "x.db")
     open_readonly = database.open_readonly
     failed: list[Path] = []

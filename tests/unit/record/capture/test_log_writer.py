@@ -58,7 +58,7 @@ def fields(log: CaptureLog, kind: int) -> list[dict[str, list[str]]]:
 
 
 def test_what_is_appended_is_read(log: CaptureLog) -> None:
-    """A reader of a log gets its records as appended: chunks with stream and time, and events."""
+    """Records are read from a capture log as written: chunks with stream and time, and events."""
     log.append(TO_AGENT, 5, b"one\n")
     log.append(TO_CLIENT, 6, b"\xf5acp\0\n")
     log.event(SIGNAL, {"signal": 15, "action": "sent"})
@@ -79,7 +79,7 @@ def test_what_is_appended_is_read(log: CaptureLog) -> None:
 
 
 def test_a_log_is_private_and_locked(tmp_path: Path) -> None:
-    """Only its owner can read a recorder's log, and the log's writer holds a lock on it."""
+    """Only its owner can read a recorder's capture log, which the recorder keeps locked."""
     log = CaptureLog.create(f"{tmp_path}/x.log")
     assert stat.S_IMODE(os.fstat(log.fd).st_mode) == 0o600
     with Path(log.path).open() as other, pytest.raises(BlockingIOError):
@@ -90,7 +90,7 @@ def test_a_log_is_private_and_locked(tmp_path: Path) -> None:
 
 
 def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
-    """A recorder never creates its log over an existing file."""
+    """A recorder never creates its capture log over an existing file."""
     (tmp_path / "x.log").write_bytes(b"precious")
     with pytest.raises(FileExistsError):
         CaptureLog.create(f"{tmp_path}/x.log")
@@ -98,13 +98,13 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
 
 
 def test_a_log_can_be_removed(log: CaptureLog) -> None:
-    """A recorder can still close its log after somebody has removed the file."""
+    """A recorder can still close its capture log after somebody has removed the file."""
     log.remove()
     assert not Path(log.path).exists()
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """If a recorder cannot make a log, a null log takes its place, which keeps nothing."""
+    """If a recorder cannot create a capture log, it uses an object that discards all records."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -112,7 +112,7 @@ def test_a_null_log_keeps_nothing() -> None:
 
 
 def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
-    """Records of a log are whole even if several threads write at the same time."""
+    """Records of a capture log are whole even if several threads write at the same time."""
     per_stream = {stream: [b"%d" % stream * n for n in range(200)] for stream in (1, 2, 3)}
 
     def write(stream: int) -> None:
@@ -144,14 +144,14 @@ def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
     ],
 )
 def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: bytes) -> None:
-    """The fields of an event in a log are ``key=value``, joined by NUL, with any bytes."""
+    """The fields of an event in a capture log are ``key=value``, joined by NUL, with any bytes."""
     assert pack_fields(packed) == payload
     lists = {k: v if isinstance(v, list) else [str(v)] for k, v in packed.items()}
     assert unpack_fields(payload) == {key: values for key, values in lists.items() if values}
 
 
 def test_anything_can_be_unpacked() -> None:
-    """Fields of an event in a log can be read from any bytes without an error."""
+    """Fields of an event in a capture log can be read from any bytes without an error."""
     assert unpack_fields(b"a\0=\0\0\xff=\xfe") == {"a": [""], "": ["", ""], "\udcff": ["\udcfe"]}
 
 
@@ -159,7 +159,10 @@ def test_anything_can_be_unpacked() -> None:
 
 
 def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
-    """After a recorder has emptied its log, the file is short; new records keep their offsets."""
+    """After a recorder emptied its capture log, the file is short.
+
+    New records continue the old offsets.
+    """
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)
@@ -171,7 +174,7 @@ def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
 
 
 def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
-    """A recorder does not empty a log whose last bytes are not indexed yet."""
+    """A recorder does not empty a capture log whose last bytes are not in the database yet."""
     log.append(TO_AGENT, 1, b"x")
     upto = log.size
     log.append(TO_AGENT, 2, b"y")
@@ -183,7 +186,7 @@ def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
 
 
 def test_a_full_disk_becomes_a_gap() -> None:
-    """If the disk is full, the earlier records of a log stay whole, and lost bytes are counted.
+    """If the disk is full, earlier records of a capture log stay whole, and lost bytes are counted.
 
     The disk is simulated by a limit on the file's size. Bytes that do not fit are counted by
     stream, one line reports the loss, and nothing is raised.
@@ -246,7 +249,7 @@ def mend(log: CaptureLog) -> None:
 
 
 def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog) -> None:
-    """If writing to a log fails, the pump goes on, and the loss is recorded later."""
+    """If writing to a capture log fails, recording continues, and the loss is recorded later."""
     for t_ns in (2, 3):
         broken.append(TO_AGENT, t_ns, b"lost")
     broken.event(SIGNAL, {"signal": 15})
@@ -258,7 +261,7 @@ def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog)
 
 
 def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
-    """After a gap in a log, the record of the gap comes before the next event."""
+    """After a gap in a capture log, the record of the gap comes before the next event."""
     broken.append(STDERR, 2, b"lost")
     mend(broken)
     broken.event(CLOSE, {"reason": "over"})
@@ -267,13 +270,13 @@ def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
 
 
 def test_a_log_in_a_gap_is_not_trimmed(broken: CaptureLog) -> None:
-    """A recorder does not empty a log with an open gap, since the gap's record would be lost."""
+    """A recorder does not empty a capture log with an unrecorded gap, since it would be lost."""
     broken.append(STDERR, 2, b"lost")
     assert not broken.trim(broken.size)
 
 
 def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) -> None:
-    """A torn record that a failed write left in a log is cut off before the next record."""
+    """A torn record that a failed write left in a capture log is cut off before the next record."""
     log.append(TO_AGENT, 1, b"before")
     size, fd = log.size, os.dup(log.fd)
     full = os.open("/dev/full", os.O_RDWR)
@@ -289,7 +292,7 @@ def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) ->
 
 
 def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
-    """If a new log cannot hold its first record, it is removed, and the recorder gets an error."""
+    """If a new capture log cannot hold its first record, it is removed, and an error is raised."""
     program = """if True:
         import resource, sys
         from acp_proxy.record.capture.log_writer import CaptureLog
@@ -328,7 +331,7 @@ EFFECTS = [(EFFECT, TO_AGENT, 8, b"rule=r")]
 def test_a_chunk_and_its_notes_are_one_write(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recorder appends a chunk and the notes on it to its log by one write."""
+    """A recorder writes a chunk and the records about faults on it to its log at once."""
     sizes, write = [], os.write
 
     def counted(fd: int, data: bytes) -> int:
@@ -344,7 +347,7 @@ def test_a_chunk_and_its_notes_are_one_write(
 
 
 def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
-    """If a log lost a line, the notes of faults on this line are left out, too."""
+    """If a capture log lost a line, records about faults on this line are left out, too."""
     broken.append_all(NOTED)
     assert broken.has_gap
     mend(broken)
@@ -356,7 +359,7 @@ def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
 
 
 def test_notes_are_not_held_to_the_size_cap() -> None:
-    """The bytes in a fault's note count against --max-size only if they differ from the line's."""
+    """With --max-size, the bytes that a fault delivered count only if they differ from the line."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         changed = (PART, TO_AGENT, 7, b"x" * 2000)
         log.append_all([NOTED[0], changed, NOTED[2]])
@@ -372,9 +375,9 @@ ROOM_FOR_1000 = RESERVE + int(1000 * (1 + GROWTH))
 
 
 def test_the_size_cap_is_a_gap() -> None:
-    """Beyond --max-size, chunks are only counted as a gap, but events are still written.
+    """Beyond --max-size, chunks are only counted as a gap, but events are still recorded.
 
-    A note shows at once that the gap has begun.
+    A record shows at once that the gap has begun.
     """
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 700)
@@ -409,7 +412,7 @@ def test_the_database_counts_towards_the_cap() -> None:
 
 
 def test_a_trimmed_log_has_room_again() -> None:
-    """Space that a recorder has freed in its log can be used again below --max-size."""
+    """Space that a recorder has freed in its capture log can be used again below --max-size."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 900)
         assert log.trim(log.size)

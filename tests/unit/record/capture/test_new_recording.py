@@ -18,7 +18,10 @@ VALUE = "Xk27fYqpLm92vbTa"
     ],
 )  # fmt: skip
 def test_a_name_that_says_secret(name: str) -> None:
-    """A new recording has a hash of each secret variable, which shows only four characters."""
+    """A new recording has a hash of each secret environment variable.
+
+    The hash can show only four characters of the secret.
+    """
     (line,) = secret_hashes({name: VALUE}, KEY)
     digest, length, start, word = line.split(" ")
     assert (len(digest), length, start, word) == (32, "16", "12", "vbTa")
@@ -34,5 +37,8 @@ def test_a_name_that_says_secret(name: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_secret(name: str, value: str) -> None:
-    """A recording has no hash of a variable with a public name, or a short or public value."""
+    """A recording has no hash of an environment variable whose name is public.
+
+    It has none of a short or public value either.
+    """
     assert secret_hashes({name: value}, KEY) == []

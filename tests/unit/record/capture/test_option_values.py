@@ -98,7 +98,7 @@ def test_redaction_levels() -> None:
 
 
 def test_outputs() -> None:
-    """`record` refuses an output that is a text form: it writes a database."""
+    """`record` refuses an output file of the JSONL text form, since it writes a database."""
     assert read_output("a/b") == "a/b"
     for text in ("", "a/", "/"):
         with pytest.raises(ValueError, match="expected the path of a file"):
@@ -136,7 +136,10 @@ def test_seeds() -> None:
 
 
 def test_yes_and_no() -> None:
-    """The variable of a switch turns it on by 1, true, yes and on; off by 0, false, no and off."""
+    """The variable of a switch turns it on by 1, true, yes and on.
+
+    It turns it off by 0, false, no and off.
+    """
     assert all(map(read_truth, ("1", "true", " T ", "YES", "y", "on")))
     assert not any(map(read_truth, ("0", "False", "f", "no", "N", "off", "", " ")))
     with pytest.raises(ValueError, match="'2' is neither yes nor no"):

@@ -46,7 +46,7 @@ def test_members_are_living_descendants_in_the_group() -> None:
 
 @needs_table
 def test_we_are_in_the_table() -> None:
-    """`process_table` finds our own process, with its parent and its process group."""
+    """`process_table` finds the test's own process, with its parent and its process group."""
     result = look_up("self")
     assert result is not None
     assert (result.pid, result.parent, result.group) == (os.getpid(), os.getppid(), os.getpgrp())
@@ -56,7 +56,7 @@ def test_we_are_in_the_table() -> None:
 
 @needs_table
 def test_another_process_with_the_same_id_gets_no_signal() -> None:
-    """If an ended process's id is used again, the start time tells that it is another process."""
+    """If an ended process's id is used again, its start time shows that it is another process."""
     ours = look_up("self")
     assert ours is not None
     assert send(ours, 0)
@@ -65,7 +65,7 @@ def test_another_process_with_the_same_id_gets_no_signal() -> None:
 
 
 def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The killing of a process group repeats until two searches find no process."""
+    """To kill a process group, acp-proxy searches it until two searches find no process."""
     looks = [[process(4, 3)], [], [process(5, 3)], [], []]
     killed = []
 
@@ -80,7 +80,7 @@ def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.M
 
 
 def test_killing_does_not_wait_for_processes_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The killing of a process group does not wait for processes of other users."""
+    """When acp-proxy kills a process group, it does not wait for processes of other users."""
     monkeypatch.setattr("acp_proxy.record.capture.process_table.send", lambda *_: False)
     looks = [[process(4, 3)], [process(4, 3)]]
     kill_all(lambda: looks.pop(0))

@@ -27,7 +27,7 @@ def values(options: RecordOptions | None) -> dict[str, Any]:
 def test_a_bad_keep_does_not_stop_the_agent(
     args: list[str], environ: dict[str, str], source: str
 ) -> None:
-    """If --keep of `record` is wrong, nothing is deleted, and a line gives the right form."""
+    """If --keep of `record` is wrong, nothing is deleted, and the error shows the right form."""
     options = parse([*args, "--", "agent"], environ)
     assert options is not None
     assert (options.command, options.keep) == (["agent"], None)
@@ -85,7 +85,7 @@ def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> No
     ],
 )  # fmt: skip
 def test_other_use_is_left_to_click(args: list[str]) -> None:
-    """`record` leaves wrong use, --help and rare spellings of its options to click."""
+    """`record` leaves wrong use, --help and rare spellings of options to the library click."""
     assert parse(args, {}) is None
 
 
@@ -128,7 +128,7 @@ def test_each_option_can_be_given_in_the_environment() -> None:
 
 
 def test_no_variable_sets_a_command() -> None:
-    """The command of `record --on-stall` is split like a shell's, and no variable sets it."""
+    """The command of `record --on-stall` is split as a shell would, and no variable sets it."""
     options = parse(["--on-stall", "notify-send 'a b' $HOME", "--stall=60", "--", "agent"], {})
     assert options is not None
     assert (options.on_stall, options.stall) == (["notify-send", "a b", "$HOME"], 60.0)
@@ -140,7 +140,7 @@ def test_no_variable_sets_a_command() -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", "'open"])
 def test_a_command_that_is_none_is_left_to_click(text: str) -> None:
-    """`record --on-stall` leaves an empty command or an open quotation mark to click."""
+    """`record --on-stall` leaves an empty command or open quotation mark to the library click."""
     assert parse(["--on-stall", text, "agent"], {}) is None
 
 
@@ -148,7 +148,10 @@ def test_a_command_that_is_none_is_left_to_click(text: str) -> None:
     ("flag", "value"), [("--fault", "noop"), ("--faults", "plan.toml"), ("--seed", "1")]
 )
 def test_faults_are_left_to_click(flag: str, value: str) -> None:
-    """`record` leaves its options for faults to click, since a plan is read before the start."""
+    """`record` leaves its options for faults to the library click.
+
+    A fault plan is read before the agent starts.
+    """
     assert parse([flag, value, "agent"], {}) is None
     assert parse([f"{flag}={value}", "agent"], {}) is None
     assert parse(["agent"], {f"ACP_PROXY_{flag[2:].upper()}": value}) is None
@@ -166,7 +169,7 @@ def test_arguments_override_the_environment() -> None:
 
 
 def test_an_empty_variable_counts_as_unset() -> None:
-    """An empty variable of an option of `record` counts as unset, as in click."""
+    """An empty variable of an option of `record` counts as unset, as in the library click."""
     environ = {option.variable: "" for option in RECORD if option.variable}
     assert values(parse(["agent"], environ)) == {"command": ["agent"]}
 
@@ -176,7 +179,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
     [("ACP_PROXY_GRACE", "soon"), ("ACP_PROXY_CHECK", "2"), ("ACP_PROXY_OUTPUT", "x.jsonl")],
 )
 def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
-    """`record` leaves a variable with a bad value to click, like a bad argument."""
+    """`record` leaves a variable with a bad value to the library click, like a bad argument."""
     assert parse(["agent"], {variable: text}) is None
 
 
@@ -184,7 +187,7 @@ def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
 
 
 def test_the_table_names_options_in_one_way() -> None:
-    """For each option of `record`, flag, attribute and variable have the same name."""
+    """Each option of `record` has the same name as its environment variable and attribute."""
     for option in RECORD:
         assert option.flag == "--" + option.attribute.replace("_", "-")
         assert option.attribute in RecordOptions.__annotations__

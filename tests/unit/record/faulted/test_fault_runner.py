@@ -186,7 +186,7 @@ async def running(connection: Connection, nursery: trio.Nursery) -> None:
 
 
 async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -> None:
-    """Despite a fault plan, the thread that read a frame writes it if no rule matches."""
+    """A frame that no fault rule matches is written at once, by the thread that read it."""
     connection = play(clock, "latency where=method:z")
     connection.read(A + B + b"un")
     assert connection.arrived() == A + B
@@ -208,7 +208,7 @@ async def test_latency_keeps_the_order(clock: MockClock) -> None:
 
 
 async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
-    """When a line that a fault made late goes out, the log gets the length of the delay."""
+    """When a line that a fault delayed is written, the length of the delay is recorded."""
     connection = play(
         clock, "latency latency_ms=2000 where=method:a", "reorder after_frames=1 where=method:b"
     )
@@ -251,7 +251,7 @@ async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
 
 
 async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
-    """If a fault kills the agent, all frames up to the matched frame go out before the signal."""
+    """If a fault kills the agent, the frames up to the matched one are written before it."""
     connection = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -315,7 +315,7 @@ async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
 
 
 async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
-    """After a fault's stall, everything is read and logged, but nothing is passed on."""
+    """After a fault stalls the conversation, all is read and recorded, but nothing passed on."""
     connection = play(clock, "stall where=method:b")
     connection.read(A + B)
     connection.read(C)
@@ -332,7 +332,7 @@ async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
 
 
 async def test_a_flood_of_stderr(clock: MockClock) -> None:
-    """The lines of a fault's stderr flood arrive on stderr, and the frame still arrives."""
+    """If a fault floods stderr, its lines arrive on stderr, and the frame still arrives."""
     connection = play(clock, "stderr-flood lines=3 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -344,7 +344,7 @@ async def test_a_flood_of_stderr(clock: MockClock) -> None:
 
 
 async def test_a_reader_that_is_gone(clock: MockClock) -> None:
-    """If the client has left, bytes that a fault delayed are noted as undelivered."""
+    """If the client has left, bytes that a fault delayed are recorded as undelivered."""
     connection = play(clock, "latency latency_ms=1000 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """A fault rule finds the request of an answer even if the other direction has no rules."""
+    """A fault rule for answers finds their requests even if no rule is for the requests' side."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
@@ -371,7 +371,10 @@ async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
 
 
 async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
-    """If faults are given up, delayed bytes go out in order, and no rule fires any more."""
+    """If faults are switched off during a recording, delayed bytes are written in order.
+
+    No fault rule fires any more.
+    """
     connection = play(clock, "latency latency_ms=9000", "reorder where=method:b")
     connection.read(A + B)
     assert connection.arrived() == b""
@@ -424,7 +427,7 @@ async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> No
 
 
 async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
-    """A recorder holds a direction that has fault rules back until the rules can run."""
+    """A recorder passes on nothing in a direction with fault rules until the rules can run."""
     connection = play(clock, "latency where=dir:to-client")
     relay = Relay(
         connection.log,
@@ -443,7 +446,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
 
 
 def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
-    """If nothing runs the fault rules of a relay, the relay passes all bytes unchanged."""
+    """If nothing runs the fault rules of a recorder, it passes on all bytes unchanged."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))
@@ -534,7 +537,7 @@ async def test_requests_of_the_other_direction_count(
 async def test_only_a_few_chunks_of_a_bare_pump_are_kept(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The fault engine keeps only a few unread chunks of a direction without fault rules."""
+    """Fault rules keep only a few unread chunks of a direction that has no rules."""
     monkeypatch.setattr(fault_runner_module, "_MOST_PASSED", 4)
     connection = play(clock, "drop where='dir:to-client method:b'")
     for _ in range(20):
@@ -566,7 +569,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
 
 
 def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
-    """The pump of a direction with faults logs each line it reads, and writes what rules return."""
+    """In a direction with faults, each line is recorded, and what the rules return is written."""
     log, (said, agent_out), (heard, client_out) = Notes(), os.pipe(), os.pipe()
     runner = FaultRunner(*chosen_plan(["drop where='dir:to-client method:b'"], None, 1))
     runner.attach(FakeAgent(), log, 0)
@@ -617,7 +620,10 @@ def test_a_mistake_at_the_end_blocks_no_peer(
 def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a bug in the pump of faults, both peers see the end; log and stderr explain it."""
+    """After a bug in the code of faults, client and agent see the end of both streams.
+
+    The recording and stderr explain it.
+    """
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -637,7 +643,7 @@ def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
 def test_a_mistake_while_an_end_is_logged_blocks_no_peer(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bug while the end of a stream is logged blocks no peer, with and without faults."""
+    """A bug while the end of a stream is recorded blocks neither client nor agent."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")

@@ -56,7 +56,7 @@ def outlet() -> Iterator[Outlet]:
 
 
 def test_due_bytes_are_written(outlet: Outlet) -> None:
-    """Bytes of faults are written in order when they are due; a timing thread writes late ones."""
+    """Bytes of faulted frames are written in order when due, late ones by a thread with a timer."""
     woken: list[int | None] = []
     outlet.queue.wake = lambda: woken.append(outlet.queue.wait_ns())
     for data, due in [(b"c", 3), (b"a", 1), (b"b", 1), (b"d", 3)]:
@@ -75,7 +75,7 @@ def test_due_bytes_are_written(outlet: Outlet) -> None:
 
 
 def test_only_one_thread_writes(outlet: Outlet) -> None:
-    """If two threads want to write bytes of faults, one writes, and the other returns."""
+    """While a thread writes bytes of faulted frames, another thread that would write returns."""
     outlet.queue.wake = lambda: pytest.fail("woken")
     outlet.put(b"first", 0)
     assert outlet.schedule.outboxes[OUTLET].take(0) == b"first"
@@ -86,7 +86,7 @@ def test_only_one_thread_writes(outlet: Outlet) -> None:
 
 
 def test_each_write_is_reported(outlet: Outlet) -> None:
-    """When bytes that a fault changed have gone out, the write of them is reported."""
+    """When bytes that a fault changed have been written, the recorder is notified."""
     passed: list[int] = []
     outlet.queue.passed = lambda: passed.append(outlet.schedule.outboxes[OUTLET].size)
     outlet.put(b"12", 0)
@@ -123,7 +123,7 @@ def test_a_slow_reader_holds_the_writer_back(
 
 
 def test_a_queue_that_is_shut(outlet: Outlet) -> None:
-    """If an outlet for bytes of faults is shut, its waiting bytes and later bytes are lost."""
+    """If a stream with faults is closed, its waiting bytes and later bytes are discarded."""
     lost: list[int] = []
     outlet.queue.passed = lambda: lost.append(outlet.schedule.outboxes[OUTLET].take_lost())
     outlet.put(b"123", 5)
@@ -140,7 +140,7 @@ def test_a_queue_that_is_shut(outlet: Outlet) -> None:
 
 
 def test_a_reader_that_is_gone(outlet: Outlet) -> None:
-    """If the reader of an outlet for bytes of faults is gone, unwritten bytes are lost."""
+    """If the receiver of a stream with faults is gone, unwritten bytes are discarded."""
     os.close(outlet.end)
     outlet.put(b"123", 0)
     outlet.put(b"late", 9)

@@ -83,7 +83,7 @@ def chosen(text: str) -> list[int]:
     ],
 )
 def test_meaning(text: str, expected: list[int]) -> None:
-    """Each filter in the table of examples matches exactly the rows that the table names."""
+    """Each filter in a table of examples matches exactly the frames that the table lists."""
     assert chosen(text) == expected
 
 
@@ -249,5 +249,5 @@ def test_an_id_is_found_as_its_peer_has_written_it() -> None:
 
 
 def test_half_of_a_surrogate_pair_is_found_by_its_escape() -> None:
-    """A label that UTF-8 cannot encode is stored as its escape, and a filter finds it so."""
+    """A method with half a surrogate pair is stored as an escape, and a filter finds the escape."""
     assert parse('method:"\\ud800"').matches({**ROWS[0], "method": "\\ud800"})

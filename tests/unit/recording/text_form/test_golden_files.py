@@ -74,7 +74,10 @@ def in_javascript(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_there_are_twenty_and_more() -> None:
-    """The text form has at least twenty golden files, the valid ones with expected results."""
+    """The tests have at least twenty JSONL recordings as examples.
+
+    Each valid one has an expected result.
+    """
     assert len(valid()) >= 12
     assert len(invalid()) >= 8
     folder = expected(valid()[0]).parent
@@ -83,14 +86,14 @@ def test_there_are_twenty_and_more() -> None:
 
 @pytest.mark.parametrize("path", valid(), ids=lambda path: path.stem)
 def test_our_reader_returns_the_expected_result(path: Path) -> None:
-    """The reader in Python returns the expected result of each golden file of the text form."""
+    """The Python code that reads JSONL recordings returns each example's expected result."""
     lines = expected(path).read_text(encoding="utf-8").splitlines()
     assert list(read(path.read_bytes())) == [json.loads(line) for line in lines]
 
 
 @pytest.mark.parametrize("path", invalid(), ids=lambda path: path.stem)
 def test_our_reader_refuses_wrong_lines(path: Path) -> None:
-    """The reader in Python refuses each bad golden text form at the line that its remark names."""
+    """The Python code that reads JSONL recordings refuses bad examples at the right line."""
     number, _ = wrong_line(path)
     with pytest.raises(UnreadableRecording) as caught:
         RecordingReader(path)
@@ -102,7 +105,7 @@ def test_our_reader_refuses_wrong_lines(path: Path) -> None:
 
 
 def test_javascript_reads_the_same(in_javascript: dict[str, Any]) -> None:
-    """The reader of text forms in JavaScript finds the same bytes, times and numbers as Python."""
+    """The JavaScript code that reads JSONL recordings finds the same bytes and times as Python."""
     for path, result in in_javascript.items():
         if Path(path) not in invalid():
             assert result["error"] is None, path
@@ -110,7 +113,7 @@ def test_javascript_reads_the_same(in_javascript: dict[str, Any]) -> None:
 
 
 def test_javascript_refuses_the_same(in_javascript: dict[str, Any]) -> None:
-    """The reader of text forms in JavaScript refuses the same lines as the reader in Python."""
+    """The JavaScript code that reads JSONL recordings refuses the same lines as Python."""
     for path in invalid():
         number, _ = wrong_line(path)
         error = in_javascript[str(path)]["error"]
@@ -120,14 +123,14 @@ def test_javascript_refuses_the_same(in_javascript: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("path", [*valid(), *PAIRS], ids=lambda path: path.stem)
 def test_the_schema_accepts_valid_lines(path: Path, is_valid: Callable[[Any], bool]) -> None:
-    """The JSON schema of the text form accepts every line of a valid form, except remarks."""
+    """The JSON schema of JSONL recordings accepts every line of a valid one, except remarks."""
     for line in path.read_bytes().splitlines():
         assert is_remark(line) or is_valid(json.loads(line)), line
 
 
 @pytest.mark.parametrize("path", invalid(), ids=lambda path: path.stem)
 def test_the_schema_refuses_wrong_lines(path: Path, is_valid: Callable[[Any], bool]) -> None:
-    """The JSON schema of the text form refuses the wrong line of a bad form, if a schema can."""
+    """The JSON schema of JSONL recordings refuses a wrong line, if a schema can recognize it."""
     wrong, by_schema = wrong_line(path)
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         if number == wrong and by_schema:
@@ -137,7 +140,7 @@ def test_the_schema_refuses_wrong_lines(path: Path, is_valid: Callable[[Any], bo
 
 
 def test_the_schema_has_every_member() -> None:
-    """The JSON schema of the text form has exactly the members that the reader knows."""
+    """The JSON schema of JSONL recordings has exactly the JSON members that Python reads."""
     kinds_of = SCHEMA["definitions"]
     kinds = ("frame", "event", "fired")
     members = set().union(*(kinds_of[kind]["properties"] for kind in kinds))

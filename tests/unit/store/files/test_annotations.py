@@ -52,7 +52,7 @@ def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
-    """Reading a recording of version 1 does not migrate it, and its note is empty."""
+    """Reading a recording of database version 1 does not migrate it, and its note is empty."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     before = path.read_bytes()
     assert note_of(path) is None
@@ -61,7 +61,7 @@ def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
-    """The first note on an older recording adds a column for notes, and changes nothing else."""
+    """The first note on an older recording only adds a database column for notes."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     set_note(path, "words")
     assert note_of(path) == "words"
@@ -71,7 +71,7 @@ def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
-    """A running recording of version 1 is read although it has no column for notes."""
+    """A running recording of version 1 can be read although its table has no column for notes."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -83,7 +83,7 @@ def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
 
 
 def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
-    """A reader that finishes a killed older recorder's recording adds the column for notes."""
+    """When a killed older recorder's recording is read, the column for notes is added."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -114,7 +114,7 @@ def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> 
 
 
 def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
-    """While a running recording has no row yet, `note` is refused with advice to try again."""
+    """If a recorder has not yet written to the database, `note` is refused: try again later."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         pytest.raises(CannotAnnotate, match="only just started; try again"),
@@ -125,7 +125,7 @@ def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
 def test_a_locked_recording_is_reported_as_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While another program writes to a recording, `note` suggests to try again."""
+    """While another program writes to a recording, `note` advises to try again."""
     monkeypatch.setattr("acp_proxy.store.files.annotations._PATIENCE_S", 0.0)
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -150,7 +150,7 @@ def test_a_file_that_is_no_recording_is_not_changed(tmp_path: Path) -> None:
 
 
 def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
-    """A note changes only the header of a text form, and not the permissions of the file."""
+    """A note on a JSONL recording changes only its header, and keeps the file's permissions."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = list(write_text_form(reader))
     path = tmp_path / "y.jsonl"

@@ -40,7 +40,7 @@ def test_every_file_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
-    """The write-ahead log of a recording stays below one megabyte, even for small batches."""
+    """SQLite's write-ahead log of a recording stays below one megabyte."""
     with contextlib.closing(database.create(tmp_path / "x.db")) as connection:
         for number in range(100):
             connection.execute("INSERT INTO events VALUES (?, 0, 'note', ?)", (number, "x" * 10**5))
@@ -50,7 +50,7 @@ def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
 
 
 def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
-    """After a recording is closed, it has no write-ahead log, and needs none later."""
+    """After a recording is closed, it has no SQLite write-ahead log, and needs none later."""
     database.close(database.create(tmp_path / "x.db"))
     assert names(tmp_path) == {"x.db"}
     with contextlib.closing(database.open_readonly(tmp_path / "x.db")) as connection:
@@ -59,7 +59,10 @@ def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
-    """When the last reader of an ended recording closes it, the write-ahead log is merged."""
+    """If a command still reads a recording that ends, SQLite's write-ahead log is merged later.
+
+    It is merged when that command closes the recording.
+    """
     path = tmp_path / "x.db"
     writer = database.create(path)
     with contextlib.closing(database.open_readonly(path)) as reader:
@@ -99,7 +102,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 
 def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
-    """Views and triggers in a recording's file cannot call functions that may do harm."""
+    """Views and triggers in a recording's database cannot call functions that may do harm."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
@@ -119,7 +122,7 @@ def test_a_directory_is_not_a_recording(tmp_path: Path) -> None:
 
 
 def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
-    """A SQLite database without our application id is called a database of another program."""
+    """A SQLite database without acp-proxy's application id is called another program's database."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as other:
         other.execute("CREATE TABLE songs (title)")
     with pytest.raises(NotARecording, match="a SQLite database of another program"):

@@ -36,7 +36,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 
 
 def test_a_log_alone_counts(tmp_path: Path) -> None:
-    """The recordings in a directory are its databases, and its logs that have no database."""
+    """A recordings directory has its databases, and capture logs that have no database yet."""
     record_conversation(tmp_path / "b.db")
     with LogWriter(tmp_path / "a.db"):
         pass
@@ -65,7 +65,7 @@ def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> None:
-    """`list` counts the frames and turns of a running recording that are only in its log."""
+    """`list` counts frames and turns of a running recording that are not in the database yet."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -77,7 +77,7 @@ def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> Non
 
 
 def test_a_size_is_that_after_reading(tmp_path: Path) -> None:
-    """If a log becomes a database while `list` reads it, the size is that of the database."""
+    """If a recording is finished while `list` reads it, its size is that of the database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     assert read_listed(recorder.path).size == recorder.path.stat().st_size
@@ -102,7 +102,7 @@ def test_the_newest_is_first(tmp_path: Path) -> None:
 
 
 def test_texts_are_recordings(tmp_path: Path) -> None:
-    """`list` has a text form only if the file has the suffix and the header of one."""
+    """`list` has a JSONL recording only if the file has the right suffix and header."""
     text = write_text(tmp_path / "a.jsonl", "story")
     record_conversation(tmp_path / "b.db")
     (tmp_path / "c.jsonl").write_text('{"some": "thing"}\n')
@@ -114,7 +114,7 @@ def test_texts_are_recordings(tmp_path: Path) -> None:
 
 
 def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> None:
-    """`list` shows a text form with an error, with the number of the wrong line."""
+    """`list` shows a JSONL recording that has a wrong line with the number of the line."""
     text = write_text(tmp_path / "a.jsonl", "story")
     text.write_bytes(text.read_bytes() + b"{}\n")
     entry = read_listed(text)
@@ -200,7 +200,7 @@ def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
 
 
 def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
-    """If `prune` deletes a recording, it also deletes the log and SQLite's side files."""
+    """If `prune` deletes a recording, it also deletes its capture log and SQLite's side files."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -229,7 +229,7 @@ def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
 
 
 def test_old_texts_are_pruned(tmp_path: Path) -> None:
-    """`prune` deletes old text forms, but no other files with the same suffix."""
+    """`prune` deletes old JSONL recordings, but no other files with the same suffix."""
     text = write_text(tmp_path / "a.jsonl", "story")
     foreign = tmp_path / "b.jsonl"
     foreign.write_text("{}\n")

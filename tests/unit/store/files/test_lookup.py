@@ -43,7 +43,7 @@ def test_a_part_of_a_name_or_the_start_of_an_id_finds_it(library: Path, word: st
 
 
 def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
-    """A recording can be named by its path, by its log's path, or by a path without a suffix."""
+    """A recording can be named by its path, with or without suffix, or its capture log's path."""
     with LogWriter(tmp_path / "x.db") as recorder:
         assert resolve(str(recorder.log_path), library, HERE) == recorder.path
         assert resolve(str(recorder.path), library, HERE) == recorder.path
@@ -55,7 +55,7 @@ def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
 def test_a_file_here_has_precedence_over_a_name_in_the_directory(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording in the current directory comes before one in the recordings directory."""
+    """A recording in the current directory is preferred to one in the recordings directory."""
     record_conversation(tmp_path / "second.db")
     monkeypatch.chdir(tmp_path)
     assert resolve("second", library, HERE) == Path("second.db")
@@ -64,7 +64,7 @@ def test_a_file_here_has_precedence_over_a_name_in_the_directory(
 def test_a_file_of_another_tool_hides_no_recording(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording is found by its name even if the imported log beside it has the same name."""
+    """A recording is found by its name even if a log with this name was imported beside it."""
     monkeypatch.chdir(tmp_path)
     for name in ("second.log", "third.jsonl", "app.log", "x.db.log"):
         (tmp_path / name).write_text("IN: {}\n")
@@ -82,7 +82,7 @@ def test_a_name_given_by_option_finds_it(library: Path) -> None:
 
 
 def test_latest_prefers_recordings_of_this_directory(library: Path) -> None:
-    """`latest` is the newest recording made in the current directory, else the newest of all."""
+    """`latest` is the newest recording made in the current directory, or else the newest of all."""
     assert resolve("latest", library, HERE) == library / "second.db"
     assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
     assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
@@ -98,7 +98,7 @@ def test_latest_with_a_number_counts_back(library: Path) -> None:
 
 
 def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_path: Path) -> None:
-    """An imported recording counts for `latest` as made here, at the time of the import."""
+    """For `latest`, an imported recording counts as made here, when it was imported."""
     lines = text_of(record_conversation(tmp_path / "old.db", cwd="/theirs", wall=10**18))
     made = import_text_form(lines.splitlines(keepends=True), tmp_path, library, stem="theirs")
     for when, expected in ((5 * 10**9, made), (10**9 + 1000, library / "second.db")):
@@ -114,7 +114,7 @@ def test_a_recording_without_a_directory_counts_as_latest(library: Path) -> None
 
 
 def test_latest_passes_over_runs_of_verify(library: Path) -> None:
-    """`latest` means a run of `verify` only if there is no other recording."""
+    """`latest` means a recording that `verify` made only if there is no other one."""
     for name, cwd in (("run", "/elsewhere"), ("own", str(HERE))):
         record_conversation(library / f"{name}.db", wall=4 * 10**18, cwd=cwd, made_by="verify")
     assert resolve("latest", library, HERE) == library / "second.db"
@@ -128,7 +128,7 @@ def test_latest_passes_over_runs_of_verify(library: Path) -> None:
 
 
 def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
-    """If `latest` passes over a newer recording from another directory, the newer one is named."""
+    """If `latest` skips a newer recording made in another directory, the newer one is named."""
     passed_over = latest(library, HERE).passed_over
     assert passed_over is not None
     assert (passed_over[0], passed_over[1].cwd) == (library / "third.db", "/elsewhere")
@@ -167,7 +167,10 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
 @pytest.mark.parametrize("length", [10, 300, 3000])
 @pytest.mark.parametrize("arguments", [1, 900, 1000])
 def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, arguments: int) -> None:
-    """The quick search for a text in a recording's bytes misses none, even across two pages."""
+    """The quick search for a text in the bytes of a recording's file finds every occurrence.
+
+    The text may cross two pages of the database.
+    """
     here = "/" + "abcdefghij" * (length // 10)
     command = ["x" * 3] * arguments
     path = record_conversation(tmp_path / "x.db", cwd=here, arg=command, id="feedbeef0001")
@@ -184,7 +187,7 @@ def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> Non
 
 
 def test_a_beginning_is_before_a_part(library: Path) -> None:
-    """If a word begins a recording's name, this recording comes before one that contains it."""
+    """A recording whose name begins with the word is preferred to one that contains it."""
     for number, name in enumerate(("2026-echo-2-ab12", "2026-echo-1-cd34", "echo-3")):
         record_conversation(library / f"{name}.db", id=f"ee0{number}", wall=(4 + number) * 10**18)
     assert resolve("echo", library, HERE) == library / "echo-3.db"
@@ -196,13 +199,13 @@ def test_a_beginning_is_before_a_part(library: Path) -> None:
 
 
 def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
-    """If a word is a recording's whole name, this recording comes before all others."""
+    """A recording whose whole name is the word is preferred to all others."""
     record_conversation(library / "x.db", id="eeff44", name="aa")
     assert resolve("aa", library, HERE) == library / "x.db"
 
 
 def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -> None:
-    """Two recordings with the same name and id are distinguished by their files."""
+    """If two recordings have the same name and id, they are distinguished by their files."""
     lines = text_of(library / "first.db").splitlines(keepends=True)
     import_text_form(lines, library, library, stem="exp2")
     with pytest.raises(NoSuchRecording, match=r"exp2\.db \(aaaa11\)"):
@@ -214,7 +217,7 @@ def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -
 def test_few_recordings_are_read_to_find_the_newest(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To find `latest`, files that are older than the newest recording are not opened."""
+    """To find `latest`, no files older than the newest recording are opened."""
     for name, began in (("first", 10**9), ("second", 2 * 10**9), ("third", 3 * 10**9)):
         os.utime(library / f"{name}.db", (began, began))
     opened = []
@@ -230,7 +233,7 @@ def test_few_recordings_are_read_to_find_the_newest(
 
 
 def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To find `latest`, the directory is listed only once, even if no recording was made here."""
+    """To find `latest`, acp-proxy lists the directory once, even if no recording was made here."""
     listed = []
 
     def list_once(directory: Path) -> list[Path]:
@@ -280,7 +283,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 
 
 def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
-    """A text form is found by path, name and id; a database of the same name comes first."""
+    """A JSONL recording is found by path, name and id. A database of the same name is preferred."""
     home = tmp_path / "home"
     home.mkdir()
     text = write_text(home / "a.jsonl", "story", id="abc000000000")
@@ -293,7 +296,7 @@ def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
 
 
 def test_a_text_beside_its_database_makes_nothing_ambiguous(tmp_path: Path) -> None:
-    """If a recording and its text form have the same name, they count as one, the database."""
+    """A database and a JSONL recording of the same name count as one, the database."""
     path = record_conversation(tmp_path / "x.db", name="story")
     (tmp_path / "exported.jsonl").write_bytes(text_of(path))
     for word in ("story", "c0ffee"):

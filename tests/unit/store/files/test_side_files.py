@@ -176,7 +176,7 @@ ENTRIES: dict[str, Callable[[Path], object]] = {
 def test_a_neighbour_that_is_no_side_file_is_left_alone(
     root: Path, recording: str, slot: str, kind: str
 ) -> None:
-    """A pipe or link in place of a side file of a recording is neither used nor changed."""
+    """A pipe or link in place of a recording's SQLite side file is neither used nor changed."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     place = Path(f"{path}{slot}")
@@ -227,7 +227,7 @@ def command(root: Path, name: str) -> tuple[str, ...]:
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name: str) -> None:
-    """No command gives SQLite a rollback journal that names another file."""
+    """No command lets SQLite use a rollback journal that names another file."""
     record_conversation(root / "home" / "other.db")
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
@@ -259,7 +259,7 @@ def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_journal_of_a_killed_writer_is_rolled_back(root: Path, recording: str) -> None:
-    """If a recorder was killed, its rollback journal is used, and no frame is lost."""
+    """If a recorder was killed, SQLite's rollback journal is applied, and no frame is lost."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     if recording != "log":
@@ -310,7 +310,7 @@ def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> N
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
-    """Reading a recording in WAL mode without a write-ahead log creates none."""
+    """Reading a recording in SQLite's WAL mode without a write-ahead log creates none."""
     record_conversation(root / "home" / "other.db")
     path = root / "report" / "x.db"
     record_conversation(path)
@@ -327,7 +327,10 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 
 
 def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
-    """An index of a write-ahead log may have three bytes, since SQLite may leave such a file."""
+    """A three-byte -shm file that SQLite may leave beside a recording is accepted.
+
+    Other bytes are refused.
+    """
     path = root / "report" / "x.db"
     record_conversation(path)
     index = Path(f"{path}-shm")
@@ -339,7 +342,7 @@ def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
 
 
 def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: Path) -> None:
-    """A foreign write-ahead log may change rows of a recording, but not its tables."""
+    """If another database's write-ahead log is beside a recording, the recording is refused."""
     path = root / "report" / "x.db"
     record_conversation(path)
     foreign = root / "home" / "foreign.db"
@@ -356,7 +359,7 @@ def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: 
 
 
 def test_a_link_to_a_recording_is_read_where_the_recording_is(root: Path) -> None:
-    """If a recording is a link, its side files are those beside the target, as for SQLite."""
+    """If a recording is a symbolic link, SQLite's side files are those beside its target."""
     record_conversation(root / "home" / "real.db")
     path = root / "report" / "x.db"
     path.symlink_to(root / "home" / "real.db")

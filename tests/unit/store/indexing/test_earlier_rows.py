@@ -77,7 +77,7 @@ def rows(path: Path) -> list[Any]:
 
 
 def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
-    """A secret that is recognized late is also masked in everything recorded earlier."""
+    """A secret that is recognized late is also masked in all that was recorded before."""
     path, plain = tmp_path / "x.db", tmp_path / "y.db"
     for place, level in ((path, "secrets"), (plain, "none")):
         with masking_log(place, redaction=level, name="x") as recorder:
@@ -96,7 +96,7 @@ def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_recorder_that_was_killed(tmp_path: Path) -> None:
-    """The reader that finishes a killed recording also masks secrets in its earlier rows."""
+    """When a killed recording is finished, secrets are also masked in its earlier frames."""
     with masking_log(tmp_path / "x.db") as recorder:
         write(recorder)
         recorder.index()
@@ -115,7 +115,10 @@ def texts(opened: RecordingReader) -> str:
 
 @pytest.mark.parametrize("is_indexed", [False, True])
 def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
-    """If a reader may not write, it still masks secrets in a running recording's earlier frames."""
+    """In a running recording, secrets that are recognized late are masked in earlier frames.
+
+    This holds even if the recording may not be written.
+    """
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s1", "agent_message_chunk", content=text(f"it is {SECRET}")))
         write(recorder)
@@ -129,7 +132,7 @@ def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
 
 
 def test_a_reader_that_follows(tmp_path: Path) -> None:
-    """A reader that follows a recording also masks secrets in frames that it showed before."""
+    """`--follow` masks a secret that is recognized late even in frames that it showed before."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_agent(new_session())
         recorder.stderr("the other is Qq92xplKsecR7tv+Zc")
@@ -141,7 +144,10 @@ def test_a_reader_that_follows(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
-    """If a recording was not masked, a reader masks a secret even in frames before it is known."""
+    """If secrets were stored unmasked, commands mask them even before they are recognized.
+
+    A secret that a later frame reveals is masked in earlier frames.
+    """
     with masking_log(tmp_path / "x.db", redaction="none") as recorder:
         write(recorder)
         recorder.finish()
@@ -152,7 +158,10 @@ def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
 
 
 def test_what_takes_too_long_is_left_to_the_next_reader(tmp_path: Path) -> None:
-    """If the masking of earlier rows takes too long, no row is changed; a later reader does it."""
+    """If it takes too long to mask earlier rows of the database, no row is changed.
+
+    The next command that opens the recording masks them.
+    """
 
     def watch(rows: Iterable[Any], _: int) -> Iterator[Any]:
         yield from islice(rows, 3)
@@ -205,7 +214,7 @@ def test_without_a_secret_no_byte_changes(
 
 
 def test_an_import_masks_earlier_messages(tmp_path: Path) -> None:
-    """In an imported log, messages before the place that reveals a secret are masked, too."""
+    """In an imported log, a secret is also masked in messages before the one that reveals it."""
     said = update("s1", "agent_message_chunk", content=text(f"it is {SECRET}"))
     messages = [("<", said), (">", new_session()), ("<", result(1, sessionId="s1"))]
     log = "".join(f"{mark} {json.dumps(message)}\n" for mark, message in messages)
@@ -225,7 +234,10 @@ def hashed(*values: str) -> list[str]:
 
 @pytest.mark.parametrize("size", [1, 3, 8, 200])
 def test_a_value_of_the_recorders_environment(tmp_path: Path, size: int) -> None:
-    """A secret of the recorder's environment is recognized by its hash, and masked in pieces."""
+    """A secret of the recorder's environment is recognized by its hash.
+
+    It is masked even if it is split between messages.
+    """
     path, value = tmp_path / "x.db", "Xk27fYqpLm92vbTa/c0R"
     with masking_log(path, secret_hash=hashed(value, "another-0f-them")) as recorder:
         assert value[:8].encode() not in recorder.log_path.read_bytes()

@@ -74,7 +74,7 @@ def recording(rows: sqlite3.Connection) -> dict[str, Any]:
 def test_frames_have_the_columns_of_the_contract(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The row of an indexed frame has its number, times, kind, labels, bytes and newline."""
+    """The database row of a frame has its number, times, kind, session, turn, bytes and newline."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "seq, stream, kind, method, rpc_id, exchange, session, turn, tool_call"
@@ -108,7 +108,7 @@ def test_frames_have_the_columns_of_the_contract(
 
 
 def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """An indexed recording has rows for its exchanges, turns and events."""
+    """The database of a recording has rows for its exchanges, turns and events."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "id, direction, method, outcome, request_seq, response_seq"
@@ -134,7 +134,7 @@ def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connectio
 def test_the_recording_follows_the_conversation(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The database row about a recording has facts of the start, the peers and the end."""
+    """The database row about a recording has data of its start, its peers and its end."""
     index(recorder, rows)
     begun = recording(rows)
     assert begun["command"] == '["agent", "--acp"]'
@@ -167,7 +167,7 @@ def test_edits_by_a_person_stay(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """The dialect in the first record of a log is the dialect of the recording."""
+    """The dialect in the first record of a capture log is the dialect of the recording."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         handshake(recorder)
         index(recorder, rows, limit=1)
@@ -176,7 +176,7 @@ def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> No
 
 
 def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If many frames share a text, such as a session id, the indexer stores it only once."""
+    """If many frames share a text, such as a session id, the database stores it only once."""
     for _ in range(3):
         recorder.to_client(update("s", "plan"), update("t", "plan"))
         index(recorder, rows, limit=1)
@@ -188,7 +188,7 @@ def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """The indexer stores any text: with lone surrogates, NULs, or bytes that are not UTF-8."""
+    """The database stores any text: with lone surrogates, NULs, or bytes that are not UTF-8."""
     odd = {"name": "/\udcff", "arg": ["\udcfe"], "cwd": "/\udcff"}
     with LogWriter(tmp_path / "x.db", **odd) as recorder:
         info = '{"name": "\\ud800", "version": "\\u0000"}'
@@ -217,7 +217,7 @@ def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> Non
 
 
 def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """In a log, an unfinished line becomes a frame at its newline or its stream's end."""
+    """In a capture log, an unfinished line becomes a frame at its newline or its stream's end."""
     recorder.chunk(TO_CLIENT, b'{"method":')
     recorder.chunk(TO_AGENT, b"first\n")
     machine = index(recorder, rows)
@@ -235,7 +235,7 @@ def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) ->
 
 
 def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If a log has ended, the indexer makes frames of unfinished lines.
+    """If a capture log has ended, its unfinished lines become frames.
 
     The recording is then incomplete.
     """
@@ -258,7 +258,7 @@ def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.C
 def test_settling_a_whole_recording_changes_nothing(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """A complete recording stays complete however often a reader finishes it."""
+    """A complete recording stays complete, however often a command tries to finish it."""
     write_conversation(recorder)
     recorder.close()
     index(recorder, rows)
@@ -269,7 +269,7 @@ def test_settling_a_whole_recording_changes_nothing(
 
 
 def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The parts of a line before and after a gap of the log are two frames."""
+    """If a capture log has a gap in a line, the parts before and after the gap are two frames."""
     recorder.chunk(TO_CLIENT, b"before")
     recorder.chunk(TO_AGENT, b"whole ")
     recorder.event(capture_log.GAP, reason="no space", since=3, **{"to-client": 70})
@@ -286,7 +286,7 @@ def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Co
 
 
 def test_junk_in_the_log_costs_only_itself(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer skips foreign bytes between records of a log, however many there are."""
+    """Foreign bytes between records of a capture log are skipped, however many there are."""
     recorder.to_agent(request(1, "a"))
     with recorder.log_path.open("ab") as file:
         file.write(b"\0" * (indexer.BATCH + 100))
@@ -322,7 +322,7 @@ def test_undelivered_frames_are_marked(
     limit: int,
     last: Any,
 ) -> None:
-    """If bytes at a stream's end were not delivered, the indexer marks the last frame."""
+    """If bytes at a stream's end were not delivered, its last frame is marked as undelivered."""
     recorder.chunk(TO_CLIENT, b"1\n")
     recorder.chunk(TO_AGENT, b"the other direction\n")
     recorder.chunk(TO_CLIENT, b"22\r\n" + last)
@@ -340,7 +340,7 @@ def test_undelivered_frames_are_marked(
 def test_a_killed_writers_last_line_may_be_undelivered(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The indexer remembers over several batches how much of an unfinished line was delivered."""
+    """An unfinished line of a killed recorder is stored with how much of it was delivered."""
     recorder.chunk(TO_AGENT, b"unfinished")
     recorder.event(capture_log.UNDELIVERED, TO_AGENT, bytes=4)
     index(recorder, rows)
@@ -363,7 +363,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_lines_are_never_held(
     recorder: LogWriter, rows: sqlite3.Connection, newline: bytes
 ) -> None:
-    """A line that is too large for memory is indexed with all its bytes and labels."""
+    """A line that is too large for memory is indexed with all its bytes, its session and turn."""
     raw = line(request(7, "fs/read", sessionId="s", x=["y" * 200, "\\n" * 50]))[:-1] + newline
     for start in range(0, len(raw), 30):
         recorder.chunk(TO_CLIENT, raw[start : start + 30])
@@ -393,7 +393,7 @@ def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """While another program locks the database, nothing is indexed; afterwards, everything is."""
+    """While another program locks the database, nothing is indexed. Afterwards, everything is."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         handshake(recorder)
         with (
@@ -423,7 +423,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """A log counts as indexed only up to the last row that is committed."""
+    """A capture log counts as indexed only up to the last row that is committed."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()
@@ -445,7 +445,10 @@ def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -
 def test_a_fresh_indexer_goes_on_from_the_last_commit(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """A new indexer of a log continues from the database alone, with open requests and turns."""
+    """If indexing of a capture log restarts, the database's state is enough to continue.
+
+    Open requests and turns are in it.
+    """
     recorder.to_agent(request(5, "session/prompt", sessionId="s", prompt=[text("hi")]))
     index(recorder, rows)
     recorder.to_client(update("s", "tool_call", toolCallId="c"), result(5, stopReason="end_turn"))
@@ -459,7 +462,7 @@ def test_a_fresh_indexer_goes_on_from_the_last_commit(
 
 
 def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> None:
-    """If the stored state of an indexer cannot be read, a ValueError is raised."""
+    """If the indexer's state in the database cannot be read, a ValueError is raised."""
     assert load_state(rows).offset == 0
     for state in ("", "null", '{"offset": "x"}', '{"framers": {"to-agent": 1}}', "nonsense"):
         with rows:
@@ -477,7 +480,7 @@ def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> N
 def test_any_number_in_an_event_is_indexed(
     tmp_path: Path, rows: sqlite3.Connection, number: str
 ) -> None:
-    """The indexer accepts any number in a log, also one that no recorder would write."""
+    """The indexer accepts any number in a capture log, even one that no recorder writes."""
     with LogWriter(tmp_path / "x.db", wall=number, origin=number, pid=number) as recorder:
         recorder.to_agent(notification("x"))
         recorder.event(capture_log.SIGNAL, signal=number, action="sent")
@@ -492,7 +495,7 @@ def test_any_number_in_an_event_is_indexed(
 
 
 def test_events_of_any_bytes_are_indexed(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer stores events without fields, or with unknown fields."""
+    """The indexer stores events of a capture log without fields, or with unknown fields."""
     kinds = range(capture_log.END, capture_log.LAST_KIND + 1)
     for kind in kinds:
         for payload in (b"", b"\0\xff=\xfe\0=", b"bytes=\0reason"):
@@ -508,7 +511,7 @@ def test_events_of_any_bytes_are_indexed(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_errors_of_messages_are_data(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer stores invalid messages with the reason, and goes on."""
+    """The indexer stores messages that are invalid with the reason, and continues."""
     for bad in (b"\xff\n", b"[]\n", b"[[1]]\n", b"{}\n", b"[" * 5000 + b"\n", b"\xef\xbb\xbf{}\n"):
         recorder.chunk(TO_CLIENT, bad)
     recorder.to_client(error(None, -32700, "Parse error"))
@@ -526,7 +529,7 @@ def test_errors_of_messages_are_data(recorder: LogWriter, rows: sqlite3.Connecti
 
 @pytest.mark.parametrize("limit", [1, 1 << 30])
 def test_only_the_first_start_counts(tmp_path: Path, limit: int) -> None:
-    """If a log has two start records, the second one is ignored."""
+    """If a capture log has two start records, the second one is ignored."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_AGENT, b"x\n")
         recorder.event(capture_log.START, wall=1, origin=2, id="other", arg=["other"])

@@ -70,7 +70,7 @@ def lines(rows: sqlite3.Connection) -> list[tuple[bytes, int]]:
 
 
 def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer marks the lines that it masked, and does not change other lines."""
+    """The indexer marks the lines in which it masked a secret, and leaves other lines unchanged."""
     recorder.to_agent(new_session())
     recorder.to_client({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s1"}})
     recorder.stderr(f"started with {SECRET}")
@@ -85,7 +85,10 @@ def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None
 
 @pytest.mark.parametrize("level", ["none", "secrets", "private"])
 def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None:
-    """No row of a masked recording has the key of the markers or a command line's secret."""
+    """A masked recording's database has neither the key of its placeholders nor a secret.
+
+    This includes secrets in the command line.
+    """
     with masking_log(tmp_path / "x.db", level, arg=["agent", "--token", SECRET]) as recorder:
         recorder.to_agent(new_session())
         recorder.end()
@@ -98,7 +101,7 @@ def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None
 
 
 def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If a secret may begin at the end of a text chunk, the indexer waits for the next chunk."""
+    """If a text chunk may end within a secret, it is not stored before the next chunk."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk("harmless"), chunk(f"it is {SECRET[:6]}"))
     assert index(recorder, rows) > 0
@@ -110,7 +113,7 @@ def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Con
 
 
 def test_a_reader_does_not_wait(recorder: LogWriter) -> None:
-    """A reader of a running recording shows all its text, except the start of a known secret."""
+    """Commands show all text of a running recording, except the beginning of a known secret."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk(f"it is {SECRET[:10]}"))
     with RecordingReader(recorder.path) as opened:
@@ -129,7 +132,7 @@ def test_a_reader_does_not_wait(recorder: LogWriter) -> None:
 def test_the_end_of_a_stream_ends_the_waiting(
     recorder: LogWriter, rows: sqlite3.Connection, ended: str
 ) -> None:
-    """At the end of a stream, the indexer waits for no further chunk of a text."""
+    """At the end of a stream, a text chunk that may end within a secret is stored at once."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk(SECRET[:4]), chunk(f"and {SECRET[:12]}"))
     if ended == "end":
@@ -168,7 +171,7 @@ def test_every_indexer_makes_the_same_rows(
     trims: set[int],
     size: int,
 ) -> None:
-    """The masked rows of a recording are the same, in however many steps it was indexed."""
+    """A recording's masked rows are the same, however its capture log was split for indexing."""
     directory = tmp_path_factory.mktemp("logs")
     with (
         masking_log(directory / "a.db") as whole,
@@ -206,7 +209,7 @@ def test_every_indexer_makes_the_same_rows(
 def test_what_masking_remembers_cannot_be_read(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """If the indexer's state cannot be read, it masks each line by the line's own secrets."""
+    """If the state of masking cannot be read, secrets within one line are still masked in it."""
     with LogWriter(recorder.path.with_name("y.db")) as other:
         other._record(capture_log.MASKING, 0, b"nonsense")
         other.to_agent(new_session())
@@ -217,7 +220,7 @@ def test_what_masking_remembers_cannot_be_read(
 def test_large_lines_are_masked(
     recorder: LogWriter, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The indexer masks large lines without reading them into memory completely."""
+    """Secrets in a large line are masked without reading the line into memory completely."""
     monkeypatch.setattr(line_masking, "LARGE_LINE", 200)
     monkeypatch.setattr(line_masking, "LINE_EDGE", 100)
     recorder.to_agent(new_session())
@@ -233,7 +236,7 @@ def test_large_lines_are_masked(
 def test_undelivered_frames_are_found_by_what_was_received(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The number of bytes received, and not of masked bytes, tells which frames were delivered."""
+    """Which frames were delivered is computed from sizes before masking, not from masked sizes."""
     for value in ("Zq81xplK" * 40, "Zq8"):
         recorder.to_agent(new_session(value))
     recorder.to_agent(request(2, "x"))
@@ -245,7 +248,7 @@ def test_undelivered_frames_are_found_by_what_was_received(
 
 
 def test_what_faults_changed_is_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer masks secrets in a line as it was before a fault, and as a fault made it."""
+    """Secrets are masked both in a line before a fault changed it, and in the changed line."""
     recorder.to_agent(new_session())
     recorder._record(capture_log.PART, TO_AGENT, line(new_session())[:-20])
     recorder.event(capture_log.FAULT, TO_AGENT, rule="r", action="truncate")
@@ -259,7 +262,7 @@ def test_what_faults_changed_is_masked(recorder: LogWriter, rows: sqlite3.Connec
 
 
 def test_private_text_is_masked(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """With the level `private`, the indexer masks prompts and messages in rows."""
+    """With the level `private`, prompts and messages are masked in the database."""
     with masking_log(tmp_path / "p.db", "private") as recorder:
         recorder.to_client(chunk("Hello, world"))
         settle(recorder.log_path, rows)

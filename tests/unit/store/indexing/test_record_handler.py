@@ -94,7 +94,7 @@ def check(connection: Any) -> None:
 
 @pytest.mark.parametrize("limit", [1, 60, 1 << 18])
 def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
-    """The indexer makes the same rows of faults from batches of any size."""
+    """Fired faults are stored in the same rows, however the capture log was split for indexing."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         tell(recorder)
         indexer = Indexer(connection, LogReader(recorder._fd))
@@ -114,7 +114,7 @@ def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
 
 
 def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
-    """While a line that a fault changed waits for its end, the log is not emptied."""
+    """While a line that a fault changed is unfinished, the capture log is not emptied."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_CLIENT, b"one\n")
         part(recorder, b"piece")
@@ -126,7 +126,7 @@ def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
-    """A reader of a running recording sees the fired faults in rows and in the log."""
+    """Commands see fired faults of a running recording, in the database and the capture log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"zero\n")
         fault(recorder, delivered="none")
@@ -145,7 +145,7 @@ def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
 
 
 def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
-    """If a fault fired on a line whose row is written already, the fault is stored with it."""
+    """If a fault fires on a frame that is already in the database, the fault is stored with it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"zero\n")
         recorder.index()
@@ -159,7 +159,7 @@ def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
 
 
 def test_how_late_lines_went_out(tmp_path: Path) -> None:
-    """If a fault made a line late, the line's row has the delay."""
+    """If a fault delayed a frame, the frame's row in the database has the delay."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         for more in ({"late": 20}, {"held": 1}, {}):
             recorder.chunk(TO_CLIENT, b"line\n")
@@ -189,7 +189,7 @@ def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> None:
-    """If a fault dropped frames, they do not count among the undelivered bytes of a stream."""
+    """Frames that a fault dropped do not count among the undelivered bytes of a stream."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_CLIENT, b"one\ntwo\n")
         fault(recorder, delivered="none")
@@ -204,7 +204,7 @@ def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> No
 
 
 def test_faults_of_no_line(tmp_path: Path) -> None:
-    """The indexer ignores records about faults that are invalid or about no line."""
+    """Records about faults in a capture log are ignored if they are invalid or of no line."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         fault(recorder, TO_AGENT, delivered="nonsense")
         fault(recorder, 0)
@@ -225,7 +225,7 @@ def test_faults_of_no_line(tmp_path: Path) -> None:
     ("text", "expected"), [("7", 7), ("-7", -7), ("9" * 30, None), ("x", None), ("", None)]
 )
 def test_the_seed_and_the_plan(tmp_path: Path, text: str, expected: int | None) -> None:
-    """A recording's row has the fault plan of the recorder, and the seed if it is valid."""
+    """The database row about a recording has the fault plan, and the seed if it is valid."""
     path = tmp_path / "x.db"
     with LogWriter(path, seed=text, fault_plan="[[fault]]\nkind = 'drop'") as recorder:
         recorder.close()

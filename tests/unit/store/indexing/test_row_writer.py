@@ -59,7 +59,7 @@ def test_frames_and_events_share_a_numbering() -> None:
 
 
 def test_faults_and_masks_are_kept() -> None:
-    """If a fault changed a frame, the frame's row names the fault, which has its own row."""
+    """If a fault changed a frame, the frame's database row names the fault."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, notification("x"), delivered="partial", fault="cut",
@@ -75,7 +75,7 @@ def test_faults_and_masks_are_kept() -> None:
 
 
 def test_a_large_line_is_copied_piece_by_piece() -> None:
-    """The indexer copies a large line piece by piece, and again if the commit failed."""
+    """A large line is copied into the database in pieces, and again if the commit failed."""
     asked: list[int] = []
 
     def parts() -> list[bytes]:
@@ -111,7 +111,7 @@ class Broken:
 
 
 def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
-    """If a commit of rows failed, the next commit writes all rows exactly once."""
+    """If a commit of rows to the database failed, the next one writes all rows exactly once."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/prompt", sessionId="s"))
@@ -130,7 +130,7 @@ def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
 
 
 def test_state_is_stored_only_for_a_next_indexer() -> None:
-    """The indexer stores its state with rows only if another indexer may have to continue."""
+    """The indexer stores its state in the database only if another one may have to continue."""
     with new_database() as rows:
         RowWriter(rows, IndexerState(recording=RECORDING), resumable=False).commit()
         assert query(rows, "SELECT * FROM indexing") == []
@@ -140,7 +140,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """In v1, the answer to a prompt ends the turn in the rows; in v2, a later update does."""
+    """A turn ends in the database at the prompt's answer in v1, and at a later update in v2."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:
@@ -225,7 +225,10 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
     dialect: str,
     limit: int,
 ) -> None:
-    """A dialect that is detected late corrects labels, exchanges and turns already indexed."""
+    """If the dialect is detected late, rows that are already in the database are corrected.
+
+    These are sessions, methods, exchanges and turns.
+    """
     with LogWriter(tmp_path / "x.db") as recorder:
         write(recorder)
         with reader(recorder.log_path) as log:
@@ -242,7 +245,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """After an indexer has corrected labels, its stored state has the detected dialect."""
+    """If a late dialect corrects rows of the database, the indexer's state has it, too."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:
@@ -254,7 +257,7 @@ def test_another_indexer_goes_on_after_the_labels_were_written_again(
 def test_a_commit_that_fails_labels_again_the_next_time(
     tmp_path: Path, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An indexer changes labels, rows and state together or not at all."""
+    """A late correction of the dialect changes all rows and the indexer's state, or nothing."""
     used = "acp_proxy.store.indexing.row_writer.label_again"
 
     def fail(*arguments: Any) -> Any:
@@ -275,7 +278,10 @@ def test_a_commit_that_fails_labels_again_the_next_time(
 
 
 def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> None:
-    """A reader corrects labels of frames that its recorder has not corrected yet."""
+    """Commands correct a running recording's frames if the dialect is detected late.
+
+    They need not wait for the recorder.
+    """
     expected = fresh_rows(tmp_path, write_draft, DRAFT)
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)
@@ -294,7 +300,7 @@ def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> 
 def test_a_recording_that_was_killed_has_the_same_labels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A killed recording has correct labels whether or not a reader may finish it."""
+    """A killed recording is read with the right dialect, whether or not it can be finished."""
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)
         recorder.index()
@@ -312,7 +318,7 @@ def test_a_recording_that_was_killed_has_the_same_labels(
 def test_a_dialect_that_an_earlier_version_took_for_the_draft_is_detected_again(
     tmp_path: Path,
 ) -> None:
-    """A recording is detected as v1 if only its initialize request looks like the draft."""
+    """A recording whose initialize request alone looks like the 1.0 draft is one of ACP v1."""
     with LogWriter(tmp_path / "x.db") as recorder:
         initialize = request(0, "initialize", protocolVersion=1, capabilities={}, clientInfo={})
         recorder.to_agent(initialize)

@@ -11,7 +11,7 @@ from tests.support.batch_messages import CHAT, error, prompt, recording, request
 
 
 def test_each_message_has_its_own_labels() -> None:
-    """In a JSON-RPC batch, a message has the same labels as if it were a frame of its own."""
+    """A message in a JSON-RPC batch gets the same session, turn and call as a single message."""
     wanted = ("kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call")
     with recording(*CHAT) as reader:
         rows = [m for frame in reader.frames() for m in members_of(frame, reader.query)]
@@ -45,7 +45,7 @@ def test_the_first_prompt_may_be_in_a_batch() -> None:
 
 
 def test_an_odd_batch_has_no_messages_or_odd_ones() -> None:
-    """An empty JSON-RPC batch has no messages, and odd members are invalid messages."""
+    """An empty JSON-RPC batch has no messages, and members that are not objects are invalid."""
     with recording((">", []), ("<", [1, [2]])) as reader:
         empty, odd = reader.frames()
         assert members_of(empty, reader.query) == []

@@ -31,7 +31,7 @@ def chat(tmp_path: Path) -> Iterator[RecordingReader]:
 
 
 def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingReader) -> None:
-    """Queries for exchanges return method, direction and latency, or no latency if open."""
+    """Queries for exchanges return method, direction and latency, or no latency if unanswered."""
     every = list(exchanges.exchanges(chat, order="request_seq"))
     rows = list(chat.query("SELECT * FROM exchanges ORDER BY request_seq"))
     assert [exchange.id for exchange in every] == [row["id"] for row in rows]
@@ -42,7 +42,7 @@ def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingRea
 
 
 def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingReader) -> None:
-    """A query for open exchanges returns an exchange from its request to its answer."""
+    """A query for exchanges open at a frame returns those between their request and answer."""
     first = next(exchanges.exchanges(chat))
     assert first.latency_ns is not None
     (sent,) = chat.query(
@@ -92,7 +92,7 @@ def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingRea
 
 
 def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
-    """For queries, a later unanswered initialize request does not replace an answered one."""
+    """If a recording has two initialize requests, the answered one counts, not the last one."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize"))
         recorder.to_client(result(0))

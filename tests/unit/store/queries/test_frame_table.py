@@ -108,7 +108,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Recording
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(filters)
 def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader], text: str) -> None:
-    """A filter selects the same frames and events in SQL as a test of every row does."""
+    """A filter that is translated into SQL selects the same rows as a test of every row."""
     chosen = parse(text)
     for reader in readers:
         every = list(reader.rows())
@@ -125,7 +125,7 @@ def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader],
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_filter_can_start_after_a_number(path: Path) -> None:
-    """A query for frames after a number returns the same frames, with or without a filter."""
+    """A query for frames after a number returns the same frames as a full query from there."""
     with RecordingReader(path) as reader:
         for chosen in (EVERYTHING, parse("dir:to-client")):
             frames = list(reader.frames(chosen))
@@ -195,7 +195,7 @@ def test_a_batch_is_found_by_its_messages(text: str, expected: list[int]) -> Non
 
 @pytest.mark.parametrize("text", ["method:session/prompt", "call:c", "terminal:t"])
 def test_frames_are_found_by_an_index(text: str) -> None:
-    """Queries of methods, tool calls and terminals do not read every frame."""
+    """Queries by method, tool call or terminal do not read every frame of the database."""
     with RecordingReader(RECORDINGS[0]) as reader:
         plans: list[str] = []
         reader.connection.set_trace_callback(plans.append)
@@ -207,13 +207,13 @@ def test_frames_are_found_by_an_index(text: str) -> None:
 
 
 def test_frames_are_counted(readers: list[RecordingReader]) -> None:
-    """The count of a running recording's frames includes frames that are only in the log."""
+    """The number of a running recording's frames includes frames not yet in the database."""
     for reader in readers:
         assert reader.count() == sum(1 for _ in reader.frames())
 
 
 def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
-    """A filter loses or repeats no frame if the frames are fetched in several pieces."""
+    """A filter loses or repeats no frame if the frames are fetched in several queries."""
     with LogWriter(tmp_path / "long.db") as recorder:
         for number in range(5000):
             recorder.to_agent({"jsonrpc": "2.0", "method": "x" if number % 2 else "y"})
@@ -223,7 +223,7 @@ def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
 
 
 def test_a_term_without_a_column_is_not_translated() -> None:
-    """If a condition of a filter has no SQL form, SQL selects all rows, which are then tested."""
+    """A condition of a filter without SQL form is tested in Python, on all rows."""
     for condition in (Beyond(), Like("method", "session/[!p]*")):
         where = translate(condition, "labels", "labels")
         assert (where.sql, where.exact) == ("1", False)
@@ -240,7 +240,7 @@ def test_a_term_without_a_column_is_not_translated() -> None:
     ],
 )
 def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """A code that is unknown, or a label that is not text, is damage of a database."""
+    """A database is damaged if it has an unknown code, or a session or method that is not text."""
     path = alter(record_conversation(tmp_path / "x.db"), f"UPDATE {spoil}")
     with RecordingReader(path) as reader:
         for frames in (reader.heads(), reader.heads(with_lines=True)):
@@ -249,7 +249,7 @@ def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
 
 
 def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
-    """A query for a range of frames also returns those that are only in the log."""
+    """A query for a range of frames also returns frames that are not yet in the database."""
     for reader in readers:
         every = [*reader.heads(with_lines=True)]
         for place in range(len(every)):
@@ -284,7 +284,7 @@ def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["method:a*c", 'method:"a\\u0000*"', "not method:a*c", "method:a"])
 def test_a_label_may_have_a_nul(tmp_path: Path, text: str) -> None:
-    """Patterns of filters match labels with a NUL, where SQLite's own matching would stop."""
+    """Patterns of filters match methods and ids with a NUL, at which SQLite's matching stops."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a\0b/c"), notification("a"), notification("a/c"))
         recorder.close()
@@ -336,7 +336,7 @@ def recorder(tmp_path: Path) -> Any:
 
 
 def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
-    """A query for runs of chunks may be asked for the first frames one by one."""
+    """A query that folds consecutive chunks can leave the first frames unfolded."""
     for _ in range(6):
         _chunk(recorder)  # 3 to 8
     recorder.abandon()
@@ -346,7 +346,7 @@ def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None
 
 
 def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
-    """A query for runs of chunks ends a run at a pause, a tool call and the turn's end."""
+    """A query that folds consecutive chunks ends them at a pause, a tool call and a turn's end."""
     for _ in range(3):
         _chunk(recorder)  # 3, 4, 5
     recorder.t_ns += 10 * MS
@@ -364,7 +364,7 @@ def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
 
 
 def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
-    """In v2, a query for runs of chunks does not join updates about a terminal."""
+    """In ACP v2, a query that folds consecutive chunks does not fold updates of a terminal."""
     _chunk(recorder)
     for _ in range(2):
         recorder.to_client(update("s", "terminal_update", terminalId="t"))
@@ -375,7 +375,7 @@ def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
 
 
 def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
-    """In v2, the update that ends a turn is in no run of chunks."""
+    """In ACP v2, a query that folds consecutive chunks leaves out the update that ends a turn."""
     with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(result(1))  # 3
@@ -387,7 +387,7 @@ def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
 
 
 def test_an_event_ends_a_run(recorder: LogWriter) -> None:
-    """A query for runs of chunks ends a run at an event."""
+    """A query that folds consecutive chunks does not fold them across an event."""
     _chunk(recorder)
     _chunk(recorder)
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=0)
@@ -400,7 +400,7 @@ def test_an_event_ends_a_run(recorder: LogWriter) -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("pause_ns", [-1, 0, FOREVER])
 def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
-    """A query for runs of chunks returns each frame of a recording in exactly one run."""
+    """A query that folds consecutive chunks returns each frame of a recording exactly once."""
     with RecordingReader(path) as reader:
         frames = {frame["seq"]: frame for frame in reader.frames()}
         runs: list[FrameRun] = list(reader.runs(pause_ns))
@@ -422,7 +422,7 @@ def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
     ],
 )
 def test_a_damaged_row_of_a_run_is_damage(recorder: LogWriter, spoilt: str, reason: str) -> None:
-    """If a frame in a run of chunks has an unknown kind, the database is damaged."""
+    """If a chunk that is folded with others has an unknown kind, the database is damaged."""
     for _ in range(3):
         _chunk(recorder)
     recorder.close()

@@ -62,7 +62,7 @@ def everything(reader: RecordingReader) -> str:
 
 
 def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
-    """A reader masks secrets in all that it returns: frames, events, rows and texts."""
+    """Secrets are masked in all that is read from a recording: frames, events, rows and texts."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         shown = everything(reader)
         assert reader.masked_rows is not None
@@ -73,7 +73,7 @@ def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
-    """A reader that was opened with `unredacted` masks nothing, also in its text form."""
+    """A recording opened with `unredacted` is read without masking, also in its JSONL text form."""
     path = record_planted(tmp_path / "x.db")
     with RecordingReader(path, unredacted=True) as reader:
         shown = everything(reader)
@@ -97,7 +97,7 @@ def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_masked_piece_by_piece(tmp_path: Path) -> None:
-    """A reader masks a large line in pieces, and changes no bytes around the secret."""
+    """A large line is masked in pieces, and no bytes around the secret are changed."""
     path = record_planted(tmp_path / "x.db", large=5 << 20)
     with RecordingReader(path) as reader:
         row = next(r for r in reader.frames() if r["size"] > 4 << 20)
@@ -125,7 +125,10 @@ def test_a_large_line_on_stderr_is_masked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_it_reads_as_if_masked_when_made(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Commands print the same for a recording that is masked now, or was when it was made."""
+    """Commands print the same for a recording whose secrets were masked when it was made.
+
+    They are masked when it is read otherwise.
+    """
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     plain = record_planted(tmp_path / "a" / "x.db")
@@ -144,7 +147,7 @@ def _without_accidents(text: str) -> str:
 
 
 def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
-    """If a recording was masked when it was made, a reader does not search it for secrets."""
+    """If a recording was masked when it was made, it is not searched for secrets again."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path) as reader:
         assert reader.masked_rows is None
@@ -153,7 +156,7 @@ def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
-    """While a recording grows, a secret keeps its marker in all later lines."""
+    """While a recording grows, a secret has the same placeholder in all later lines."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x", env={"DEPLOY": ENV}))
         with RecordingReader(tmp_path / "x.db") as reader:
@@ -168,7 +171,7 @@ def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
 
 
 def test_fired_faults_are_masked(tmp_path: Path) -> None:
-    """A reader masks the bytes that a fault delivered like those of the frame."""
+    """Secrets are masked in the bytes that a fault delivered as in those of the original frame."""
     path = record_conversation(tmp_path / "x.db")
     line = b'{"jsonrpc":"2.0","method":"x","params":{"password":"Hn6wQz3LfTyB"}}'
     with sqlite3.connect(path) as connection:
@@ -187,7 +190,7 @@ def test_fired_faults_are_masked(tmp_path: Path) -> None:
 
 
 def test_a_note_is_masked(tmp_path: Path) -> None:
-    """A reader masks texts in the row about the recording, and does not change the file."""
+    """Secrets are masked in the row about the recording, and its file is not changed."""
     path = record_conversation(tmp_path / "x.db")
     set_note(path, f"broken with password={ARGUMENT}")
     with RecordingReader(path) as reader:
@@ -200,7 +203,7 @@ def test_a_note_is_masked(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
-    """A recording without secrets counts as unmasked, and no value in it as masked."""
+    """A recording without secrets counts as unmasked, and no value in it counts as masked."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         assert reader.masked_rows is not None
         assert reader.masked_rows.count == 0
@@ -211,7 +214,7 @@ def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
 def test_lines_that_are_searched_at_once_are_masked_as_one_by_one(
     tmp_path: Path, before: int
 ) -> None:
-    """If a reader searches several lines at once, it masks them like single lines."""
+    """Lines that are masked several at once get the same result as if masked one by one."""
     call = {"sessionUpdate": "tool_call_update", "toolCallId": "call-1", "status": "completed"}
     plain = [notification("session/update", sessionId="s", update=call)] * 20
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -240,7 +243,7 @@ def test_lines_that_are_searched_at_once_are_masked_as_one_by_one(
 
 
 def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
-    """`list` shows the same markers in the prompt and the command as the recording has."""
+    """`list` masks secrets in a recording's prompt and command."""
     record_planted(tmp_path / "x.db")
     (listed,) = list_recordings(paths(tmp_path))
     assert not any(secret in repr(listed) for secret in SECRETS)
@@ -251,7 +254,7 @@ def test_a_list_masks_what_it_shows(tmp_path: Path) -> None:
 
 
 def test_private_masks_what_was_said(tmp_path: Path) -> None:
-    """With the level private, a reader shows lengths in place of prompts and messages."""
+    """With the level private, commands show lengths in place of prompts and messages."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path, level=Level(private=True)) as reader:
         shown = everything(reader)

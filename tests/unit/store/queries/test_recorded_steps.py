@@ -34,7 +34,7 @@ def steps(script: Script) -> list[Step]:
 
 
 def test_steps_know_their_exchange(tmp_path: Path) -> None:
-    """Each step of a replay knows its exchange and its session."""
+    """Each recorded frame that `replay` uses has its exchange and its session."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "s"}
@@ -69,7 +69,7 @@ def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
 
 
 def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
-    """In a replay, a client's JSON-RPC batch is one step per message, an agent's is one step."""
+    """`replay` takes messages of a client's JSON-RPC batch singly, but an agent's batch whole."""
     recorded = record(tmp_path, HELLO + """
         3 <- #5 _x/ask {}
         4 -> [{"id":5,"method":"_x/a"},{"id":5,"result":{}},{"method":"_x/n"},3]
@@ -101,7 +101,7 @@ def test_frames_are_read_by_number(tmp_path: Path) -> None:
 
 
 def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
-    """A replay reads steps in parts, and does not keep all large frames in memory."""
+    """`replay` reads a recording in parts, and does not keep all large frames in memory."""
     lines = "\n".join(f'<- _n {{"n": {n}, "x": "{"x" * 50_000}"}}' for n in range(300))
     recorded = record(tmp_path, lines)
     script = recorded.script()
@@ -130,7 +130,7 @@ def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
 
 
 def test_the_peer_that_left_first(tmp_path: Path) -> None:
-    """For a replay, an agent left by itself if it left before its client."""
+    """`replay` makes the agent leave by itself if the recorded agent left before its client."""
     assert record(tmp_path, HELLO).script().agent_left_at is None
     died = record(tmp_path, HELLO + "<- end")
     assert (died.script().agent_left_at or 0) > died.seq(2)
@@ -138,13 +138,13 @@ def test_the_peer_that_left_first(tmp_path: Path) -> None:
 
 
 def test_the_dialect_is_known(tmp_path: Path) -> None:
-    """The steps of a replay have the recording's dialect."""
+    """`replay` uses the dialect of the recording for all frames."""
     assert record(tmp_path, HELLO).script().dialect == "v1"
 
 
 @pytest.mark.parametrize("indexed", [0, 1, 2])
 def test_frames_that_only_the_log_has_are_played_as_well(tmp_path: Path, indexed: int) -> None:
-    """A replay also plays frames that are only in the log."""
+    """`replay` also plays frames that are only in the recorder's capture log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         if indexed > 0:
@@ -168,7 +168,7 @@ def test_frames_that_only_the_log_has_are_played_as_well(tmp_path: Path, indexed
 
 
 def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the table of fired faults is damaged, a replay reports it before its first step."""
+    """If the table of fired faults is damaged, `replay` reports this before the first frame."""
 
     def broken(_: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError("database disk image is malformed")
@@ -180,7 +180,7 @@ def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_was_delivered_has_to_be_bytes(tmp_path: Path) -> None:
-    """If the bytes that a fault delivered are of another type, the database is damaged."""
+    """If the bytes that a fault delivered are not of type BLOB, the database is damaged."""
     alter(
         record_conversation(tmp_path / "x.db"),
         "INSERT INTO faults_fired (seq, rule, action, received, delivered)"

@@ -61,7 +61,7 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
-    """A query for rows returns only the first bytes of a very large line, and its size."""
+    """A query for frames returns only the first bytes of a very large line, and its size."""
     with RecordingReader(large) as reader:
         (row,) = (row for row in reader.frames() if row["seq"] == SEQ)
         assert row["raw"] == LARGE[:LINE_EDGE]
@@ -101,7 +101,10 @@ def test_an_export_holds_little(large: Path) -> None:
 
 
 def test_the_commands_report_what_they_cut(large: Path) -> None:
-    """Screens show the start of a line of megabytes and its size; JSON has the whole line."""
+    """Commands print the start of a line of megabytes and its size.
+
+    Their JSON has the whole line.
+    """
     shown = run("inspect", "log", large, f"seq:{SEQ}").stdout
     assert "[the first 64 kB of 16.8 MB]" in shown
     whole = run("inspect", "log", large, "--seq", str(SEQ)).stdout
@@ -143,7 +146,7 @@ def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replay sends all of a line of megabytes, and refuses a line beyond a limit."""
+    """`replay` sends all of a line of megabytes, and refuses a line beyond a limit."""
     with RecordingReader(large) as reader:
         assert RecordedSteps(reader).wire(SEQ).raw == LARGE
         assert RecordedSteps(reader).wire(SEQ - 1).raw != LARGE
@@ -155,7 +158,7 @@ def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPat
 def test_a_large_line_in_a_log_is_read_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a line in a log is very large, only an excerpt is read, as for a line in rows."""
+    """Only an excerpt of a very large line is read from a capture log, as from a database."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -215,7 +218,7 @@ def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) ->
     ["seed = 'x'", "seed = x'01'", "agent_name = x'ff'", "exit_code = 1.5", "id = x'01'"],
 )
 def test_a_recording_of_other_types_is_damaged(tmp_path: Path, change_of: str) -> None:
-    """If a value in a database is of another type, the database is damaged."""
+    """If a value in a database is not of its column's type, the database is damaged."""
     path = change(record_conversation(tmp_path / "x.db"), f"UPDATE recording SET {change_of}")
     for command in ("show", "export"):
         assert "it does not say what was recorded" in complaint("inspect", command, path)

@@ -79,7 +79,7 @@ def test_the_contract_is_kept_word_for_word(story: sqlite3.Connection, name: str
 
 
 def test_the_views_are_there(story: sqlite3.Connection) -> None:
-    """A recording's database has the stored views for users, and others that these use."""
+    """A recording's database has exactly the SQL views that the manual describes for users."""
     names = {name for (name,) in rows(story, "SELECT name FROM sqlite_master WHERE type = 'view'")}
     assert {name for name in names if not name.startswith("_")} == {
         "frames", "timeline", "unanswered", "latency",
@@ -88,7 +88,7 @@ def test_the_views_are_there(story: sqlite3.Connection) -> None:
 
 
 def test_the_file_has_our_application_id(story: sqlite3.Connection) -> None:
-    """The header of a recording has our application id, which `file` recognizes."""
+    """A recording's database has acp-proxy's application id, by which `file` recognizes it."""
     assert rows(story, "PRAGMA user_version") == [(VERSION,)]
     assert rows(story, "PRAGMA application_id") == [(APPLICATION_ID,)]
     assert APPLICATION_ID.to_bytes(4, "big") == b"acp1"
@@ -153,7 +153,7 @@ def test_version_1_becomes_this_version(tmp_path: Path) -> None:
 
 
 def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connection) -> None:
-    """The stored view `timeline` has each frame and event once, in order, with its text's start."""
+    """The SQL view `timeline` has each frame and event once, in order, with the text's start."""
     timeline = rows(story, "SELECT seq, seconds, stream, kind, method, size, preview FROM timeline")
     assert [row[0] for row in timeline] == list(range(1, 24))
     assert timeline[5][1:6] == (0.005, "to-agent", "request", "session/prompt", 128)
@@ -173,7 +173,7 @@ def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connectio
     ],
 )
 def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str) -> None:
-    """A preview in the stored views is readable text, whatever the bytes are."""
+    """A preview in the database's SQL views is readable text, whatever the bytes are."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(3, said + b"\n")
         recorder.chunk(2, said + b"\n")
@@ -186,14 +186,14 @@ def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str
 
 
 def test_unanswered_shows_how_long_a_peer_waited(story: sqlite3.Connection) -> None:
-    """The stored view `unanswered` has each open request, with the seconds up to the end."""
+    """The SQL view `unanswered` has each open request, with the seconds up to the end."""
     assert rows(story, "SELECT * FROM unanswered") == [
         (6, "to-agent", "session/set_mode", "3", "s-1", 16, 0.007)
     ]
 
 
 def test_latency_counts_by_method_and_direction(tmp_path: Path) -> None:
-    """The stored view `latency` has minimum, mean and maximum per method, and counts errors."""
+    """The SQL view `latency` has minimum, mean and maximum by method, and counts errors."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, wait in enumerate((2, 5, 11)):
             recorder.to_agent(request(number, "a"))
@@ -236,7 +236,7 @@ def test_columns_that_people_filter_by_have_an_index(
 
 @pytest.mark.parametrize("condition", ["method = 'a'", "request_seq = 1", "response_seq = 2"])
 def test_exchanges_have_indexes(story: sqlite3.Connection, condition: str) -> None:
-    """The database queries for the exchange of a frame use an index."""
+    """Database queries for the request and answer of a frame use an index."""
     assert "SCAN" not in plan(story, f"SELECT * FROM exchanges WHERE {condition}")
 
 
@@ -247,7 +247,7 @@ def test_views_do_not_copy_all_messages(story: sqlite3.Connection, name: str) ->
 
 
 def test_a_row_costs_no_more_than_64_bytes_beyond_its_frame(tmp_path: Path) -> None:
-    """In a database of 20,000 frames, a frame needs at most 64 bytes besides its own."""
+    """In a database of 20,000 frames, a frame takes at most 64 bytes more than its line has."""
     count, sample = 20_000, line(update("s-1", "agent_message_chunk", content=text("")))
     frame = line(update("s-1", "agent_message_chunk", content=text("x" * (301 - len(sample)))))
     assert len(frame) == 301
