@@ -35,7 +35,7 @@ def test_each_kind_is_read(kind: str) -> None:
 
 
 def test_pieces_of_one_message_have_its_id() -> None:
-    """A chunk may have the id of its message, or of the summary that it is part of.
+    """A chunk may have its message's id, or the id of a summary that the chunk is part of.
 
     An agent sends a summary when it compacts a session.
     """

@@ -158,7 +158,7 @@ def test_a_request_of_id_null_is_answered_with_null() -> None:
 
 
 def test_latency_is_from_request_to_answer() -> None:
-    """A request has its time, and its answer has the latency."""
+    """A request is recorded with its time, and with the latency of its answer."""
     conversation = Conversation()
     conversation.feed(5, 1000, Direction.TO_AGENT, read(frame("#1 a")))
     conversation.feed(9, 4500, Direction.TO_CLIENT, read(frame("#1 result 1")))
@@ -811,7 +811,7 @@ def test_a_strange_handshake_can_be_stored() -> None:
 
 
 def test_a_batch_has_the_labels_that_its_members_share() -> None:
-    """Messages in a JSON-RPC batch are paired with answers one by one."""
+    """Messages in a JSON-RPC batch are paired with their answers one by one."""
     conversation = check("""
         -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
            exchange 1, session s, turn 1

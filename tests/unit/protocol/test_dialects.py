@@ -220,7 +220,7 @@ def test_an_answered_prompt() -> None:
 
 
 def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
-    """If a line is too large to be read, its dialect is only detected from method and update."""
+    """If a line is too large to be read, only its method and kind of update show its dialect."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     detected = dialect_of_frame(large)
     assert detected is not None
@@ -256,7 +256,7 @@ def dialects_of(examples: list[Example]) -> set[str]:
 
 
 def test_no_message_of_a_document_means_another_dialect() -> None:
-    """No example in a document of one version of ACP is taken for another version."""
+    """No example in ACP's documents of one version is taken for a message of another version."""
     assert dialects_of(official()) == {V1}
     assert dialects_of(draft()) == {DRAFT}
 

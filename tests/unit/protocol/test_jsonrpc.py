@@ -185,7 +185,7 @@ def test_v1_fields() -> None:
 
 
 def test_v2_fields() -> None:
-    """In v2, the labels of a message are read from state updates, terminals and permissions."""
+    """In ACP v2, the session is also read from state updates, terminals and permissions."""
     idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
     assert labels(params("session/update", sessionId="s", update=idle)) == {
         "method": "session/update",

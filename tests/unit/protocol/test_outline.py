@@ -79,7 +79,7 @@ def test_an_id_inside_is_not_the_id() -> None:
 
 
 def test_with_several_large_strings_the_head_is_used() -> None:
-    """If the two ends of a huge line do not fit together, only the id is read from its end."""
+    """If the two ends of a huge line do not fit together, only its id is read from its end."""
     first = f'"content":[{{"text":"{BIG}"}}],"rawInput":{{"text":"{BIG}"}}'
     raw = f'{{"method":"x","params":{{"sessionId":"s","update":{{{first}}}}},"id":4}}'
     message = outline(raw)

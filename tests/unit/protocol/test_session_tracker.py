@@ -61,7 +61,7 @@ def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: 
 
 
 def test_a_closed_session_stays_known() -> None:
-    """After a session was closed, messages that name it still belong to it."""
+    """A session that was closed is still known to the connection."""
     machine = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}

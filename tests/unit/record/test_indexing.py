@@ -66,7 +66,7 @@ def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
 def test_a_log_that_cannot_be_finished_in_time_stays(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recorder has no time to index all of its log, the next reader indexes the rest."""
+    """Frames that a recorder had no time to index at its end are indexed by the next command."""
     log.append(TO_AGENT, 1, LINE * 10)
     log.event(CLOSE, {"reason": "the agent exited"})
     monkeypatch.setattr(indexing, "LAST", -1.0)

@@ -105,7 +105,7 @@ async def test_a_failure_ends_only_the_alarm(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """If the recording cannot be read, `--on-stall` of `record` ends with a line on stderr."""
+    """If `record --on-stall` cannot read the recording, a line on stderr says that it ended."""
     simulation = Simulation(tmp_path / "x.db", autojump_clock, monkeypatch)
     simulation.log.log_path.unlink()
     await simulation.supervise()

@@ -218,13 +218,16 @@ async def test_an_agent_that_ends_in_time_gets_no_other_signal(clock: MockClock)
 
 
 async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> None:
-    """If an agent stays after it was told to stop, a recorder kills it after its grace time."""
+    """If an agent runs on after it was told to stop, a recorder kills it after a grace time."""
     scene = await play(clock, (10, told_to_stop))
     assert scene.agent.sent == [(14, signal.SIGKILL)]
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """If a process outside of an ended agent's group holds its outputs, a recorder gives up."""
+    """If a process outside of an ended agent's group holds its outputs, a recorder gives up.
+
+    It does not wait for the end of the outputs.
+    """
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)
@@ -430,7 +433,7 @@ async def noted(clock: MockClock, *steps: Step) -> list[tuple[float, int, dict[s
 
 
 async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> None:
-    """If a client stops reading for five seconds, a recorder notes this, and the end of it."""
+    """If a client stops reading for five seconds, this is recorded, and when it reads again."""
     written = await noted(clock, (10.5, blocks), (72.5, unblocks))
     assert written == [
         (

@@ -115,7 +115,7 @@ def test_every_fact_is_needed_by_something() -> None:
 
 
 def test_an_origin_is_read_as_it_was_written() -> None:
-    """The origin of an import is read back from JSON, even without members with defaults."""
+    """Data about an import's source is read from JSON even without its optional members."""
     assert read_origin(json.loads(json.dumps(origin_values(ORIGIN)))) == ORIGIN
     assert read_origin({"source": "zed"}) == Origin("zed")
     earlier = {"source": "zed", "lost": ["answers", "middle", "times"]}
@@ -164,7 +164,7 @@ def test_an_invalid_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
 
 
 def test_an_origin_comes_back(tmp_path: Path) -> None:
-    """The origin of an import is in the database and the text form, as JSON."""
+    """A recording made by `import` stores data about its source as JSON, in database and JSONL."""
     path = imported(tmp_path, lost=["ending"], resolution_ns=1000, skipped=2)
     assert_comes_back(path)
     rows = rows_of_recording(path)

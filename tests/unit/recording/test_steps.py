@@ -75,7 +75,7 @@ def test_an_error_with_an_id_answers_no_invalid_line() -> None:
 
 
 def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
-    """In a replay, a session that no request opened is in the lane that announced it."""
+    """In a replay, a session that no request opened is ordered with the one that announced it."""
 
     def opening(seq: int, session: str) -> Step:
         return step(seq, kind="request", method="session/load", session=session, exchange=seq)
@@ -125,7 +125,10 @@ def message(**members: object) -> bytes:
 
 
 def test_an_update_announces_a_session() -> None:
-    """Only one kind of update announces a session to a replay, and not a text with its name."""
+    """A replay learns of a new session only from one kind of update.
+
+    A text that names the session is not enough.
+    """
     assert announced_session(message(params=ANNOUNCED)) == "c"
     assert announced_session(message(params=SPOKEN_OF)) is None
     assert introduced("session/update", message(params=ANNOUNCED)) == ("session c",)
@@ -141,7 +144,7 @@ def test_a_session_declares_its_servers() -> None:
 
 
 def test_an_answer_names_a_connection() -> None:
-    """In a replay, later messages name an MCP connection as the answer to ``mcp/connect`` did."""
+    """In a replay, the answer to ``mcp/connect`` names a connection for later messages."""
     answer = message(id=1, result={"connectionId": "c"})
     assert introduced("mcp/connect", answer) == ("connection c",)
     assert introduced("mcp/connect", message(id=1, params={"serverId": "s"})) == ()

@@ -18,9 +18,9 @@ VALUE = "Xk27fYqpLm92vbTa"
     ],
 )  # fmt: skip
 def test_a_name_that_says_secret(name: str) -> None:
-    """A new recording has a hash of each secret environment variable.
+    """A new recording has a keyed hash of each secret environment variable.
 
-    The hash can show only four characters of the secret.
+    Of the secret itself, it has only four characters.
     """
     (line,) = secret_hashes({name: VALUE}, KEY)
     digest, length, start, word = line.split(" ")

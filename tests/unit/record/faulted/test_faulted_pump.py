@@ -98,7 +98,10 @@ def test_each_write_is_reported(outlet: Outlet) -> None:
 def test_a_slow_reader_holds_the_writer_back(
     outlet: Outlet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If too many bytes of faults wait for a slow reader, no more are taken until some go out."""
+    """If too many bytes of a delayed stream wait, the recorder stops reading.
+
+    It reads again when some of them are written.
+    """
     monkeypatch.setattr(schedule_module, "WAITING_BYTES", 10)
     outlet.put(b"12345", 5)
     outlet.queue.wait_for_room()
