@@ -219,7 +219,7 @@ def monday(path: Path) -> Iterator[RecordingReader]:
 def test_a_first_guess_works(
     monday: RecordingReader, words: str, methods: list[str | None]
 ) -> None:
-    """A filter as a user may first guess it selects the frames that the user means."""
+    """A filter in the form that a user may guess first selects the frames that the user means."""
     chosen = [row["method"] for row in monday.frames(chosen_in(monday, words))]
     assert chosen == methods or (words == "latency:2s.." and set(chosen) == set(methods))
 
@@ -284,7 +284,7 @@ def test_a_search_asks_each_recording_for_its_last_turn(path: Path) -> None:
 
 
 def test_a_comparison_has_no_last_turn(path: Path) -> None:
-    """`diff` refuses the filter `turn:last`, since each recording has another last turn."""
+    """`diff` refuses the filter `turn:last`, since its two recordings have different last turns."""
     result = run("diff", path, path, "turn:last")
     assert result.exit_code == 2
     assert "only a single recording has a last turn" in result.stderr

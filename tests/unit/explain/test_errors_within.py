@@ -129,7 +129,7 @@ def test_a_turn_of_v2_may_end_with_an_error_alone() -> None:
 
 
 def test_sessions_of_suggested_edits_are_no_chats() -> None:
-    """`show` does not list sessions of suggested edits, which take no prompts."""
+    """`show` does not list sessions for suggested edits, which take no prompts."""
     lines = [
         *mcp("s"),
         said("->", 5, "nes/start", {}),

@@ -223,7 +223,7 @@ def test_show_counts_each_call() -> None:
 
 
 def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
-    """`show` counts tool calls again for a recording by an earlier version.
+    """For a recording by an earlier version, `show` counts tool calls anew.
 
     The earlier version counted several calls with one id as one.
     """
@@ -235,7 +235,7 @@ def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
 
 
 def test_stats_counts_each_call() -> None:
-    """If tool calls share an id, `stats` gives each its own frames and its own times."""
+    """If tool calls share an id, `stats` shows each call with its own frames and times."""
     with used_again().reader() as reader:
         statistics = gather(reader)
         steps = waterfall(reader, statistics.turns[0]).steps
@@ -251,9 +251,9 @@ def test_stats_counts_each_call() -> None:
 
 
 def test_the_view_says_the_same(tmp_path: Path) -> None:
-    """If tool calls share an id, the database's view of tool calls has a row for each.
+    """If tool calls share an id, the database's SQL view of tool calls has a row for each.
 
-    Each row has the permission for its own call.
+    Each row has the permission of its own call.
     """
     assert view(used_again(), tmp_path) == [
         ("Read a", "read", "completed", 1, 6, 7, 2, None),
@@ -263,7 +263,7 @@ def test_the_view_says_the_same(tmp_path: Path) -> None:
 
 
 def test_a_transcript_shows_each_call() -> None:
-    """A transcript shows two tool calls with the same id as entries with their own statuses."""
+    """A transcript has an entry with its own status for each of two tool calls with one id."""
     with used_again().reader() as reader:
         items = [*TranscriptReader(reader).read()]
     entries = [entry for entry in items if isinstance(entry, TranscriptEntry)]

@@ -20,7 +20,7 @@ RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_the_labels_are_those_that_were_stored(path: Path) -> None:
-    """`show` and `check` find the same session, turn and call of a frame as the database has."""
+    """`show` and `check` find the same session, turn and call of each frame as the database has."""
     names = ("method", "exchange", "session", "turn", "tool_call", "terminal")
     with RecordingReader(path) as reader:
         stored = {head.seq: [getattr(head, name) for name in names] for head in reader.heads()}
@@ -85,7 +85,7 @@ def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_batch_is_taken_apart() -> None:
-    """`messages_of` yields each message of a JSON-RPC batch, with what the message changes."""
+    """`messages_of` yields each message of a JSON-RPC batch with its effect on the connection."""
     batch = read(b'[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]')
     transition = Transition(members=[Transition("a"), Transition("b")])
     pairs = [(message.method, its.method) for message, its in messages_of(batch, transition)]

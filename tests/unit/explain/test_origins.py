@@ -53,9 +53,9 @@ def test_of_a_recording_of_ours_all_is_known() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    """The JSON about an imported log has null for values that the log does not contain.
+    """In JSON about an imported log, values that the log does not contain are null.
 
-    Values computed from inferred times are null, too.
+    Durations computed from inferred times are null, too.
     """
     lost = a_recording(Origin("zed", ("bytes", "times")))
     assert known_value(lost, WHOLE) == Measured(1, None, None, None, None)
@@ -84,7 +84,7 @@ def members_of(kind: Any, known: set[type]) -> set[str]:
 
 
 def test_every_time_that_is_printed_declares_what_it_needs() -> None:
-    """For each time that a command prints, a table says which data of a recording it needs."""
+    """For each time that a command prints, a table says what data of a recording it needs."""
     names = {name for kind in PRINTED for name in members_of(kind, {Recording})}
     declared = {name for members in MEMBERS.values() for name in members}
     times = {name for name in (*names, *FRAME_MEMBERS) if name.endswith("_ns")}
@@ -103,7 +103,7 @@ def test_the_reason_is_said() -> None:
 
 
 def test_messages_without_a_sign_of_acpx_are_not_said_to_be_from_it() -> None:
-    """Commands call an imported log one of acpx only if its messages show that acpx made it."""
+    """Commands name acpx as the source of an imported log only if its messages show this."""
     origin = Origin("acpx", lost=("times",))
     head = dict(origin_rows(a_recording(origin)))["imported"]
     assert head.startswith("from a stream in the form of acpx on 2025-01-01")

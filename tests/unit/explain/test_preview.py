@@ -28,7 +28,7 @@ def update(kind: str, /, **fields: Any) -> str:
 
 
 def test_a_prompt_is_its_text() -> None:
-    """The preview of content that is not text has its type, with its size or name."""
+    """The preview of content other than text has its type, with its size or name."""
     blocks = [
         {"type": "text", "text": "Look at"},
         {"type": "image", "mimeType": "image/png", "data": "AAAA" * 100},
@@ -51,7 +51,7 @@ def test_the_text_of_a_prompt_is_returned_alone() -> None:
 
 
 def test_a_chunk_is_its_kind_and_text() -> None:
-    """The preview of a chunk is its kind and text, in every dialect."""
+    """The preview of a chunk has the chunk's kind and text, in every dialect."""
     chunk = {"type": "text", "text": "Hello\nthere"}
     assert update("agent_message_chunk", content=chunk) == "agent_message_chunk: Hello\\nthere"
     assert update("agent_message_chunk", content={"type": "text", "text": ""}) == (
@@ -218,7 +218,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_an_invalid_line_is_shown_as_text() -> None:
-    """The preview of an invalid line has the reason; the preview of stderr is the whole line."""
+    """The preview of an invalid line has the reason. The preview of stderr is the whole line."""
     assert preview(b"Loading\t\xff", "invalid", None, "not JSON") == "(not JSON) Loading \ufffd"
     assert preview(b"\x1b[31mred\x07", "stderr", None) == "\\x1b[31mred\\x07"
     assert preview(b"", "blank", None) == ""
@@ -234,7 +234,7 @@ def test_an_unexpected_shape_is_shown_by_its_members() -> None:
 
 
 def test_what_a_strict_decoder_refuses_is_described() -> None:
-    """If a strict decoder refuses JSON, as for NaN, it still has a preview."""
+    """JSON that strict decoders refuse, as for NaN, still has a preview."""
     raw = b'{"params":{"update":{"sessionUpdate":"agent_message_chunk","content":"a\\ud83d"}}}'
     assert preview(raw, "notification", "session/update") == "agent_message_chunk: a\\ud83d"
     assert preview(b'{"params":{"a":NaN}}', "notification", "_x/y") == "a=nan"
@@ -257,7 +257,7 @@ def test_a_huge_frame_is_described_by_its_beginning() -> None:
 
 
 def test_a_frame_that_was_cut_off_is_described() -> None:
-    """If a frame was cut off, its preview shows the part before the cut."""
+    """If a frame was cut off, the frame's preview shows the part before the cut."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "Edit"}}})
     assert preview(raw[:-7].encode(), "notification", "session/update") == "tool_call: E"
 
@@ -279,7 +279,10 @@ def test_text_is_cut() -> None:
     ],
 )
 def test_base64_within_text_is_hidden(text: str) -> None:
-    """Previews hide base64 in a link, alone, in lines, in JSON, or at the preview's end."""
+    """Previews of messages hide base64 in links, by itself, in lines of text, and in JSON.
+
+    A piece at the preview's end is hidden, too.
+    """
     shown = update("agent_message_chunk", content={"type": "text", "text": text})
     assert not any(PICTURE[i : i + 40] in shown for i in range(len(PICTURE) - 40))
 

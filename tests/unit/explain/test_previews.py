@@ -133,12 +133,12 @@ def said(method: str, *kinds: str) -> list[Case]:
 
 
 def test_the_previews_are_those_that_were_reviewed() -> None:
-    """The previews of messages equal the reviewed file of ``python -m tests.tools.previews``."""
+    """The previews of messages equal the reviewed output of ``python -m tests.tools.previews``."""
     assert golden() == GOLDEN.read_text(encoding="utf-8")
 
 
 def test_each_example_has_a_preview_of_its_own() -> None:
-    """Each example of the specifications has a preview of one line, in words, without JSON."""
+    """Each example in ACP's documents has a preview of one line, in words and not JSON."""
     for case in CASES:
         shown = case.preview
         assert shown.strip(), case.source
@@ -223,7 +223,7 @@ def test_a_wrapped_message_is_described(method: str) -> None:
     ],
 )
 def test_a_form_is_among_the_examples(part: str, shown: str) -> None:
-    """The tests' examples of previews have each form that only one dialect or extension has."""
+    """The tests' examples of previews have each form that only one dialect or extension uses."""
     assert any(case.preview.startswith(shown) for case in CASES), part
 
 

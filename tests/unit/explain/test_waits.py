@@ -164,7 +164,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
     words: str,
     more: str,
 ) -> None:
-    """If neither peer has to act for an hour, `show` calls this waiting, and not silence."""
+    """If neither peer has to act for an hour, `show` calls this waiting, and not a silence."""
     go_on = begin(recorder)
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -198,7 +198,7 @@ def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
-    """`show` does not call a new unanswered prompt a hang at once, since a model may think."""
+    """`show` does not call a new unanswered prompt a hang, since a model may be thinking."""
     recorder.t_ns += 59 * S
     summary = summary_of(recorder, live=True)
     assert summary.findings == []
@@ -274,7 +274,7 @@ def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
 
 
 def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
-    """The finding of `show` about a silent agent has the open request and the silence's length."""
+    """The finding of `show` about a silent agent has the open request and the time of silence."""
     chunk(recorder)  # 7
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -347,9 +347,9 @@ def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> N
 
 
 def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
-    """When a terminal command that the agent awaits ends, `show` says the agent has to act.
+    """After a terminal command that the agent awaits has ended, `show` reports its silence.
 
-    The same holds when the terminal is released.
+    The same holds after the terminal was released.
     """
     terminal(recorder)
     recorder.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
@@ -425,7 +425,7 @@ def test_the_members_of_a_silence_keep_their_names() -> None:
     ],
 )
 def test_whom_a_request_waits_for(direction: str, method: str | None, who: Party) -> None:
-    """`show` says that an open request waits for its receiver.
+    """`show` names the receiver of an open request as the one who must act.
 
     For some methods, a person or program behind the receiver is named.
     """

@@ -86,7 +86,7 @@ def test_half_an_emoji_is_kept() -> None:
     ],
 )
 def test_other_lines_are_not_chunks(raw: bytes) -> None:
-    """Requests, JSON-RPC batches, other updates and other content are not text chunks."""
+    """Requests, JSON-RPC batches, invalid lines and updates of other kinds are not text chunks."""
     assert chunk_of(raw) is None
 
 

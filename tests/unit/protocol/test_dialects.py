@@ -96,7 +96,7 @@ def dialect_of_answer(method: str, **members: object) -> str | None:
     ],
 )
 def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | None) -> None:
-    """The params of initialize decide a recording's dialect until its result comes."""
+    """The params of the request initialize decide a recording's dialect until its result comes."""
     detected = dialect_of_initialize(params, None)
     assert (detected and detected[0]) == dialect
     assert detected is None or detected[1]
@@ -127,7 +127,7 @@ def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | 
     ],
 )
 def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) -> None:
-    """If the params of initialize are nearly empty, its result decides a recording's dialect."""
+    """If the params of initialize are nearly empty, the result decides a recording's dialect."""
     detected = dialect_of_initialize(ONE, result)
     assert detected is not None
     assert detected[0] == dialect
@@ -156,7 +156,10 @@ def test_the_result_decides(
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
 def test_updates_of_v1(kind: str) -> None:
-    """Three kinds of session update show ACP v1, or the 1.0 draft if written in its form."""
+    """Three kinds of session update show ACP v1.
+
+    If they have the form of the 1.0 draft, they show the 1.0 draft.
+    """
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V1
     assert dialect_from("session/update", sessionId="s", type=kind, data={}) == DRAFT
     assert dialect_from("session/update", sessionId="s", type=kind) is None
@@ -174,7 +177,10 @@ def test_updates_of_v2(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "tool_call_update", "plan_update"])
 def test_updates_of_both(kind: str) -> None:
-    """A session update that ACP v1 and v2 share shows no dialect, except in the draft's form."""
+    """A session update that ACP v1 and v2 share shows no dialect.
+
+    In the form of the 1.0 draft of ACP, it shows the 1.0 draft.
+    """
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
     assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
@@ -205,7 +211,7 @@ def test_updates_of_both(kind: str) -> None:
     ],
 )
 def test_methods(method: str, params: dict[str, Any], dialect: str | None) -> None:
-    """Some methods show their dialect by name, others by the names of their params."""
+    """Some methods show a recording's dialect by name, others by the names of their params."""
     assert dialect_from(method, **params) == dialect
 
 

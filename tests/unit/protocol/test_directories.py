@@ -31,7 +31,7 @@ from acp_proxy.protocol.directories import is_within
     ],
 )
 def test_a_path_within(path: str, root: str) -> None:
-    """A path is within a directory after dots, doubled slashes and escapes are resolved."""
+    """Dots, doubled slashes and escapes are resolved before a path is compared with a directory."""
     assert is_within(path, ["/elsewhere", root])
 
 
@@ -80,7 +80,7 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """A value does not count as within a directory if it may lead out of it or is no path."""
+    """A value is not within a directory if it may lead out of it, or if it is not a path."""
     assert not is_within(path, [root])
 
 

@@ -40,7 +40,7 @@ def test_a_method_has_an_effect(
 
 
 def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
-    """The table of effects on the client lists every method that agents call in ACP's documents."""
+    """The table of effects on the client has every method that agents call in ACP's documents."""
     examples = [*protocol_documents.official(), *protocol_documents.draft()]
     asked = {
         example.method

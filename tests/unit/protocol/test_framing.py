@@ -9,7 +9,7 @@ from acp_proxy.protocol.framing import Cut, Line, LineCutter, LineFramer
 
 
 def test_a_chunk_may_hold_several_lines() -> None:
-    """A chunk of a capture log may have several lines, each with its own offset in the log."""
+    """A chunk of a capture log may have several lines. Each line has its own offset in the log."""
     framer = LineFramer()
     assert list(framer.feed(b"a\nbc\r\n\n", 100, 7)) == [
         Line(((100, 2),), 2, 7, 7, True),
@@ -20,9 +20,9 @@ def test_a_chunk_may_hold_several_lines() -> None:
 
 
 def test_a_line_may_need_several_chunks() -> None:
-    """A line that is split over several records of a capture log keeps the offset of each part.
+    """A line that is split over records of a capture log has the offset of each part.
 
-    It has the times of its beginning and its end.
+    It has the times of its first and last part.
     """
     framer = LineFramer()
     assert list(framer.feed(b"x\nab", 0, 1)) == [Line(((0, 2),), 2, 1, 1, True)]

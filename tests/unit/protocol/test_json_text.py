@@ -70,7 +70,7 @@ def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
     ],
 )
 def test_lines_that_msgspec_refuses_are_parsed(raw: bytes, value: Any) -> None:
-    """The JSON reader accepts NaN, half of a surrogate pair and large integers."""
+    """A message with NaN, half of a surrogate pair or a large integer can still be read."""
     parsed = json_or_none(raw)["a"]
     assert str(parsed) == value if value == "nan" else parsed == value
 

@@ -279,7 +279,7 @@ def test_a_batch_within_a_batch_is_invalid() -> None:
 
 @pytest.mark.parametrize("base", [0, 1, 5])
 def test_any_depth_is_read_or_refused(base: int) -> None:
-    """A message of any depth is read or refused at once, however much of the stack is used."""
+    """A message of any depth is read or refused without a crash, however full the stack is."""
     for depth in range(1, 1100, 3 if base else 1):
         opened, closed = b"[" * depth, b"]" * depth
         for raw in (opened + closed, b'{"method":"\\ud800","id":%s%s}' % (opened, closed)):

@@ -98,7 +98,7 @@ def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str,
 
 
 def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
-    """After a turn has ended, only its unfinished tool calls are remembered."""
+    """After a turn has ended, a session remembers only the turn's unfinished tool calls."""
     machine = connection(
         '-> #1 session/prompt {"sessionId": "s"}'
         + _call(', "status": "completed"')
@@ -137,7 +137,7 @@ def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
 
 
 def test_the_number_of_unreleased_terminals_is_bounded() -> None:
-    """Only the latest thousand terminals that were not released are remembered."""
+    """A connection remembers only the latest thousand terminals that were not released."""
     lines = (
         f'<- #{n} terminal/create {{"sessionId": "s"}}\n-> #{n} result {{"terminalId": "{n}"}}'
         for n in range(1_200)

@@ -47,7 +47,7 @@ def test_null_removes_a_member_in_v2_alone(null_clears: bool, left: dict[str, An
 def test_a_chunk_adds_an_item_to_the_content(known: dict[str, Any]) -> None:
     """A content chunk adds an item to a tool call's content.
 
-    Content that is not a list is replaced.
+    It replaces content that is not a list.
     """
     for item in ("a", "b"):
         merge(known, {"content": item, "title": "t"}, "tool_call_content_chunk")

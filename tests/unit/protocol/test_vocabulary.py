@@ -114,7 +114,7 @@ def _is_known(pointer: str, rows: tuple[Position, ...]) -> bool:
     "method", sorted({e.method for e in _all() if not e.method.startswith(_ANYBODYS)})
 )
 def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
-    """The table of typed values in messages has every id, path, URI and time of ACP's examples."""
+    """The table of ids, paths, URIs and times in messages has each one of ACP's examples."""
     for example in _all():
         if example.method == method:
             rows = positions(method, is_response=example.kind == "response")
@@ -123,7 +123,10 @@ def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
 
 
 def test_every_row_is_reached() -> None:
-    """Each entry in the table of typed values belongs to a method, and each type has an entry."""
+    """Each entry in the table of ids and paths in messages belongs to at least one method.
+
+    Each type of value has an entry.
+    """
     for row in TABLE:
         for method in row.methods or ("any",):
             name = f"{method}x" if method.endswith("/") else method
@@ -133,7 +136,7 @@ def test_every_row_is_reached() -> None:
 
 @pytest.mark.parametrize("is_response", [False, True])
 def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None:
-    """In all messages of one method, the value with a certain name has the same type."""
+    """In messages of one method, the table of ids and paths has one type for each JSON member."""
     for method in {method for row in TABLE for method in row.methods}:
         roles: dict[str, Role] = {}
         for row in positions(method, is_response=is_response):
@@ -141,14 +144,14 @@ def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None
 
 
 def test_pointers_come_once() -> None:
-    """The table of typed values in messages lists no value twice."""
+    """The table of ids and paths in messages lists each JSON member once."""
     places = pointers(Role.TERMINAL)
     assert len(places) == len({*places})
     assert "/params/data/output/terminalId" in places
 
 
 def test_replay_knows_the_places_of_all_dialects() -> None:
-    """The table of typed values nests them as the messages of their methods do."""
+    """`replay` finds the ids and paths in messages of all dialects, however they are nested."""
     places = places_of("notification", "session/update")["params"]
     assert places["data"]["output"]["path"] is Place.PATH
     assert places["data"]["output"]["terminalId"] is Place.TERMINAL
@@ -163,5 +166,5 @@ def test_replay_knows_the_places_of_all_dialects() -> None:
 
 @pytest.mark.parametrize("message", [None, [], {"params": [1]}, {}])
 def test_params_that_are_not_an_object_are_empty(message: Any) -> None:
-    """A line without a message, or whose params are not an object, has no typed values."""
+    """A line without a message, or whose params are not an object, has no ids and paths."""
     assert params_of(message) == {}

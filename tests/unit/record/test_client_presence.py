@@ -79,7 +79,7 @@ def test_a_closed_terminal_is_noticed() -> None:
 
 
 def test_a_file_has_no_reader_to_notice(tmp_path: Path) -> None:
-    """If stdout is a file, only the parent's end shows a recorder that its client has left."""
+    """If stdout is a file, a recorder learns only from its parent's end that the client left."""
     with (tmp_path / "out").open("wb") as file:
         assert presence_of(file.fileno()) == HERE
     null = os.open(os.devnull, os.O_WRONLY)

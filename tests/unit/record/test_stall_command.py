@@ -105,7 +105,7 @@ async def test_a_failure_ends_only_the_alarm(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """If `record --on-stall` cannot read the recording, a line on stderr says that it ended."""
+    """If `record --on-stall` cannot read the recording, it stops with a line on stderr."""
     simulation = Simulation(tmp_path / "x.db", autojump_clock, monkeypatch)
     simulation.log.log_path.unlink()
     await simulation.supervise()
@@ -119,7 +119,7 @@ def open_files() -> int:
 
 
 async def test_a_command_gets_only_the_sentence(tmp_path: Path) -> None:
-    """The command of `record --on-stall` gets a sentence on stdin, and inherits no other file."""
+    """The command of `record --on-stall` gets a sentence on stdin, and no other open file."""
     inherited, ours = os.pipe()
     os.set_inheritable(ours, True)
     place = tmp_path / "got"

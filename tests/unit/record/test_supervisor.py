@@ -224,7 +224,7 @@ async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> N
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """If a process outside of an ended agent's group holds its outputs, a recorder gives up.
+    """If a process outside of an ended agent's group holds its outputs open, a recorder stops.
 
     It does not wait for the end of the outputs.
     """
@@ -276,7 +276,7 @@ async def test_an_agent_that_obeys_sigterm_is_not_killed(clock: MockClock) -> No
 
 
 async def test_the_grace_begins_anew_with_every_byte(clock: MockClock) -> None:
-    """If an agent still writes now and then after its client left, a recorder does not end it."""
+    """If an agent still writes sometimes after its client left, a recorder does not end it."""
     says = [(at, Scene.agent_says) for at in (13.0, 16.0, 19.0)]
     scene = await play(clock, (10, Scene.client_leaves), *says, answers=nothing_open)
     assert scene.agent.sent[:1] == [(23, signal.SIGTERM)]
@@ -318,7 +318,7 @@ async def test_a_living_client_keeps_its_agent(clock: MockClock) -> None:
 
 
 async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None:
-    """If a client closes its end and dies later, the agent's grace begins at the death."""
+    """If a client closes its end and exits later, the agent's grace time begins at the exit."""
     scene = await play(
         clock, (10, Scene.client_closes), (100, Scene.client_leaves), answers=nothing_open
     )
@@ -385,7 +385,7 @@ async def test_a_descendant_that_ends_is_left_alone(clock: MockClock) -> None:
 
 
 async def test_a_descendant_that_writes_may_stay(clock: MockClock) -> None:
-    """After an agent's exit, each byte of output delays when its descendants are killed."""
+    """After an agent's exit, each byte of output postpones the killing of its descendants."""
     says = [(float(at), Scene.agent_says) for at in range(12, 100, 4)]
     scene = await play(clock, (10, Scene.agent_exits), *says)
     assert scene.agent.sent == [(96 + LINGER, signal.SIGKILL)]
@@ -458,7 +458,7 @@ async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> No
 
 
 async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
-    """An agent that stops reading is recorded only once, until the agent reads again."""
+    """An agent that stops reading is recorded once, and again only after it has read again."""
 
     def agent_blocks(scene: Scene) -> None:
         scene.relay.to_agent.last_ns = now_ns()

@@ -54,7 +54,7 @@ from acp_proxy.recording.agent_names import agent_name
     ],
 )  # fmt: skip
 def test_the_agent_is_named_and_not_its_runner(command: str, agent: str) -> None:
-    """In a command, interpreters, runners, options and assignments are not the agent's name."""
+    """Interpreters, runners, options and assignments in a command are not the agent's name."""
     assert agent_name(shlex.split(command)) == agent
 
 

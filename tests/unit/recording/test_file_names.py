@@ -74,7 +74,7 @@ def test_the_default_is_below_the_home_directory(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("data", [r"C:\Users\me\AppData\Local", None])
 def test_the_directory_on_windows(monkeypatch: pytest.MonkeyPatch, data: str | None) -> None:
-    """On Windows, recordings are in the local application data, as in platformdirs."""
+    """On Windows, recordings are in the local application data, as platformdirs names it."""
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(os.path, "expanduser", lambda path: path.replace("~", r"C:\Users\me"))
     environ = {} if data is None else {"LOCALAPPDATA": data}
@@ -125,7 +125,7 @@ def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_fresh_name_has_time_and_agent(command: str, agent: str) -> None:
-    """A recording's file name has the time, the agent, and a suffix that makes it unique."""
+    """A recording's file name has the time, the agent's name, and a suffix that makes it unique."""
     assert fresh_name([command], "c0ffee123456", WALL_NS) == f"20250615-150640-{agent}-c0ff"
 
 

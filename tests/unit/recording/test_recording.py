@@ -89,7 +89,7 @@ def modules_with(pattern: str) -> set[str]:
 
 
 def test_only_these_modules_read_lost_facts() -> None:
-    """Only a few listed modules of acp-proxy read which data an imported log lacks."""
+    """Only a few listed modules of acp-proxy read which data an imported log does not contain."""
     assert modules_with(r"origin\.(lost|unknown)\b") == {
         "recording/recording.py", "explain/origins.py", "check/catalogue.py",
         "cli/explain/show_screen.py", "cli/store/import_.py",
@@ -107,7 +107,7 @@ def test_only_these_modules_read_lost_facts() -> None:
 
 
 def test_every_fact_is_needed_by_something() -> None:
-    """All data that an imported log may lack is needed somewhere, except command and time zone."""
+    """Some code needs each kind of data that an import may lack, except command and time zone."""
     by_functions = {fact for fact in FACTS if modules_with(rf'(needs|knows)\([^)]*"{fact}"')}
     by_members = {fact for needed in MEMBERS for fact in needed}
     by_rules = {word for rule in rules().values() for word in rule.lost_if or ()}
@@ -146,10 +146,7 @@ def test_an_origin_is_read_as_it_was_written() -> None:
     ],
 )
 def test_an_invalid_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
-    """Invalid data about the source of an import is refused in JSONL.
-
-    In a database, it is damage.
-    """
+    """Invalid data about an import's source is refused in JSONL. In a database, it is damage."""
     with pytest.raises(ValueError, match=r"origin|lost"):
         read_origin(wrong)
     path = imported(tmp_path)

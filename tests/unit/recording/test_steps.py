@@ -55,10 +55,7 @@ def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
 
 
 def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
-    """In a replay, a parse error answers the oldest invalid line.
-
-    Both are ordered with frames without a session.
-    """
+    """In a replay, a parse error answers the oldest invalid line that has no answer yet."""
     first, second = step(1, kind="invalid"), step(2, kind="invalid")
     update = step(3, agent=True, session="s")
     errors = [step(n, agent=True, kind="error", rpc_id="null") for n in (4, 5, 6)]
@@ -68,7 +65,7 @@ def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
 
 
 def test_an_error_with_an_id_answers_no_invalid_line() -> None:
-    """In a replay, an error with an id is a repeated answer. It does not answer an invalid line."""
+    """In a replay, an error with an id is a repeated answer, and answers no invalid line."""
     garbage, again = step(1, kind="invalid"), step(2, agent=True, kind="error", rpc_id="7")
     lanes(garbage, again)
     assert again.answers == ()
@@ -95,7 +92,7 @@ def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
 def test_of_several_lanes_of_a_name_the_one_in_use_counts() -> None:
     """If two sessions declare an MCP server, a replay orders its messages with the active one.
 
-    If neither is active, it is the latest one.
+    If neither is active, the latest one counts.
     """
 
     def opening(seq: int, session: str) -> Step:
@@ -144,7 +141,7 @@ def test_a_session_declares_its_servers() -> None:
 
 
 def test_an_answer_names_a_connection() -> None:
-    """In a replay, the answer to ``mcp/connect`` names a connection for later messages."""
+    """In a replay, the answer to ``mcp/connect`` names the connection for later MCP messages."""
     answer = message(id=1, result={"connectionId": "c"})
     assert introduced("mcp/connect", answer) == ("connection c",)
     assert introduced("mcp/connect", message(id=1, params={"serverId": "s"})) == ()

@@ -36,7 +36,7 @@ def test_what_only_b_has_stands_at_its_time() -> None:
 
 
 def test_endings_are_in_words() -> None:
-    """`report --against` shows how a recording ended as an exit code or a signal, not as JSON."""
+    """`report --against` shows how a recording ended as an exit code or signal, and not as JSON."""
     ending = Field("/exit_code", 0, None), Field("/exit_signal", None, 9)
     shown = shown_ending(ending, 7)
     assert [(place.number, place.pointer) for place in shown] == [(7, "exit code"), (8, "signal")]

@@ -120,7 +120,7 @@ def test_recordings_of_one_name_are_told_apart() -> None:
 
 
 def test_a_text_is_cut_to_what_has_changed() -> None:
-    """`report --against` cuts a text that differs to some words around the difference."""
+    """`report --against` cuts a text that differs to a few words around the difference."""
     comparison = made_up(differing())
     page = "".join(part.decode(errors="replace") for part in comparison_parts(comparison))
     assert "41 passed, 1 failed" in ANSWER

@@ -134,7 +134,7 @@ def test_images_travel_once_and_by_number(pictures: Path) -> None:
 
 
 def test_a_report_of_some_frames_has_no_text_of_others(pictures: Path) -> None:
-    """A report page with a filter has no texts and images of frames that are left out."""
+    """A report page that is made with a filter has no texts and images of other frames."""
     report = read(pictures, filter="seq:8")
     assert [item.get("title") for item in report.conversation] == [None, "look"]
     assert report.images == []

@@ -76,7 +76,7 @@ def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, wor
 
 
 def test_the_words_of_a_verdict_name_no_frame() -> None:
-    """The verdict of a report page says what happened without a frame number in its words."""
+    """The words of a report page's verdict do not repeat the frame number beside them."""
     assert find_verdict(summary_of("hang")).words == "Never answered"
     assert find_verdict(summary_of("crash")).words == "Crashed: SIGABRT"
 
@@ -103,7 +103,7 @@ def test_a_warning_is_named_but_is_no_trouble() -> None:
 
 
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
-    """A report page names an injected fault before other hints, and blames no peer for it."""
+    """A report page blames no peer for what an injected fault did, and names the fault first."""
     assert find_verdict(hello(HINT, FAULT)) == Verdict(FAULT, "", "Fault")
     assert find_verdict(hello(FAULT, GAP)).finding == GAP
     assert Verdict(FAULT, "").is_trouble

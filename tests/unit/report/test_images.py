@@ -56,7 +56,7 @@ def record(path: Path, *blocks: object) -> Path:
 
 
 def test_images_are_found_wherever_they_are(tmp_path: Path) -> None:
-    """A report page has each image of prompts, tool calls, resources and outputs once."""
+    """A report page has the images of prompts, tool calls, resources and outputs, each once."""
     data = [png(n, 1) for n in range(1, 6)]
     source = {"type": "image", "source": {"type": "base64", "data": encoded(data[3])}}
     resource = {"uri": "file:///a.png", "mimeType": "image/png", "blob": encoded(data[2])}

@@ -300,7 +300,7 @@ def test_every_frame_of_the_verdict_is_a_link() -> None:
     ],
 )
 def test_a_prompt_in_a_title_has_no_marks_of_markdown(prompt: str, title: str) -> None:
-    """A report page shows a prompt on one line, in its heading and in the table of turns."""
+    """A report page shows a prompt on one line in its heading and in its table of turns."""
     data = data_of(DIRECTORY / "hang.db")
     turns = [evolve(turn, prompt=prompt) for turn in data.summary.turns]
     html = page_of(facts_of(evolve(data, summary=evolve(data.summary, turns=turns))))
@@ -336,7 +336,7 @@ def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
 
 
 def test_a_warning_about_a_rule_has_the_words_of_show() -> None:
-    """If a warning is about a rule, a report page's verdict names the rule as `show` does."""
+    """If a warning is about a rule, the report page's verdict names the rule as `show` does."""
     path = DIRECTORY / "late-updates.db"
     assert "agent broke a rule #10" in run("inspect", "show", path).stdout
     verdict = page_of(facts_of(data_of(path))).partition('<p class="verdict')[2]

@@ -65,7 +65,7 @@ def test_modules_become_one_strict_function() -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_script_does_what_the_modules_do() -> None:
-    """The joined script of a report page does the same as its separate modules, run by Node."""
+    """The joined script of a report page does the same as its separate modules in Node."""
     made = joined("shell/app.js", FILES.__getitem__)
     result = subprocess.run(["node", "-"], input=made, capture_output=True, text=True, check=True)
     assert result.stdout == "a!!!62//kept/* kept */\n"
@@ -129,5 +129,5 @@ def test_modules_that_import_each_other_are_refused() -> None:
     ],
 )
 def test_ticks_may_be_quoted(line: str) -> None:
-    """When the scripts of a report page are joined, quoted backticks do not end a template."""
+    """When the scripts of a report page are joined, a backtick in a string ends no template."""
     assert line in join(line)

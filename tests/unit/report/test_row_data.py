@@ -47,7 +47,7 @@ from tests.support.report_data import column, decode, numbers
 
 
 def test_the_page_lists_all_columns() -> None:
-    """The manual lists each column of the data that a report page contains once."""
+    """The manual lists every column of the data in a report page exactly once."""
     page = (Path(__file__).parents[3] / "docs" / "report-data.md").read_text(encoding="utf-8")
     table = page.partition("## Columns")[2].partition("## Cells")[0]
     rows = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
@@ -58,7 +58,7 @@ def test_the_page_lists_all_columns() -> None:
 
 
 def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
-    """A report page marks frames that a fault cut, copied or withheld, and what was delivered."""
+    """A report page marks frames that a fault cut, copied or withheld, and shows what arrived."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(4):
             recorder.to_client(notification("a", n=n))
@@ -139,7 +139,7 @@ def test_a_late_frame_and_those_behind_it_have_delays(
 def test_the_rows_of_a_run_are_those_of_its_frames_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: dict[str, Any] | bytes, kind: str
 ) -> None:
-    """`report` makes the same data of a frame, whether or not frames before it were read."""
+    """The data that `report` makes of a frame does not depend on the frames read before it."""
     monkeypatch.setattr("acp_proxy.explain.log.timeline.PREVIEWED_LINE", 400)
     monkeypatch.setattr("acp_proxy.explain.preview.PREVIEWED_LINE", 400)
     usual = line(update("s", kind, content=text("one"), visible=True))
@@ -298,7 +298,7 @@ def test_numbers_come_back(values: list[int | None]) -> None:
 
 
 def test_a_column_is_as_wide_as_its_largest_number() -> None:
-    """A column of numbers in a report page uses the bytes that its largest number needs."""
+    """A column of numbers in a report page uses as few bytes as its largest number needs."""
     assert planes(number_codes([None, None])) == (0, b"")
     assert planes(number_codes([None, 0, -1, 1])) == (1, bytes([0, 1, 2, 3]))
     assert planes(number_codes([126, -127])) == (1, bytes([253, 254]))

@@ -74,7 +74,7 @@ async def visit(paths: Iterable[Path]) -> None:
 
 
 def test_sqlite_utils_reads_everything(tmp_path: Path) -> None:
-    """sqlite-utils reads every table and view of a recording, and lists the views."""
+    """sqlite-utils reads every table and SQL view of a recording, and lists the views."""
     odd = odd_recording(tmp_path / "odd.db")
     for path in [*RECORDINGS, odd]:
         with closing(sqlite3.connect(path)) as connection:

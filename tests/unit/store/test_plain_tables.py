@@ -43,7 +43,7 @@ def press_ctrl_c() -> Iterator[Callable[[], object]]:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> None:
-    """A recording with a view in place of a table is refused, and the view is not read."""
+    """A recording with an SQL view in place of a table is refused, and the view is not read."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, f"DROP TABLE {table}", f"CREATE VIEW {table.upper()} AS {ENDLESS}")
     said = complaint("inspect", "show", path)
@@ -53,7 +53,7 @@ def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> Non
 
 
 def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
-    """A recording with a virtual table is refused, since a program's code computes its rows."""
+    """A recording with a virtual table is refused, since another program's code computes it."""
     path = record_conversation(tmp_path / "x.db")
     alter(
         path, "DROP TABLE events", "CREATE VIRTUAL TABLE events USING fts5(seq, t_ns, kind, data)"

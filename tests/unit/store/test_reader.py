@@ -179,7 +179,7 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
 
 
 def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
-    """An answer in the capture log is paired with its request, which is already in the database."""
+    """An answer in the capture log is paired with its request even if only that is indexed."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         whole = read(recorder.path)
@@ -228,7 +228,7 @@ def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None:
-    """If an ended recording is read again while it is open, nothing changes."""
+    """If a command refreshes a recording that has already ended, nothing changes."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         before = everything(reader)
         reader.refresh()
@@ -485,9 +485,9 @@ def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
 def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
     tmp_path: Path, how: int, mode: int
 ) -> None:
-    """If a command cannot lock a capture log to finish it, it restores its permissions.
+    """A command that cannot lock a capture log to finish it restores the log's permissions.
 
-    It does not if another command has an exclusive lock.
+    If another command has an exclusive lock, it leaves them unchanged.
     """
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
@@ -524,7 +524,7 @@ def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
 
 
 def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None:
-    """If a capture log was emptied after all of it was indexed, no loss is reported."""
+    """No loss is reported if a capture log was emptied after all of it was indexed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -611,7 +611,7 @@ def test_an_empty_log_is_left_alone(
 
 
 def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
-    """A file with a capture log's name that is none is refused and not changed."""
+    """A file that is named like a capture log but is none is refused and not changed."""
     (tmp_path / "server.log").write_text("2025-01-01 00:00:00 GET / 200\n" * 3)
     with pytest.raises(NotARecording, match="it does not begin as a capture log does"):
         RecordingReader(tmp_path / "server")
@@ -738,7 +738,7 @@ def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
 
 
 def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
-    """Commands ignore a recorded file's own views, even one with the name of a view they use."""
+    """Commands ignore the SQL views in a recording's file, whatever their names are."""
     path = record_conversation(tmp_path / "x.db")
     before = read(path)
     for name in ("frames", "timeline", "unanswered", "latency"):
@@ -747,7 +747,7 @@ def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
 
 
 def test_no_query_reads_another_view_of_the_file() -> None:
-    """SQL queries of acp-proxy read no view that is stored in a recording's file."""
+    """The SQL queries of acp-proxy read no view that is stored in a recording's file."""
     others = "|".join(stored_views() - {"frames"})
     reads_one = re.compile(rf"\b(FROM|JOIN) ({others})\b")
     for module in (Path(acp_proxy.__file__).parent / "store").glob("*.py"):

@@ -22,7 +22,7 @@ def actions(conversation: Talk) -> list[Found]:
 
 
 def test_a_file_that_the_client_reads() -> None:
-    """`audit` lists a file that the client reads for the agent, even without a tool call."""
+    """`audit` lists each file that the client reads for the agent, even without a tool call."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
     action = conversation.action()
@@ -34,9 +34,9 @@ def test_a_file_that_the_client_reads() -> None:
 
 
 def test_what_the_client_refused_and_what_it_left_open() -> None:
-    """In `audit`, an action whose request got an error is failed.
+    """`audit` shows an action as failed if its request got an error.
 
-    An action without an answer is open.
+    Without an answer, it is shown as open.
     """
     conversation = Talk()
     conversation.asks_in_vain("fs/write_text_file", path=A, content="")
@@ -49,7 +49,7 @@ def test_what_the_client_refused_and_what_it_left_open() -> None:
 def test_a_tool_call_and_its_write_are_one_action() -> None:
     """`audit` lists a tool call and the file request made for it as one action.
 
-    They are matched if no other open tool call has the file's path.
+    They belong together if no other open tool call has the file's path.
     """
     conversation = Talk()
     conversation.call("c", **edit(A))
@@ -154,7 +154,7 @@ def test_a_call_that_is_only_asked_for() -> None:
 
 
 def test_what_an_agent_does_itself_is_claimed() -> None:
-    """`audit` shows that Codex, vibe and others change files without requests to the client."""
+    """If an agent changes files itself, as Codex does, `audit` marks this as the agent's claim."""
     conversation = Talk()
     arguments = {"command": ["/bin/bash", "-lc", "it's"], "cwd": f"{CWD}/sub"}
     conversation.call("c", kind="execute", title="it's", rawInput=arguments)
@@ -210,7 +210,7 @@ def test_the_mode_of_the_session_is_kept() -> None:
 
 
 def test_history_is_no_action() -> None:
-    """`audit` ignores the earlier tool calls that an agent streams for ``session/load``."""
+    """`audit` does not list the earlier tool calls that an agent replays for ``session/load``."""
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/new", mcpServers=[]))
@@ -222,7 +222,7 @@ def test_history_is_no_action() -> None:
 
 
 def test_a_call_id_that_is_used_again_in_another_turn() -> None:
-    """If a later turn uses a tool call's id again, `audit` lists a new action."""
+    """If a later turn reuses a tool call's id, `audit` lists the later call as a new action."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.ends("c")
@@ -260,7 +260,7 @@ def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
 
 
 def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
-    """`audit` applies a permission to the next tool call that is announced with the id it names."""
+    """`audit` applies a permission to the next tool call that has the id in the request."""
     conversation = Talk()
     conversation.call("c", **shell("ls"))
     conversation.ends("c")
@@ -336,7 +336,7 @@ def test_the_draft_may_ask_without_a_tool_call() -> None:
 
 
 def test_requests_of_unknown_methods() -> None:
-    """`audit` lists a request of an unknown method as of unknown kind, even below ``fs/``."""
+    """`audit` lists a request of an unknown method, even below ``fs/``, as an unknown kind."""
     conversation = Talk()
     conversation.asks("fs/delete", {}, path=A)
     conversation.asks("mcp/message", {}, connectionId="m", method="tools/call")
@@ -387,7 +387,10 @@ def test_members_of_any_type(member: Any) -> None:
 
 
 def test_sessions_have_directories_and_servers() -> None:
-    """`audit` lists a session's directories and MCP servers, without variables and URL queries."""
+    """`audit` lists a session's directories and MCP servers.
+
+    It prints no environment variables or URL queries.
+    """
     conversation = Talk(
         additionalDirectories=["/srv/lib"],
         mcpServers=[
@@ -433,9 +436,9 @@ def test_an_open_call_whose_id_is_used_again() -> None:
 
 
 def test_directories_are_those_of_the_time() -> None:
-    """`audit` judges a command by the session's directory at that time.
+    """`audit` judges a command by its session's directory at that time.
 
-    A later ``session/load`` with another directory does not change it.
+    A later ``session/load`` with another directory changes nothing.
     """
     conversation = Talk()
     conversation.call("c", **shell("cat /proj/app/x"))

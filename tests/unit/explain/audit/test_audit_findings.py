@@ -15,7 +15,7 @@ A, B = f"{CWD}/a.py", f"{CWD}/b.py"
 
 
 def test_a_session_in_order() -> None:
-    """`audit` reports neither reads in the session's directory nor permitted actions."""
+    """`audit` has no finding about reads in the session's directory, or about permitted actions."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path=A)
     conversation.call("c", **edit(A))
@@ -31,7 +31,7 @@ def test_a_session_in_order() -> None:
 
 
 def test_done_without_being_asked() -> None:
-    """If an agent requests permission only for some actions, `audit` reports the other writes."""
+    """If an agent requests permission for some actions only, `audit` reports its other writes."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c")
@@ -68,9 +68,9 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """`audit` separates two kinds of action without a permission request.
+    """`audit` has a finding of its own for actions that an earlier answer may cover.
 
-    An earlier answer, such as "always allow", may cover the action, or not.
+    An example of such an answer is "always allow".
     """
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
@@ -109,7 +109,7 @@ def test_refused_and_done_in_a_terminal() -> None:
 
 
 def test_refused_and_reported_as_done() -> None:
-    """If a refused action is reported as done by the agent alone, `audit` calls it a claim."""
+    """If only the agent's report says that a refused action was done, `audit` calls it a claim."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "completed")
@@ -316,7 +316,7 @@ def test_hostile_text_is_made_visible() -> None:
 
 
 def test_the_last_answer_about_the_same_file_counts() -> None:
-    """If permission for a file was requested several times, `audit` uses the last answer."""
+    """If permission for a file was requested twice, only the last answer counts in `audit`."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
     conversation.permission(ALLOW, {"toolCallId": "d", **edit(A)})
@@ -375,7 +375,7 @@ def test_a_path_of_which_the_write_failed_was_not_written() -> None:
 
 
 def test_two_commands_of_one_call() -> None:
-    """If a tool call runs two commands, `audit` lists both and reports the unpermitted one."""
+    """If a tool call runs two commands, `audit` lists both, and reports one without permission."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm test")
@@ -427,9 +427,9 @@ def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> No
 
 
 def test_a_write_in_one_batch_with_its_permission_request() -> None:
-    """If a JSON-RPC batch has a write and its permission request, `audit` reports the write.
+    """If a JSON-RPC batch has a write and the permission request for it, `audit` reports the write.
 
-    The write was made before the permission was answered.
+    The write was made before the answer.
     """
     conversation = Talk()
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", **edit(A)}, "options": OPTIONS}
@@ -444,7 +444,7 @@ def test_a_write_in_one_batch_with_its_permission_request() -> None:
 
 
 def test_quick_answers_are_counted_and_not_their_actions() -> None:
-    """`audit` counts quick answers to permission requests, not the actions after them."""
+    """`audit` counts the permission requests that were granted too quickly to be read."""
     conversation = Talk()
     conversation.pause_ms = 10
     for _ in range(2):
@@ -455,7 +455,7 @@ def test_quick_answers_are_counted_and_not_their_actions() -> None:
 
 
 def test_every_kind_declares_what_it_needs() -> None:
-    """Every `audit` finding declares which data it needs, since an imported log may lack it."""
+    """Each kind of `audit` finding declares the data it needs, which an imported log may lack."""
     source = inspect.getsource(audit_findings)
     made = re.findall(r'(?:_finding|_of_several|_problems)\(\s*"([a-z-]+)"', source)
     assert {*made} == {*audit_findings.KINDS}

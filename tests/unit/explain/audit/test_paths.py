@@ -42,9 +42,9 @@ WINDOWS = ["C:\\work\\app"]
     ],
 )
 def test_places(path: str, directories: list[str], shown: str, place: str) -> None:
-    """`audit` resolves dots in paths without the disk.
+    """`audit` resolves `..` in paths without looking at the disk.
 
-    Paths in the session's directory are shown as relative.
+    Paths in the session's directory are printed as relative paths.
     """
     located = locate(path, directories)
     if "\0" not in path:

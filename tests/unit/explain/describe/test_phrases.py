@@ -71,9 +71,9 @@ def test_media_is_data_beside_its_type(value: dict[str, Any], shown: str) -> Non
     ],
 )
 def test_base64_is_hidden(text: str, shown: str) -> None:
-    """Previews hide base64 in the standard and the URL alphabet.
+    """Previews of messages hide base64 text in each of its alphabets.
 
-    It is also hidden as a data URI, and wrapped into lines.
+    They also hide it in a data URI, and if it is wrapped into lines.
     """
     assert without_base64(text) == shown
 

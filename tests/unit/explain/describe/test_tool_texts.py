@@ -40,9 +40,9 @@ from tests.support.log_writer import line, notification, request, update
     ],
 )
 def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
-    """Commands read a tool call's title, kind and status in every dialect.
+    """Commands find a tool call's title, kind and status in messages of every dialect.
 
-    Control characters in them are escaped.
+    They escape control characters in them.
     """
     assert call_in(line(message)) == state
 

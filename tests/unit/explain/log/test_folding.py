@@ -150,7 +150,7 @@ def test_only_the_beginning_of_a_long_text_is_kept() -> None:
 
 
 def test_the_other_direction_ends_a_run(tmp_path: Path) -> None:
-    """`log` prints a client's message between the chunks before and after which it was sent."""
+    """`log` prints a client's message between the chunks that came before and after it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(chunk("a"), chunk("b"))
         recorder.to_agent(request(1, "session/set_mode", sessionId="s", modeId="m"))

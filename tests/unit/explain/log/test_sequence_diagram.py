@@ -39,9 +39,9 @@ def drawn(path: Path, **more: Any) -> list[str]:
 
 
 def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
-    """A sequence diagram has an arrow for each message, in order.
+    """A sequence diagram has an arrow for each message, in the recorded order.
 
-    It leads to the participant that acts, for example the person or the files.
+    The arrow ends at the participant that acts, for example the person or the files.
     """
     assert drawn(record_conversation(tmp_path / "x.db")) == [
         "sequenceDiagram",
@@ -95,7 +95,7 @@ def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
 
 
 def test_a_diagram_is_capped(tmp_path: Path) -> None:
-    """If a sequence diagram is limited by `--max`, its last note counts what is not drawn."""
+    """If a sequence diagram is limited by `--max`, its last note counts what is left out."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         diagram = SequenceDiagram(reader, most=9)
@@ -124,7 +124,7 @@ def test_the_messages_of_a_batch_are_drawn() -> None:
 
 
 def test_faults_are_drawn_as_received_and_as_delivered() -> None:
-    """In a sequence diagram, acp-proxy is the participant that sends what injected faults add."""
+    """In a sequence diagram, what an injected fault adds is sent by the participant acp-proxy."""
     message = {"jsonrpc": "2.0", "method": "x/y"}
     raw = json.dumps(message, separators=(",", ":")) + "\n"
     lines: list[Any] = [{**HEADER}]

@@ -67,7 +67,7 @@ def lines(tmp_path: Path) -> dict[int, TimelineLine]:
 def test_a_line_has_its_columns(
     lines: dict[int, TimelineLine], number: int, cells: tuple[str, ...], text: str
 ) -> None:
-    """`log` has the columns number, time, direction, method, id, number of the pair, and size."""
+    """`log` has columns for number, time, direction, method, id, number of the pair, and size."""
     assert (lines[number].cells, lines[number].text) == (cells, text)
 
 
@@ -123,7 +123,7 @@ def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pac
     ("live", "shown"), [(True, ("open", "")), (False, ("unanswered", "stuck"))]
 )
 def test_an_open_request_is_unanswered_only_at_the_end(live: bool, shown: tuple[str, Pace]) -> None:
-    """`log` calls an open request unanswered only after the recorder has stopped."""
+    """`log` calls an open request unanswered only once the recorder has stopped."""
     line = frame_line({**ROW, "kind": "request", "request_seq": 9}, live=live)
     assert (line.cells.pair, line.pace) == shown
 

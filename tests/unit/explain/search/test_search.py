@@ -77,7 +77,7 @@ def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> 
 
 
 def test_escapes_are_undone_within_strings_only() -> None:
-    """A search decodes escapes only within strings, not in the syntax between them."""
+    """`search` decodes escapes only within JSON strings, not in the syntax between them."""
     written = b'{"a":"x\\ny","b":1}'
     assert search('x\ny","b"', [frame(1, {}, raw=written)]) == []
     assert search('y","b"', [frame(1, {}, raw=written)]) != []
@@ -180,7 +180,7 @@ def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
 
 
 def test_a_match_of_a_regular_expression_goes_across_chunks() -> None:
-    """In a search, a match of a regular expression spans chunks, even in a long text."""
+    """In `search`, a match of a regular expression may span several chunks of a long text."""
     words = ["word "] * 5000 + ["needle in a ", "haystack"] + ["word "] * 5000
     assert numbers(search(r"needle \w+ a hay", chunks(*words), is_regex=True)) == [(5001, 5002)]
     assert numbers(search("^word", chunks(*words), is_regex=True))[:2] == [(1, 1), (2, 2)]

@@ -79,9 +79,9 @@ def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: s
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
 )  # fmt: skip
 def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
-    """`search` recognizes which regular expressions have assertions, such as ``^`` or ``$``.
+    """`search` recognizes regular expressions with assertions, such as ``^`` or ``$``.
 
-    Such an expression is matched with each JSON string by itself.
+    They are matched with each JSON string by itself.
     """
     assert Pattern(pattern, is_regex=True).has_assertions == asks
 

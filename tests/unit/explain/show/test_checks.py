@@ -364,7 +364,7 @@ def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
 
 
 def test_tool_calls_have_their_last_status(recorder: LogWriter) -> None:
-    """`show` counts a tool call once, with its kind and its last known status."""
+    """`show` counts a tool call with several updates once, with its kind and its last status."""
     prompt(recorder)
     for call, kind, status in (("a", "read", "completed"), ("b", "read", "failed")):
         start = {"toolCallId": call, "status": "pending", "title": call}
@@ -468,7 +468,7 @@ def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
 
 
 def test_every_check_declares_what_it_needs() -> None:
-    """Each check of `show` declares which data it needs, as an imported log may lack it."""
+    """Each check of `show` declares the data that it needs, which an imported log may lack."""
     for info in pkgutil.iter_modules(show.__path__, f"{show.__name__}."):
         module = importlib.import_module(info.name)
         for name, function in inspect.getmembers(module, inspect.isfunction):

@@ -82,7 +82,7 @@ def test_an_empty_object_is_a_capability_in_v2() -> None:
 
 
 def test_capabilities_of_the_draft_have_values() -> None:
-    """`show` prints lists and numbers of a handshake, and lists required capabilities apart."""
+    """`show` prints lists and numbers of a handshake, and has a list of required capabilities."""
     result = {
         "capabilities": {
             "mcpCapabilities": {"transport": ["stdio", "http"]},

@@ -373,9 +373,9 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
 def test_a_released_terminal_is_not_waited_for(
     chat: LogWriter, seconds: int, expected: tuple[str, str | None]
 ) -> None:
-    """If an agent waits for the exit of a terminal that it released, `show` blames the client.
+    """`show` blames a client that leaves a wait for a terminal's exit unanswered.
 
-    The client leaves without an answer.
+    This holds even if the agent has released the terminal.
     """
     opened(chat)
     chat.to_agent(PROMPT)
@@ -459,7 +459,10 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     meta: dict[str, str],
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """For an empty turn, `show` quotes the error in its metadata, or gives at most a hint."""
+    """For an empty turn, `show` quotes the error in the turn's metadata.
+
+    Without one, it gives at most a hint.
+    """
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     chat.t_ns += after_ms * MS
@@ -472,7 +475,10 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     ("message", "severity"), [("it failed", "warning"), ("not supported", "error")]
 )
 def test_an_internal_error_is_never_routine(chat: LogWriter, message: str, severity: str) -> None:
-    """`show` reports an internal error, also if it calls an announced method not supported."""
+    """If a client announces a method and answers it with an internal error, `show` blames it.
+
+    The text of the error does not matter.
+    """
     chat.to_agent(
         request(0, "initialize", protocolVersion=1,
                 clientCapabilities={"fs": {"readTextFile": True}})
@@ -591,13 +597,13 @@ def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> 
 
 
 def test_an_empty_recording_is_no_clean_one(chat: LogWriter) -> None:
-    """`show` reports a recording without messages, even if the agent ended normally."""
+    """`show` reports a recording without messages as a problem, however normal the agent's end."""
     chat.event(capture_log.EXIT, code=0)
     assert judged(chat) == [("recording.empty", "error", None)]
 
 
 def test_an_empty_recording_is_no_clean_one_however_its_client_ended_it(tmp_path: Path) -> None:
-    """`show` reports a recording without messages, even if the client ended it on purpose."""
+    """`show` reports a recording without messages as a problem, even if the client stopped it."""
     with LogWriter(tmp_path / "closed.db") as closed:
         closed.event(capture_log.END, capture_log.TO_AGENT, reason="end of file")
         closed.event(capture_log.EXIT, code=1)

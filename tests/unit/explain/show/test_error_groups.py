@@ -60,7 +60,7 @@ def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> st
 
 
 def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
-    """If a client sends a prompt of the 1.0 draft with ``content`` in v1, `show` blames it once."""
+    """If a client of ACP v1 sends prompts in the form of the 1.0 draft, `show` blames it once."""
     for rpc_id in range(1, 16):
         recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
         recorder.to_client(error(rpc_id, -32602, "Invalid params"))
@@ -112,7 +112,7 @@ def test_violations_of_a_request_are_described(
 
 
 def test_the_agent_is_charged_for_its_invalid_request(recorder: LogWriter) -> None:
-    """If an agent asks for a file without a path, `show` blames the agent for the refusal."""
+    """If an agent requests a file without a path, `show` blames the agent for the refusal."""
     recorder.to_client(request(7, "fs/read_text_file", sessionId="s"))
     recorder.to_agent(error(7, -32602, "no"))
     assert sentences(recorder) == [
@@ -161,7 +161,7 @@ def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict
 
 
 def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
-    """If a session opens after a login, `show` reports the refusal before it only as a hint."""
+    """If a session opens after a login, `show` reports the earlier refusal only as a hint."""
     recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
     recorder.to_client(error(1, -32000, "log in"))
     recorder.to_agent(request(2, "authenticate", methodId="m"))
@@ -175,7 +175,7 @@ def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
 
 
 def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
-    """If a session could not be loaded, `show` lists it with the failed method."""
+    """If a session could not be loaded, `show` lists it with the method that failed."""
     recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     recorder.to_client(error(1, -32002, "gone"))
     (session,) = summary_of(recorder).opened

@@ -53,13 +53,13 @@ def line_of(summary: Summary) -> str:
 
 
 def test_the_facts_of_the_shipped_recordings() -> None:
-    """For each recording of the repository, `show` prints the reviewed line of facts."""
+    """For each recording in the repository, `show` prints the summary line that was reviewed."""
     lines = {path.stem: line_of(summary_of(path)) for path in DIRECTORY.glob("*.db")}
     assert lines == SHIPPED
 
 
 def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
-    """The line of facts in `show` has the longest wait, and the number of failed calls."""
+    """The summary line of `show` has the longest wait, and the number of failed tool calls."""
     path = record_waiting_chat(tmp_path / "x.db").path
     assert line_of(summary_of(path)) == (
         "2 turns, 1 never ended ✗ · 83.3 s, 67% a person · 1 call failed ✗"
@@ -69,7 +69,7 @@ def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", LOST)
 def test_facts_that_an_import_lacks_are_left_out(lost: Lost) -> None:
-    """The line of facts in `show` leaves out a fact that an imported log lacks, instead of 0."""
+    """The summary line of `show` leaves out what an imported log lacks, and does not print 0."""
     summary = summary_of(DIRECTORY / "hang.db")
     recording = evolve(summary.recording, origin=Origin("zed", (lost,)))
     line = line_of(evolve(summary, recording=recording))
@@ -88,7 +88,7 @@ def test_facts_that_an_import_lacks_are_left_out(lost: Lost) -> None:
     ],
 )
 def test_tokens_are_short(tokens: tuple[int, int | None], words: str) -> None:
-    """The line of facts in `show` prints tokens in the context in thousands or millions."""
+    """The summary line of `show` prints tokens in the context in thousands or millions."""
     used, window = tokens
     shown = Tokens(used=used, window=window)
     summary = evolve(summary_of(DIRECTORY / "hello.db"), tokens=shown)
@@ -106,7 +106,7 @@ def test_tokens_are_short(tokens: tuple[int, int | None], words: str) -> None:
     ],
 )
 def test_calls_are_counted_by_their_ends(statuses: dict[str, int], fact: Fact) -> None:
-    """The line of facts in `show` marks the count of failed or endless calls as trouble."""
+    """The summary line of `show` highlights tool calls that failed or never ended."""
     tally = ToolTally("other", sum(statuses.values()), statuses)
     summary = evolve(summary_of(DIRECTORY / "hello.db"), tool_calls=[tally])
     assert facts_line(summary)[-1] == fact
@@ -133,9 +133,9 @@ def edit(path: str, old: str | None, new: str, status: str = "completed") -> dic
 def test_changed_files_are_counted_once(
     tmp_path: Path, edits: list[Any], writes: list[str], words: str
 ) -> None:
-    """The line of facts in `show` counts a changed file once.
+    """The summary line of `show` counts a changed file once.
 
-    It counts lines only if all diffs succeeded.
+    It counts changed lines only if all diffs succeeded.
     """
     conversation = Talk()
     conversation.to_client(*(edit(*values) for values in edits))
@@ -148,7 +148,7 @@ def test_changed_files_are_counted_once(
 
 
 def test_the_last_usage_is_read(tmp_path: Path) -> None:
-    """The line of facts in `show` has the size of the context that the agent reported last."""
+    """The summary line of `show` has the size of the context that the agent reported last."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for used in (900, 21_400):
             recorder.to_client(update("s", "usage_update", used=used, size=262_144))

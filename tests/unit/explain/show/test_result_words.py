@@ -83,7 +83,7 @@ def test_the_worst_finding_is_the_result(rule: str, by: str, brief: str, words: 
 
 
 def test_without_a_finding_the_result_is_the_state() -> None:
-    """If a recording has no findings, its result in `list` is who is waited for, or its end."""
+    """If a recording has no findings, its result in `list` says who must act, or how it ended."""
     info = Finding("wait.silence", Severity.INFO, "agent", 7, "a sentence")
     assert result_words([info], ended(exit_code=0)) == "ended"
     assert result_words([], ended(exit_code=3)) == exit_words(ended(exit_code=3)) == "exit 3"

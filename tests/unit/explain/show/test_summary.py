@@ -42,7 +42,7 @@ def story(tmp_path: Path) -> Summary:
 
 
 def test_both_peers_are_named(story: Summary) -> None:
-    """`show` names both peers and the dialect, with the reason for the dialect."""
+    """`show` names both peers and the dialect, and says why it is this dialect."""
     recording = story.recording
     assert (recording.client_name, recording.client_version) == ("ed", "1.2")
     assert (recording.agent_name, recording.agent_version) == ("ag", "3.4")
@@ -130,7 +130,7 @@ def test_the_last_lines_of_stderr_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_summarized_from_its_log(tmp_path: Path) -> None:
-    """`show` of a running recording prints the same before and after its log is indexed."""
+    """`show` of a running recording prints the same before and after its frames are indexed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         live = summary_of(recorder.path)

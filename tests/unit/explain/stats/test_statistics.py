@@ -34,7 +34,7 @@ def test_a_filter_that_matches_everything_changes_nothing(tmp_path: Path) -> Non
 
 
 def test_everything_is_counted_once(tmp_path: Path) -> None:
-    """`stats` counts all frames and bytes of a recording once, and all requests by method."""
+    """`stats` counts each frame and byte of a recording once, and all requests by method."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         statistics = gather(reader)
         sums = next(reader.query("SELECT count(*) AS n, sum(size) AS bytes FROM frames"))
@@ -109,9 +109,9 @@ def test_the_slowest_turns_keep_their_order(tmp_path: Path) -> None:
 
 
 def test_unindexed_frames_are_counted(tmp_path: Path) -> None:
-    """`stats` prints the same values if half of the frames are not yet in the database.
+    """`stats` prints the same values if half of the frames are not in the database yet.
 
-    They are only in the recorder's capture log.
+    These frames are only in the recorder's capture log.
     """
     recorder = LogWriter(tmp_path / "x.db")
     with recorder:
@@ -140,7 +140,7 @@ def repeated(conversation: Talk) -> dict[str, list[int]]:
 
 
 def test_the_first_call_with_an_id_is_not_repeated() -> None:
-    """`stats` calls a tool call repeated only if an earlier one with its id has ended."""
+    """`stats` calls a tool call repeated only if an earlier call with its id has ended."""
     conversation = Talk()
     for call in "aabcc":
         conversation.call(call)
@@ -152,9 +152,9 @@ def test_the_first_call_with_an_id_is_not_repeated() -> None:
 
 
 def test_a_history_repeats_no_id_of_before() -> None:
-    """`stats` does not count calls that ``session/load`` replays as repetitions.
+    """`stats` does not count calls that ``session/load`` replays as repeated calls.
 
-    It counts a call that the replayed history itself has twice.
+    It counts a call that occurs twice within the replayed history.
     """
     conversation = Talk()
     conversation.call("a", status="completed")

@@ -87,9 +87,9 @@ def test_outcomes_are_counted_apart() -> None:
 
 
 def test_activity_divides_the_time_of_the_recording() -> None:
-    """`stats` counts the frames in intervals of equal length.
+    """`stats` counts frames in intervals of equal length.
 
-    Frames after the last interval count for it.
+    Frames after the last interval are counted in it.
     """
     end = BUCKETS * 10 + 7
     traffic = Traffic(end)
@@ -138,9 +138,9 @@ def test_a_tool_call_has_all_its_frames() -> None:
 
 
 def test_a_filter_is_followed_to_exchanges() -> None:
-    """With a filter, `stats` counts a request and its answer if the filter matches one of them.
+    """With a filter, `stats` counts a request and its answer if the filter matches either.
 
-    It is enough that the filter matches a JSON-RPC batch with one of them.
+    They also count if the filter matches a JSON-RPC batch that contains one of them.
     """
     traffic = Traffic(100)
     traffic.feed(head(5, kind="response", exchange=1))

@@ -79,7 +79,7 @@ def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
 
 
 def test_parallel_waits_are_counted_once() -> None:
-    """If a person and a file are waited for at once, `stats` counts this time as the person's."""
+    """If a person and a file are waited for at once, `stats` counts the time as the person's."""
     turn = running_from(0)
     wait_for(turn, Part.FILES)
     assert turn.pass_time(10) == (Part.FILES, 10)
@@ -95,10 +95,7 @@ def test_parallel_waits_are_counted_once() -> None:
 
 
 def test_time_never_runs_backwards() -> None:
-    """If a frame is stamped earlier than the frame before it, `stats` uses the time before it.
-
-    Time never runs backwards.
-    """
+    """If a frame has an earlier time than the frame before it, `stats` uses the later time."""
     turn = running_from(100)
     assert turn.pass_time(40) == (Part.SILENT, 0)
     assert turn.pass_time(107) == (Part.SILENT, 7)
@@ -133,7 +130,7 @@ def parts(turn: TurnTime) -> dict[str, int]:
 
 
 def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
-    """`stats` does not count hours in which a person or program is waited for as the agent's."""
+    """`stats` does not count time in which a person or program is waited for as the agent's."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))  # at 1 ms
     recorder.t_ns += 3 * SECOND
@@ -192,7 +189,10 @@ def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
 
 
 def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> None:
-    """`stats` counts a file request of the 1.0 draft without a session for the only open turn."""
+    """`stats` counts a file request without a session for the only open turn.
+
+    Requests of the 1.0 draft of ACP may have no session.
+    """
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     recorder.to_client(
@@ -265,7 +265,7 @@ def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
 
 
 def test_replayed_history_is_no_turn(tmp_path: Path) -> None:
-    """`stats` counts updates of session/load for no turn, but as time before the first turn."""
+    """`stats` counts updates that session/load replays for no turn, but as time before a turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/", mcpServers=[]))
     recorder.to_client(chunk(), chunk(), result(1))
@@ -289,7 +289,7 @@ def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
 
 
 def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
-    """The work of `stats` to add up a turn's times does not grow with its open requests."""
+    """The time that `stats` needs for a turn does not grow with the number of open requests."""
 
     class Unread(dict[int, Any]):
         def values(self) -> Any:

@@ -102,7 +102,7 @@ def test_versions_are_in_their_natural_order() -> None:
 
 
 def test_each_version_has_the_numbers_of_its_recordings(tmp_path: Path) -> None:
-    """In ``stats --by``, times are percentiles of all turns, and counts are sums."""
+    """In ``stats --by``, durations are percentiles of all turns, and counts are sums."""
     for number in range(4):
         record_turn(tmp_path / f"old-{number}.db", "1.9", turn_ms=100 * (number + 1), day=number)
     record_turn(tmp_path / "new.db", "1.10", first_ms=30, turn_ms=900, status="failed", day=9)

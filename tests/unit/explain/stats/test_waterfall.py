@@ -119,7 +119,7 @@ def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
 
 
 def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
-    """The waterfall of `stats` draws an open call or permission up to the recording's end."""
+    """The waterfall of `stats` draws an unfinished call or permission up to the recording's end."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt())
     recorder.to_client(call("c", title="Run", status="in_progress"))
@@ -138,7 +138,7 @@ def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
 def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
     """The waterfall of `stats` joins chunks with less than two seconds between them.
 
-    It does not join them if another part of the turn begins between them.
+    It does not join them if something else begins between them.
     """
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(chunk("a"), update("s", "usage_update", used=1, size=2), chunk("b"))

@@ -125,7 +125,10 @@ def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
 
 
 def test_another_message_is_another_entry() -> None:
-    """In a transcript, the chunk of a new message, or a chunk after another entry, is an entry."""
+    """In a transcript, each message is one entry.
+
+    After an entry of another kind, its next chunk begins a new one.
+    """
     conversation = Talk()
     chunk(conversation, "a", messageId="1")
     chunk(conversation, "b", messageId="2")
@@ -390,7 +393,7 @@ def test_a_turn_of_v2_ends_with_its_state() -> None:
 
 
 def test_concurrent_turns_are_apart() -> None:
-    """A transcript shows two turns that overlap separately, with stderr in the newer one."""
+    """A transcript shows two overlapping turns separately, with stderr in the newer turn."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "t"}, cwd="/t")
     conversation.prompt("t")
@@ -410,7 +413,7 @@ def test_concurrent_turns_are_apart() -> None:
 
 
 def test_a_filter_shows_whole_entries() -> None:
-    """A transcript with a filter shows a tool call whole if one of its frames matches."""
+    """A transcript with a filter shows a whole tool call if the filter matches one frame of it."""
     conversation = Talk()
     conversation.call("a", title="Run", rawInput={"command": "ls"})
     conversation.ends("a", "failed")

@@ -104,7 +104,7 @@ def test_a_log_can_be_removed(log: CaptureLog) -> None:
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """If a recorder cannot create a capture log, it uses an object that discards all records."""
+    """If a recorder cannot create a capture log, an object that discards records replaces it."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -331,7 +331,7 @@ EFFECTS = [(EFFECT, TO_AGENT, 8, b"rule=r")]
 def test_a_chunk_and_its_notes_are_one_write(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recorder writes a chunk and the records about faults on it to its log at once."""
+    """A recorder writes a chunk and the faults that fired on it to its capture log in one write."""
     sizes, write = [], os.write
 
     def counted(fd: int, data: bytes) -> int:
@@ -347,7 +347,7 @@ def test_a_chunk_and_its_notes_are_one_write(
 
 
 def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
-    """If a capture log lost a line, records about faults on this line are left out, too."""
+    """If a line is lost in a capture log, the records about faults on it are left out, too."""
     broken.append_all(NOTED)
     assert broken.has_gap
     mend(broken)
@@ -359,7 +359,7 @@ def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
 
 
 def test_notes_are_not_held_to_the_size_cap() -> None:
-    """With --max-size, the bytes that a fault delivered count only if they differ from the line."""
+    """With --max-size, bytes that a fault delivered count only if they differ from the line."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         changed = (PART, TO_AGENT, 7, b"x" * 2000)
         log.append_all([NOTED[0], changed, NOTED[2]])

@@ -69,13 +69,13 @@ def test_bad_seconds(text: str) -> None:
     ],
 )  # fmt: skip
 def test_an_age_or_a_size_to_keep(text: str, expected: tuple[str, float]) -> None:
-    """The value of --keep is an age or a size, depending on its unit."""
+    """The value of `record --keep` is an age or a size, depending on its unit."""
     assert read_keep(text) == expected
 
 
 @pytest.mark.parametrize("text", ["30", "0", "500M", "30M", "2g", "64k", "1t", "7D", "8H", "7B"])
 def test_ambiguous_ages_delete_nothing(text: str) -> None:
-    """`record --keep` refuses a value without a unit, or with an ambiguous letter for it."""
+    """`record --keep` refuses a value without a unit, or whose unit is ambiguous."""
     with pytest.raises(ValueError, match=r"neither an age \(30s, 10m, 8h, 30d, 4w\) nor a size"):
         read_keep(text)
 
@@ -98,7 +98,7 @@ def test_redaction_levels() -> None:
 
 
 def test_outputs() -> None:
-    """`record` refuses an output file of the JSONL text form, since it writes a database."""
+    """`record` refuses to write the JSONL text form, since it always writes a database."""
     assert read_output("a/b") == "a/b"
     for text in ("", "a/", "/"):
         with pytest.raises(ValueError, match="expected the path of a file"):

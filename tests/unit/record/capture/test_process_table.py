@@ -46,7 +46,7 @@ def test_members_are_living_descendants_in_the_group() -> None:
 
 @needs_table
 def test_we_are_in_the_table() -> None:
-    """`process_table` finds the test's own process, with its parent and its process group."""
+    """`process_table` finds the running process itself, with its parent and process group."""
     result = look_up("self")
     assert result is not None
     assert (result.pid, result.parent, result.group) == (os.getpid(), os.getppid(), os.getpgrp())
@@ -65,7 +65,7 @@ def test_another_process_with_the_same_id_gets_no_signal() -> None:
 
 
 def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To kill a process group, acp-proxy searches it until two searches find no process."""
+    """acp-proxy kills a process group repeatedly, until two searches find no process in it."""
     looks = [[process(4, 3)], [], [process(5, 3)], [], []]
     killed = []
 

@@ -52,7 +52,10 @@ def test_a_bad_keep_does_not_stop_the_agent(
     ],
 )
 def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
-    """The options of `record` are read up to the agent's command; an option's last value counts."""
+    """The options of `record` end at the agent's command.
+
+    If an option is repeated, its last value counts.
+    """
     assert values(parse(args, {})) == {"command": ["agent"], **expected}
 
 
@@ -179,7 +182,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
     [("ACP_PROXY_GRACE", "soon"), ("ACP_PROXY_CHECK", "2"), ("ACP_PROXY_OUTPUT", "x.jsonl")],
 )
 def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
-    """`record` leaves a variable with a bad value to the library click, like a bad argument."""
+    """`record` leaves a bad value of an environment variable to the library click."""
     assert parse(["agent"], {variable: text}) is None
 
 

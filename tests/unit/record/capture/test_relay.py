@@ -62,7 +62,7 @@ def test_all_threads_are_started(relay: Relay, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If memory for a thread of a recorder is short, no other thread begins to read a stream."""
+    """If memory for a thread of a recorder is short, its other threads do not begin to read."""
     room = Room(large=2, small=1)
     with pytest.raises(RuntimeError):
         start(relay, room, monkeypatch)

@@ -186,7 +186,7 @@ async def running(connection: Connection, nursery: trio.Nursery) -> None:
 
 
 async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -> None:
-    """A frame that no fault rule matches is written at once, by the thread that read it."""
+    """A frame that no fault rule matches is written at once by the thread that read it."""
     connection = play(clock, "latency where=method:z")
     connection.read(A + B + b"un")
     assert connection.arrived() == A + B
@@ -263,7 +263,7 @@ async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
-    """If no earlier bytes are delayed, a fault's signal is sent once the frame is written."""
+    """If no earlier bytes are delayed, a fault's signal is sent once its frame is written."""
     connection = play(clock, "pause where=method:b", "resume where=method:c")
     connection.read(A + B)
     assert connection.agent.sent == [(0, signal.SIGSTOP)]
@@ -273,7 +273,7 @@ async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
 
 
 async def test_terminating_with_grace(clock: MockClock) -> None:
-    """An agent that does not end within the grace of the fault `terminate` is killed."""
+    """If an agent does not end within the grace time of the fault `terminate`, it is killed."""
     connection = play(clock, "terminate grace_ms=1500 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -288,7 +288,7 @@ async def test_terminating_with_grace(clock: MockClock) -> None:
 
 
 async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
-    """If a fault ends the agent, delayed bytes still arrive, and then nothing more passes."""
+    """If a fault ends the agent, delayed bytes still arrive, and nothing is passed on later."""
     connection = play(clock, "latency latency_ms=1000 where=method:a", "exit code=3 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -301,7 +301,7 @@ async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
-    """A request that a fault answers never arrives, and the answer goes back to its sender."""
+    """A request that a fault answers never arrives, and its sender gets the fault's answer."""
     connection = play(clock, "error-reply code=-1 message=no where=method:q")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -537,7 +537,7 @@ async def test_requests_of_the_other_direction_count(
 async def test_only_a_few_chunks_of_a_bare_pump_are_kept(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fault rules keep only a few unread chunks of a direction that has no rules."""
+    """Only a few unread chunks are kept of a direction that has no fault rules."""
     monkeypatch.setattr(fault_runner_module, "_MOST_PASSED", 4)
     connection = play(clock, "drop where='dir:to-client method:b'")
     for _ in range(20):

@@ -56,7 +56,7 @@ def outlet() -> Iterator[Outlet]:
 
 
 def test_due_bytes_are_written(outlet: Outlet) -> None:
-    """Bytes of faulted frames are written in order when due, late ones by a thread with a timer."""
+    """Bytes of faulted frames are written in order, each when it is due."""
     woken: list[int | None] = []
     outlet.queue.wake = lambda: woken.append(outlet.queue.wait_ns())
     for data, due in [(b"c", 3), (b"a", 1), (b"b", 1), (b"d", 3)]:

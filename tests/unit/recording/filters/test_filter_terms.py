@@ -198,7 +198,7 @@ def test_any_text(text: str) -> None:
 
 
 def test_every_key_is_in_the_manual() -> None:
-    """The manual of the filters' grammar names every key of a filter."""
+    """The manual's grammar of filters names every key of a filter."""
     from pathlib import Path
 
     manual = (Path(__file__).parents[4] / "docs" / "filters.md").read_text()
@@ -224,7 +224,7 @@ def test_a_hundred_levels_are_accepted() -> None:
 
 @pytest.mark.parametrize("key", ["9" * 5000, "\u00b2", "\u0663"])
 def test_an_index_of_thousands_of_digits_matches_nothing(key: str) -> None:
-    """In a path of a filter, only a plain number is an index of a list item."""
+    """In a path of a filter, only a plain number is the index of an item of a list."""
     row = {**ROWS[0], "raw": b'{"params":[1,2]}'}
     assert not parse(f"params.{key}=1").matches(row)
     assert parse("params.0=1").matches(row)

@@ -122,7 +122,7 @@ def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
 
 
 def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
-    """In the JSONL text form, a line notes an odd line ending, a slow arrival, or invalid JSON."""
+    """In the JSONL text form, a line notes an odd line ending, slow arrival, or invalid JSON."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_AGENT, b'{"a"')
         recorder.t_ns += 500_001
@@ -155,7 +155,7 @@ def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
     ],
 )
 def test_styles_of_serializers(raw: bytes, style: Style) -> None:
-    """The JSONL text form has a name for each usual way to write JSON, such as with spaces."""
+    """The JSONL text form has a name for each usual JSON style, such as spaces after commas."""
     style_found = find_style(raw)
     assert style_found is not None
     assert style_found[1] is style

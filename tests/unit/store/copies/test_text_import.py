@@ -88,7 +88,7 @@ def _said(conversation: list[tuple[bytes, bytes]]) -> bytes:
 
 
 def test_members_that_a_header_omits_are_found_in_the_frames() -> None:
-    """If the header of a JSONL recording lacks dialect, version or names, frames show them."""
+    """If a JSONL recording's header lacks dialect, version or names, they are read from frames."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK))["recording"]
     assert row["dialect"] == "draft-1.0"
     assert row["dialect_reason"] == "capabilities in the initialize result"
@@ -206,7 +206,7 @@ def test_another_file_is_not_a_recording(text: bytes) -> None:
 
 
 def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
-    """A JSONL recording in which a frame and an event have the same number is damaged."""
+    """A JSONL recording in which a frame and an event have one number is called damaged."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET seq = 2 WHERE seq = 1")
@@ -231,7 +231,7 @@ def test_the_examples_of_the_manual_are_texts() -> None:
 
 
 def test_every_member_of_a_line_is_in_the_manual() -> None:
-    """The manual lists every JSON member of a recording's JSONL text form, and every style."""
+    """The manual lists every JSON member and JSON style of a recording's JSONL text form."""
     page = (Path(__file__).parents[4] / "docs" / "text-form.md").read_text()
     documented = set(re.findall(r"`([^`]+)`", "\n".join(re.findall(r"^\| (`.*?) \|", page, re.M))))
     names = {*_Line.__struct_fields__, *_Fired.__struct_fields__, *Style, "acp_proxy", "recording"}
@@ -276,7 +276,7 @@ def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
 
 
 def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
-    """A recording's JSONL text form can be read like its database, from a file or a stream."""
+    """A recording's JSONL text form can be queried like its database, from a file or a stream."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "y.txt").write_bytes(text_of(path))
 

@@ -53,7 +53,7 @@ def test_a_missing_directory_has_no_recordings(tmp_path: Path) -> None:
 
 
 def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
-    """`list` shows a recording's number of frames and turns, its first prompt and its size."""
+    """`list` shows the number of frames and turns of a recording, its first prompt and its size."""
     path = record_conversation(tmp_path / "x.db")
     entry = read_listed(path)
     assert (entry.frames, entry.turns, entry.live, entry.problem) == (18, 1, False, None)
@@ -77,7 +77,7 @@ def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> Non
 
 
 def test_a_size_is_that_after_reading(tmp_path: Path) -> None:
-    """If a recording is finished while `list` reads it, its size is that of the database."""
+    """If a recording is finished while `list` reads it, `list` shows the size of the database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     assert read_listed(recorder.path).size == recorder.path.stat().st_size
@@ -123,7 +123,7 @@ def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> Non
 
 
 def test_a_frame_of_no_stream_is_passed_over(tmp_path: Path) -> None:
-    """`list` shows a recording even if its frames are of an unknown stream."""
+    """`list` shows a recording even if the stream of its frames is unknown."""
     path = alter(
         record_conversation(tmp_path / "x.db"),
         "UPDATE recording SET redaction = NULL",
@@ -160,7 +160,7 @@ def test_pruning_by_age_deletes_older_recordings(tmp_path: Path) -> None:
 
 
 def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
-    """`prune` by size deletes the oldest recordings until the other ones fit the limit."""
+    """`prune` by size deletes the oldest recordings until the others fit the limit."""
     for name, days in (("a", 1), ("b", 3), ("c", 2)):
         age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
     single = disk_size(tmp_path / "a.db")

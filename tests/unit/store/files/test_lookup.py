@@ -64,7 +64,7 @@ def test_a_file_here_has_precedence_over_a_name_in_the_directory(
 def test_a_file_of_another_tool_hides_no_recording(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording is found by its name even if a log with this name was imported beside it."""
+    """A recording is found by its name even if a log of this name was imported beside it."""
     monkeypatch.chdir(tmp_path)
     for name in ("second.log", "third.jsonl", "app.log", "x.db.log"):
         (tmp_path / name).write_text("IN: {}\n")
@@ -98,7 +98,7 @@ def test_latest_with_a_number_counts_back(library: Path) -> None:
 
 
 def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_path: Path) -> None:
-    """For `latest`, an imported recording counts as made here, when it was imported."""
+    """For `latest`, an import counts as a recording made here at the time of the import."""
     lines = text_of(record_conversation(tmp_path / "old.db", cwd="/theirs", wall=10**18))
     made = import_text_form(lines.splitlines(keepends=True), tmp_path, library, stem="theirs")
     for when, expected in ((5 * 10**9, made), (10**9 + 1000, library / "second.db")):
@@ -167,7 +167,7 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
 @pytest.mark.parametrize("length", [10, 300, 3000])
 @pytest.mark.parametrize("arguments", [1, 900, 1000])
 def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, arguments: int) -> None:
-    """The quick search for a text in the bytes of a recording's file finds every occurrence.
+    """The quick search in the bytes of a recording's file finds every occurrence of a text.
 
     The text may cross two pages of the database.
     """
@@ -187,7 +187,7 @@ def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> Non
 
 
 def test_a_beginning_is_before_a_part(library: Path) -> None:
-    """A recording whose name begins with the word is preferred to one that contains it."""
+    """A recording whose name begins with the given word is preferred to one that contains it."""
     for number, name in enumerate(("2026-echo-2-ab12", "2026-echo-1-cd34", "echo-3")):
         record_conversation(library / f"{name}.db", id=f"ee0{number}", wall=(4 + number) * 10**18)
     assert resolve("echo", library, HERE) == library / "echo-3.db"
@@ -199,7 +199,7 @@ def test_a_beginning_is_before_a_part(library: Path) -> None:
 
 
 def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
-    """A recording whose whole name is the word is preferred to all others."""
+    """A recording whose name is exactly the given word is preferred to all others."""
     record_conversation(library / "x.db", id="eeff44", name="aa")
     assert resolve("aa", library, HERE) == library / "x.db"
 
@@ -296,7 +296,7 @@ def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
 
 
 def test_a_text_beside_its_database_makes_nothing_ambiguous(tmp_path: Path) -> None:
-    """A database and a JSONL recording of the same name count as one, the database."""
+    """A database and a JSONL recording of the same name are listed as one, the database."""
     path = record_conversation(tmp_path / "x.db", name="story")
     (tmp_path / "exported.jsonl").write_bytes(text_of(path))
     for word in ("story", "c0ffee"):

@@ -176,7 +176,7 @@ ENTRIES: dict[str, Callable[[Path], object]] = {
 def test_a_neighbour_that_is_no_side_file_is_left_alone(
     root: Path, recording: str, slot: str, kind: str
 ) -> None:
-    """A pipe or link in place of a recording's SQLite side file is neither used nor changed."""
+    """A pipe or link in place of a SQLite side file of a recording is neither used nor changed."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     place = Path(f"{path}{slot}")
@@ -310,7 +310,7 @@ def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> N
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
-    """Reading a recording in SQLite's WAL mode without a write-ahead log creates none."""
+    """Reading a recording that has no SQLite write-ahead log does not create one."""
     record_conversation(root / "home" / "other.db")
     path = root / "report" / "x.db"
     record_conversation(path)
@@ -327,9 +327,9 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 
 
 def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
-    """A three-byte -shm file that SQLite may leave beside a recording is accepted.
+    """A -shm file of three bytes, which SQLite may leave beside a recording, is accepted.
 
-    Other bytes are refused.
+    Three other bytes are refused.
     """
     path = root / "report" / "x.db"
     record_conversation(path)

@@ -144,9 +144,9 @@ def test_a_reader_that_follows(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
-    """If secrets were stored unmasked, commands mask them even before they are recognized.
+    """If secrets were stored unmasked, they are masked when the recording is read.
 
-    A secret that a later frame reveals is masked in earlier frames.
+    Frames before the one that reveals a secret are masked, too.
     """
     with masking_log(tmp_path / "x.db", redaction="none") as recorder:
         write(recorder)
@@ -191,7 +191,7 @@ CHUNKS = st.lists(st.text("ab1 -=/\n", max_size=8), max_size=8)
 def test_without_a_secret_no_byte_changes(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[str], with_env: bool
 ) -> None:
-    """A recording without a secret has the same rows with and without masking."""
+    """A recording without secrets has the same database rows with and without masking."""
     directory = tmp_path_factory.mktemp("rows")
     tables = []
     for level in ("none", "secrets"):

@@ -286,7 +286,7 @@ def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Co
 
 
 def test_junk_in_the_log_costs_only_itself(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Foreign bytes between records of a capture log are skipped, however many there are."""
+    """Foreign bytes between the records of a capture log are skipped, however many they are."""
     recorder.to_agent(request(1, "a"))
     with recorder.log_path.open("ab") as file:
         file.write(b"\0" * (indexer.BATCH + 100))
@@ -340,7 +340,7 @@ def test_undelivered_frames_are_marked(
 def test_a_killed_writers_last_line_may_be_undelivered(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """An unfinished line of a killed recorder is stored with how much of it was delivered."""
+    """If a recorder is killed, its last unfinished line is stored with how much was delivered."""
     recorder.chunk(TO_AGENT, b"unfinished")
     recorder.event(capture_log.UNDELIVERED, TO_AGENT, bytes=4)
     index(recorder, rows)
@@ -379,7 +379,7 @@ def test_large_lines_are_never_held(
 
 @pytest.mark.usefixtures("small_limits")
 def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer marks large lines as undelivered like small ones, even unfinished lines."""
+    """Large lines are marked as undelivered like small ones, even if they are unfinished."""
     for _ in range(3):
         recorder.chunk(TO_CLIENT, b"x" * 100)
     recorder.chunk(TO_CLIENT, b"\n" + b"y" * 150)
@@ -423,7 +423,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """A capture log counts as indexed only up to the last row that is committed."""
+    """A capture log counts as indexed only up to the last row that was committed."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()
@@ -445,9 +445,9 @@ def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -
 def test_a_fresh_indexer_goes_on_from_the_last_commit(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """If indexing of a capture log restarts, the database's state is enough to continue.
+    """Indexing of a capture log can be continued from the database's state alone.
 
-    Open requests and turns are in it.
+    The state has open requests and turns.
     """
     recorder.to_agent(request(5, "session/prompt", sessionId="s", prompt=[text("hi")]))
     index(recorder, rows)
@@ -462,7 +462,7 @@ def test_a_fresh_indexer_goes_on_from_the_last_commit(
 
 
 def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> None:
-    """If the indexer's state in the database cannot be read, a ValueError is raised."""
+    """If the stored state of an indexer cannot be read, a ValueError is raised."""
     assert load_state(rows).offset == 0
     for state in ("", "null", '{"offset": "x"}', '{"framers": {"to-agent": 1}}', "nonsense"):
         with rows:

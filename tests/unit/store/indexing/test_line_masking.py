@@ -85,9 +85,9 @@ def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None
 
 @pytest.mark.parametrize("level", ["none", "secrets", "private"])
 def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None:
-    """A masked recording's database has neither the key of its placeholders nor a secret.
+    """The database of a masked recording does not have the key of the placeholders.
 
-    This includes secrets in the command line.
+    It does not have secrets of the agent's command line either.
     """
     with masking_log(tmp_path / "x.db", level, arg=["agent", "--token", SECRET]) as recorder:
         recorder.to_agent(new_session())
@@ -101,7 +101,7 @@ def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None
 
 
 def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If a text chunk may end within a secret, it is not stored before the next chunk."""
+    """If a text chunk may end within a secret, it is not stored before the next chunk arrives."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk("harmless"), chunk(f"it is {SECRET[:6]}"))
     assert index(recorder, rows) > 0
@@ -209,7 +209,7 @@ def test_every_indexer_makes_the_same_rows(
 def test_what_masking_remembers_cannot_be_read(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """If the state of masking cannot be read, secrets within one line are still masked in it."""
+    """If the stored state of masking cannot be read, secrets are still masked line by line."""
     with LogWriter(recorder.path.with_name("y.db")) as other:
         other._record(capture_log.MASKING, 0, b"nonsense")
         other.to_agent(new_session())
@@ -220,7 +220,7 @@ def test_what_masking_remembers_cannot_be_read(
 def test_large_lines_are_masked(
     recorder: LogWriter, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Secrets in a large line are masked without reading the line into memory completely."""
+    """Secrets in a large line are masked without reading the whole line into memory."""
     monkeypatch.setattr(line_masking, "LARGE_LINE", 200)
     monkeypatch.setattr(line_masking, "LINE_EDGE", 100)
     recorder.to_agent(new_session())

@@ -126,7 +126,7 @@ def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
-    """Commands see fired faults of a running recording, in the database and the capture log."""
+    """Commands see fired faults of a running recording in the database and in its capture log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"zero\n")
         fault(recorder, delivered="none")
@@ -204,7 +204,7 @@ def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> No
 
 
 def test_faults_of_no_line(tmp_path: Path) -> None:
-    """Records about faults in a capture log are ignored if they are invalid or of no line."""
+    """Records about faults in a capture log are ignored if they are invalid, or about no line."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         fault(recorder, TO_AGENT, delivered="nonsense")
         fault(recorder, 0)

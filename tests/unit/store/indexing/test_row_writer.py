@@ -75,7 +75,7 @@ def test_faults_and_masks_are_kept() -> None:
 
 
 def test_a_large_line_is_copied_piece_by_piece() -> None:
-    """A large line is copied into the database in pieces, and again if the commit failed."""
+    """A large line is copied into the database in pieces, and again if the commit fails."""
     asked: list[int] = []
 
     def parts() -> list[bytes]:
@@ -227,7 +227,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 ) -> None:
     """If the dialect is detected late, rows that are already in the database are corrected.
 
-    These are sessions, methods, exchanges and turns.
+    These are rows of frames, exchanges and turns.
     """
     with LogWriter(tmp_path / "x.db") as recorder:
         write(recorder)
@@ -245,7 +245,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """If a late dialect corrects rows of the database, the indexer's state has it, too."""
+    """If the dialect is detected late, it is also stored in the state of the indexer."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:
@@ -257,7 +257,7 @@ def test_another_indexer_goes_on_after_the_labels_were_written_again(
 def test_a_commit_that_fails_labels_again_the_next_time(
     tmp_path: Path, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A late correction of the dialect changes all rows and the indexer's state, or nothing."""
+    """A late change of the dialect changes all rows and the indexer's state, or none of them."""
     used = "acp_proxy.store.indexing.row_writer.label_again"
 
     def fail(*arguments: Any) -> Any:

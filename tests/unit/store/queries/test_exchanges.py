@@ -42,7 +42,7 @@ def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingRea
 
 
 def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingReader) -> None:
-    """A query for exchanges open at a frame returns those between their request and answer."""
+    """A query for exchanges open in a time range returns them from request to answer."""
     first = next(exchanges.exchanges(chat))
     assert first.latency_ns is not None
     (sent,) = chat.query(
@@ -56,7 +56,7 @@ def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingR
 
 
 def test_events_are_chosen_by_kind(chat: RecordingReader) -> None:
-    """Queries for events return them decoded and in order, of one kind or of all kinds."""
+    """Queries for events return decoded events in order, of one kind or of all kinds."""
     every = list(recorded_events.events(chat))
     assert [event.seq for event in every] == sorted(event.seq for event in every)
     assert {event.kind for event in recorded_events.events(chat, "start", "exit")} == {

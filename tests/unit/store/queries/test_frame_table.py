@@ -108,7 +108,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Recording
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(filters)
 def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader], text: str) -> None:
-    """A filter that is translated into SQL selects the same rows as a test of every row."""
+    """A filter selects the same rows in SQL as it does when each row is tested in Python."""
     chosen = parse(text)
     for reader in readers:
         every = list(reader.rows())
@@ -125,7 +125,7 @@ def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader],
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_filter_can_start_after_a_number(path: Path) -> None:
-    """A query for frames after a number returns the same frames as a full query from there."""
+    """A query for frames after a given number returns exactly the later ones, even if filtered."""
     with RecordingReader(path) as reader:
         for chosen in (EVERYTHING, parse("dir:to-client")):
             frames = list(reader.frames(chosen))
@@ -207,7 +207,7 @@ def test_frames_are_found_by_an_index(text: str) -> None:
 
 
 def test_frames_are_counted(readers: list[RecordingReader]) -> None:
-    """The number of a running recording's frames includes frames not yet in the database."""
+    """The number of frames of a running recording includes those not yet in the database."""
     for reader in readers:
         assert reader.count() == sum(1 for _ in reader.frames())
 
@@ -223,7 +223,7 @@ def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
 
 
 def test_a_term_without_a_column_is_not_translated() -> None:
-    """A condition of a filter without SQL form is tested in Python, on all rows."""
+    """If a condition of a filter has no SQL form, it is tested in Python, on all rows."""
     for condition in (Beyond(), Like("method", "session/[!p]*")):
         where = translate(condition, "labels", "labels")
         assert (where.sql, where.exact) == ("1", False)
@@ -284,7 +284,7 @@ def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["method:a*c", 'method:"a\\u0000*"', "not method:a*c", "method:a"])
 def test_a_label_may_have_a_nul(tmp_path: Path, text: str) -> None:
-    """Patterns of filters match methods and ids with a NUL, at which SQLite's matching stops."""
+    """Patterns of filters match methods with a NUL, at which SQLite's own matching would stop."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a\0b/c"), notification("a"), notification("a/c"))
         recorder.close()
@@ -336,7 +336,7 @@ def recorder(tmp_path: Path) -> Any:
 
 
 def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
-    """A query that folds consecutive chunks can leave the first frames unfolded."""
+    """A query that folds consecutive chunks can return the first frames unfolded."""
     for _ in range(6):
         _chunk(recorder)  # 3 to 8
     recorder.abandon()
@@ -346,7 +346,7 @@ def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None
 
 
 def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
-    """A query that folds consecutive chunks ends them at a pause, a tool call and a turn's end."""
+    """A query that folds consecutive chunks never folds across a pause, tool call or turn's end."""
     for _ in range(3):
         _chunk(recorder)  # 3, 4, 5
     recorder.t_ns += 10 * MS
@@ -375,7 +375,7 @@ def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
 
 
 def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
-    """In ACP v2, a query that folds consecutive chunks leaves out the update that ends a turn."""
+    """In ACP v2, a query that folds consecutive chunks leaves the update that ends a turn alone."""
     with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(result(1))  # 3
