@@ -253,7 +253,7 @@ def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | N
 def test_each_command_says_that_nothing_matches(
     path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    """Each command with a filter reports on stderr that nothing matches, and exits with 0."""
+    """If a filter matches nothing, each command reports this on stderr and exits with 0."""
     monkeypatch.chdir(path.parent)  # `report` writes a file
     result = run(*words_for(command, path), "session:ses2")
     assert "; did you mean session:ses_2?" in result.stderr

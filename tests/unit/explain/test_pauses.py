@@ -144,7 +144,10 @@ def test_a_request_of_the_agent_names_who_answers(
 
 
 def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
-    """If a pause is outside of turns, `log` blames the agent if it has a request to answer."""
+    """If a pause without a turn has an open request, `log` names the one who must answer it.
+
+    This may be the agent or a person.
+    """
     new = asks(request(1, "session/new", cwd="/srv", mcpServers=[]))
     login = asks(request(2, "authenticate", methodId="browser"))
     steps = (new, wait(6 * SECOND), says(result(1, sessionId="s")), login, wait(9 * SECOND),

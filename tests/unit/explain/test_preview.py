@@ -42,7 +42,7 @@ def test_a_prompt_is_its_text() -> None:
 
 
 def test_the_text_of_a_prompt_is_returned_alone() -> None:
-    """The preview of a prompt is its text alone, in every dialect and shape."""
+    """The preview of a prompt is its text alone, in every dialect and form."""
     assert prompt_text({"prompt": [{"type": "text", "text": "the first"}]}) == "the first"
     assert prompt_text({"content": [{"type": "text", "text": "the draft"}]}) == "the draft"
     audio = {"type": "audio", "source": {"mimeType": "audio/wav", "data": "AAAA"}}
@@ -195,7 +195,7 @@ def test_an_empty_result_is_ok() -> None:
 
 
 def test_an_unknown_method_is_its_members() -> None:
-    """The preview of a message of an unknown method lists the message's members."""
+    """The preview of a message of an unknown method lists the message's JSON members."""
     assert show("_x/y", a=[1, "é"], sessionId="s", _meta={"b": 1}) == "a=[1, é]"
     assert show("_x/y", sessionId="s") == "sessionId=s"
     assert preview(b'{"method":"x"}', "notification", "x") == "no params"
@@ -249,7 +249,7 @@ def test_a_large_frame_is_described_like_a_small_one(size: int, shown: str) -> N
 
 
 def test_a_huge_frame_is_described_by_its_beginning() -> None:
-    """A huge frame is previewed by its beginning, with a note."""
+    """A huge frame is previewed by its beginning, with a note that the rest is left out."""
     words = "The quick brown fox. " * 500_000
     shown = update("agent_message_chunk", content={"type": "text", "text": words})
     assert shown.startswith("[the first 64 kB of 10.5 MB] agent_message_chunk: The quick brown fox")

@@ -193,7 +193,7 @@ def test_the_draft_has_its_usage_in_the_answer(tmp_path: Path) -> None:
 
 
 def test_sessions_are_added_up(tmp_path: Path) -> None:
-    """The cost of a recording adds up its sessions, each by its last report."""
+    """The cost of a recording is the sum of the costs that each of its sessions reported last."""
     chat = Chat(tmp_path / "x.db")
     chat.open("a")
     chat.open("b")

@@ -217,7 +217,7 @@ def test_a_transition_has_the_changes_of_a_message() -> None:
 
 
 def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
-    """The frame of a JSON-RPC batch has only the session and turn that all its messages share."""
+    """The frame of a JSON-RPC batch has a session and turn only if all its messages share them."""
     line = '[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]'
     batch = fed(Conversation(), line, Direction.TO_AGENT)
     assert [member.opened.id for member in batch.members if member.opened is not None] == [1, 2]
@@ -435,7 +435,7 @@ def test_an_error_ends_the_turn() -> None:
 
 
 def test_a_prompt_of_the_agent_begins_no_turn() -> None:
-    """Only a prompt of the client begins a turn."""
+    """A prompt begins a turn only if the client sends it."""
     check("""
         <- #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s
@@ -744,7 +744,7 @@ def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
 
 
 def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
-    """Without other evidence, a prompt's answer that has no stop reason shows ACP v2."""
+    """Without other evidence, an answer to a prompt that has no stop reason shows ACP v2."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1

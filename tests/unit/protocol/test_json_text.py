@@ -106,7 +106,7 @@ def test_a_number_of_any_length_is_passed_over() -> None:
 
 
 def test_an_unfinished_token_is_not_whole() -> None:
-    """A JSON text that ends within a string or a word does not count as whole."""
+    """A JSON text that ends within a string or a word does not count as complete."""
     assert [token.is_whole for token in tokens(b'{"a": 1, "b')] == [True] * 5 + [False]
     assert [token.is_whole for token in tokens(b"[1")] == [True, False]
 

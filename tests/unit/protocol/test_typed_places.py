@@ -53,5 +53,5 @@ def test_the_text_between_places_can_be_changed() -> None:
 
 
 def test_without_places_nothing_is_changed() -> None:
-    """A line without ids and paths is rewritten to the same line."""
+    """If a line has no ids and paths, replacing ids and paths leaves it unchanged."""
     assert splice("{}", []) == "{}"

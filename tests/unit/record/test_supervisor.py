@@ -312,7 +312,7 @@ async def test_without_an_index_no_agent_overstays(clock: MockClock) -> None:
 
 
 async def test_a_living_client_keeps_its_agent(clock: MockClock) -> None:
-    """If a client only closed its end and still runs, the recorder does not end the agent."""
+    """If a client only closed its end of a pipe and still runs, the agent is not ended."""
     scene = await play(clock, (10, Scene.client_closes), answers=nothing_open)
     assert scene.agent.sent == []
 
@@ -433,7 +433,7 @@ async def noted(clock: MockClock, *steps: Step) -> list[tuple[float, int, dict[s
 
 
 async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> None:
-    """If a client stops reading for five seconds, this is recorded, and when it reads again."""
+    """A recorder notes when a client has not read for five seconds, and when it reads again."""
     written = await noted(clock, (10.5, blocks), (72.5, unblocks))
     assert written == [
         (

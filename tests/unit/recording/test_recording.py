@@ -107,7 +107,10 @@ def test_only_these_modules_read_lost_facts() -> None:
 
 
 def test_every_fact_is_needed_by_something() -> None:
-    """Some code needs each kind of data that an import may lack, except command and time zone."""
+    """Each kind of data that an imported log may lack is needed by some code.
+
+    The exceptions are the command and the time zone.
+    """
     by_functions = {fact for fact in FACTS if modules_with(rf'(needs|knows)\([^)]*"{fact}"')}
     by_members = {fact for needed in MEMBERS for fact in needed}
     by_rules = {word for rule in rules().values() for word in rule.lost_if or ()}
@@ -146,7 +149,10 @@ def test_an_origin_is_read_as_it_was_written() -> None:
     ],
 )
 def test_an_invalid_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
-    """Invalid data about an import's source is refused in JSONL. In a database, it is damage."""
+    """Invalid data about an import's source is refused in JSONL.
+
+    In a database, it is reported as damage.
+    """
     with pytest.raises(ValueError, match=r"origin|lost"):
         read_origin(wrong)
     path = imported(tmp_path)

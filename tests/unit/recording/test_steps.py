@@ -33,7 +33,7 @@ def lanes(*steps: Step) -> list[str | None]:
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
-    """In a replay, an answer is ordered with its request's session, whatever session it names."""
+    """`replay` keeps an answer in order with its request's session, whatever session it names."""
     assert (
         lanes(
             step(1, kind="request", session="s", exchange=1),
@@ -48,7 +48,7 @@ def test_a_reply_is_in_the_lane_of_its_request() -> None:
 
 
 def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
-    """In a replay, an agent's frame without a session is ordered with the frame before it."""
+    """`replay` keeps an agent's frame without a session in order with the frame before it."""
     stray = step(3, agent=True, kind="invalid")
     assert lanes(step(1, agent=True, session="s"), step(2), stray) == ["s", None, None]
     assert lanes(step(1, agent=True, session="s"), step(2, agent=True)) == ["s", "s"]
@@ -72,7 +72,7 @@ def test_an_error_with_an_id_answers_no_invalid_line() -> None:
 
 
 def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
-    """In a replay, a session that no request opened is ordered with the one that announced it."""
+    """`replay` keeps a session that no request opened in order with the one that announced it."""
 
     def opening(seq: int, session: str) -> Step:
         return step(seq, kind="request", method="session/load", session=session, exchange=seq)
@@ -90,9 +90,9 @@ def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
 
 
 def test_of_several_lanes_of_a_name_the_one_in_use_counts() -> None:
-    """If two sessions declare an MCP server, a replay orders its messages with the active one.
+    """If two sessions declare an MCP server, `replay` counts its messages to the active session.
 
-    If neither is active, the latest one counts.
+    If neither is active, it counts them to the latest one.
     """
 
     def opening(seq: int, session: str) -> Step:
@@ -122,7 +122,7 @@ def message(**members: object) -> bytes:
 
 
 def test_an_update_announces_a_session() -> None:
-    """A replay learns of a new session only from one kind of update.
+    """`replay` learns of a new session only from one kind of update.
 
     A text that names the session is not enough.
     """
@@ -133,7 +133,7 @@ def test_an_update_announces_a_session() -> None:
 
 
 def test_a_session_declares_its_servers() -> None:
-    """In a replay, a session has the MCP servers that its request lists with names and ids."""
+    """In a replay, a session's MCP servers are those that its request lists by name and id."""
     servers = [{"name": "t", "serverId": "1"}, {"id": "2"}, {"acpId": "3"}, 4]
     names = introduced("session/new", message(params={"mcpServers": servers}))
     assert names == ("server 1", "server t", "server 2", "server 3")

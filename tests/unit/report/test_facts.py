@@ -110,7 +110,7 @@ def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
 
 
 def test_the_conversation_comes_before_a_broken_rule() -> None:
-    """A report page names the first problem of the conversation before broken rules."""
+    """The verdict of a report page names a problem of the conversation before a broken rule."""
     verdict = find_verdict(hello(HINT, BROKEN))
     assert (verdict.finding, verdict.is_rule) == (BROKEN, True)
     verdict = find_verdict(hello(HINT, BROKEN, GAP))

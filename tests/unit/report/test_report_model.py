@@ -35,7 +35,7 @@ def printed(*words: str | Path) -> Any:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_messages_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`report` reads the messages only once for the summary, the rules and the turns."""
+    """`report` reads the messages of a recording only once for all parts of the page."""
     passes = []
     runs = RecordingReader.runs
 
@@ -67,7 +67,7 @@ def test_it_is_what_the_commands_print(path: Path) -> None:
 def test_only_the_beginning_of_a_large_recording_is_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """If only a recording's beginning was checked, its report page says how many frames."""
+    """If only a recording's beginning was checked, its report page counts the checked frames."""
     assert meta_of(TOUR)["summary"]["checked"]["is_whole"] is True
     monkeypatch.setattr(report_model, "CHECKED_FRAMES", 3)
     assert meta_of(TOUR)["summary"]["checked"]["frames"] == 3

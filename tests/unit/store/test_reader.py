@@ -299,7 +299,7 @@ def test_a_reader_that_may_not_write_reads_the_same(
 def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A capture log that is read-only can be read."""
+    """A capture log without permission to write can still be read."""
     plain_open = os.open
 
     def readonly(path: Any, flags: int, *rest: Any, **more: Any) -> int:
@@ -611,7 +611,7 @@ def test_an_empty_log_is_left_alone(
 
 
 def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
-    """A file that is named like a capture log but is none is refused and not changed."""
+    """A foreign file that is named like a capture log is refused and not changed."""
     (tmp_path / "server.log").write_text("2025-01-01 00:00:00 GET / 200\n" * 3)
     with pytest.raises(NotARecording, match="it does not begin as a capture log does"):
         RecordingReader(tmp_path / "server")

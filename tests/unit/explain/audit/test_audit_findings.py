@@ -84,7 +84,7 @@ def test_an_answer_for_always_may_cover_what_follows() -> None:
 
 
 def test_refused_and_done_by_the_client() -> None:
-    """`audit` reports a write as a problem if permission for its file was refused in the turn."""
+    """`audit` reports a write as a problem if permission for its file was denied in the turn."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(REJECT, {"toolCallId": "c"})
@@ -98,7 +98,7 @@ def test_refused_and_done_by_the_client() -> None:
 
 
 def test_refused_and_done_in_a_terminal() -> None:
-    """`audit` reports a refused tool call as a problem if its terminal was created later."""
+    """If a tool call was refused and its terminal is created later, `audit` reports a problem."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="make")
@@ -156,7 +156,7 @@ def test_done_before_the_answer() -> None:
 
 
 def test_reported_before_the_answer() -> None:
-    """`audit` reports an action that was completed before its permission was answered."""
+    """`audit` reports a tool call that was completed before its permission was answered."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("make")})
     answer = conversation.lines.pop()

@@ -148,7 +148,7 @@ def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_slow_frame_has_the_time_of_its_arrival(tmp_path: Path) -> None:
-    """`log --json` writes a frame's time of arrival if its bytes did not arrive all at once."""
+    """If a frame's bytes did not arrive all at once, `log --json` says how long they took."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"slow")
         recorder.chunk(2, b"ly\n")

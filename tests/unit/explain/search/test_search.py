@@ -84,14 +84,14 @@ def test_escapes_are_undone_within_strings_only() -> None:
 
 
 def test_a_regular_expression_sees_each_string_by_itself() -> None:
-    """In a search, ``^`` and ``$`` match at the ends of a string within a line."""
+    """In `search`, ``^`` and ``$`` match at the two ends of each JSON string in a line."""
     message = notification("x", title="Hello", other="say Hello")
     assert len(search("^Hello$", [frame(1, message)], is_regex=True)) == 1
     assert search("^say$", [frame(1, message)], is_regex=True) == []
 
 
 def test_a_text_across_chunks_is_found_at_its_first_frame() -> None:
-    """A search reports a text across chunks at its first frame, and also names its last frame."""
+    """If a text found by `search` spans several chunks, its first and last frame are named."""
     hits = search("hello world", chunks("Oh! Hel", "lo wor", "ld."))
     assert numbers(hits) == [(1, 3)]
     assert hits[0].excerpt == ("Oh! ", "Hello world", ".")
@@ -152,7 +152,7 @@ def test_unrelated_frames_do_not_end_a_message(between: StoredFrame) -> None:
 
 
 def test_messages_with_ids_may_be_interleaved() -> None:
-    """A search joins chunks with one message id, even if other frames come between."""
+    """`search` joins the chunks that have one message id, even if other frames come between."""
     frames = [
         *chunks("Hel", messageId="a"),
         *chunks("Good", first=2, messageId="b"),

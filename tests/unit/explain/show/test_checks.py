@@ -320,7 +320,7 @@ def test_a_failed_prompt_is_a_problem(recorder: LogWriter) -> None:
     ],
 )
 def test_unknown_error_codes_have_no_name(code: Any, dialect: str | None, name: str) -> None:
-    """`show` prints an error code that the dialect does not define by its number."""
+    """If a dialect does not define an error code, `show` prints the code's number."""
     assert code_name(code, dialect) == name
 
 

@@ -428,7 +428,7 @@ def test_an_empty_turn_that_has_failed_is_named(
     line: str,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """`show` reports an empty turn without tokens as failed, unless the prompt was a command."""
+    """`show` reports an empty turn without tokens as failed, unless a slash command was sent."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     if line:
@@ -550,7 +550,7 @@ def test_an_agent_takes_the_login_that_it_offers(
 def test_an_error_of_the_models_provider_is_recognized(
     chat: LogWriter, data: dict[str, Any], by: str
 ) -> None:
-    """`show` recognizes an error of the model's provider, even within a cut string of JSON."""
+    """`show` recognizes an error of the model's provider, even in JSON that was cut off."""
     opened(chat)
     chat.to_agent(PROMPT)
     refused = error(2, -32603, "it failed")
@@ -576,7 +576,7 @@ def test_an_error_of_the_models_provider_is_recognized(
 def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
     chat: LogWriter, code: int, message: str, by: str | None
 ) -> None:
-    """`show` blames an agent for errors that are not about the prompt or the environment."""
+    """`show` blames an agent for an error that is not about the prompt or the environment."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(error(2, code, message))

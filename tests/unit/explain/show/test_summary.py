@@ -148,7 +148,7 @@ def test_an_empty_recording_has_a_summary(tmp_path: Path) -> None:
 
 
 def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
-    """`show` counts an answer that is an error as an error, unless its request was cancelled."""
+    """`show` counts an error answer as an error, unless its request was cancelled."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "a"), request(2, "a"), request(3, "a"))

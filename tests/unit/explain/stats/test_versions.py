@@ -152,7 +152,7 @@ def test_tokens_are_an_average_of_the_turns_that_report_them(tmp_path: Path) -> 
 
 
 def test_only_versions_of_one_name_are_compared(tmp_path: Path) -> None:
-    """``stats --by`` does not compare agents of different names, and never compares projects."""
+    """``stats --by`` compares versions of one agent, but not different agents or projects."""
     record_turn(tmp_path / "a.db", "1", name="ant")
     record_turn(tmp_path / "b.db", "2", name="bee", cwd="/srv/b", day=1)
     assert [row["change"] for row in rows(tmp_path, "agent")] == [None, None]
@@ -198,7 +198,7 @@ def test_the_recordings_directory_is_the_default(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
-    """Wrong use of ``stats --by`` is refused in one line."""
+    """Wrong use of ``stats --by`` is refused with an error of one line."""
     assert message in complaint(*words, home=tmp_path)
 
 

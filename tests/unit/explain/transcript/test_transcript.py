@@ -94,7 +94,7 @@ def test_chunks_are_joined(dialect: str) -> None:
 
 
 def test_pieces_of_a_message_between_sessions_are_joined() -> None:
-    """A transcript joins the chunks of a message between a session and its child session."""
+    """A transcript joins the chunks of a message that one session sends to another."""
     conversation = Talk()
     for piece in ("look ", "at ", "a.py"):
         chunk(conversation, piece, "session_message_chunk", messageId="1")
@@ -192,7 +192,7 @@ def test_parallel_calls_keep_their_titles_and_what_failed() -> None:
 
 
 def test_a_late_update_is_shown_after_its_turn() -> None:
-    """A transcript shows a late update with the title of its tool call, after the turn."""
+    """If a tool call is updated after its turn, a transcript shows this with the call's title."""
     conversation = Talk()
     conversation.call("a", title="Read a.py")
     stop(conversation)

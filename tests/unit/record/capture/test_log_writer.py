@@ -270,7 +270,7 @@ def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
 
 
 def test_a_log_in_a_gap_is_not_trimmed(broken: CaptureLog) -> None:
-    """A recorder does not empty a capture log with an unrecorded gap, since it would be lost."""
+    """If a gap in a capture log is not recorded yet, the log is not emptied."""
     broken.append(STDERR, 2, b"lost")
     assert not broken.trim(broken.size)
 

@@ -190,7 +190,7 @@ def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
 
 
 def test_the_table_names_options_in_one_way() -> None:
-    """Each option of `record` has the same name as its environment variable and attribute."""
+    """Flag, attribute and environment variable of each option of `record` have the same name."""
     for option in RECORD:
         assert option.flag == "--" + option.attribute.replace("_", "-")
         assert option.attribute in RecordOptions.__annotations__

@@ -495,7 +495,7 @@ async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) ->
     "said", [[B], [b'{"method":"\\u0062"}\n'], [B[:11], B[11:]], [A + B[:12], B[12:-1], b"\n"]]
 )
 async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: list[bytes]) -> None:
-    """A fault rule matches a method with escapes, and a line that comes in several chunks."""
+    """A fault rule matches a method with escapes, even in a line that comes in several chunks."""
     connection = play(clock, "drop where=method:b")
     connection.read(A)
     connection.read(C + C)

@@ -181,7 +181,7 @@ def test_a_wrong_header_is_named(old: bytes, new: bytes, said: str) -> None:
 
 
 def test_times_that_are_too_far_apart_are_a_complaint() -> None:
-    """It is an error if two times in a JSONL recording are too far apart to be stored."""
+    """A JSONL recording is refused if two of its times are too far apart to be stored."""
     far = b'"after_ms":"%d",'
     error = complaint(
         HEADER
@@ -206,7 +206,7 @@ def test_another_file_is_not_a_recording(text: bytes) -> None:
 
 
 def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
-    """A JSONL recording in which a frame and an event have one number is called damaged."""
+    """A JSONL recording in which a frame and an event have one number is reported as damaged."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET seq = 2 WHERE seq = 1")

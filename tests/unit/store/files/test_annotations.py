@@ -39,7 +39,7 @@ def note_of(path: Path) -> str | None:
 
 
 def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
-    """A note on a recording can be any text, and does not change the file's time."""
+    """A note on a recording can be any text, and does not change the file's modification time."""
     path = record_conversation(tmp_path / "x.db")
     os.utime(path, (1e9, 1e9))
     set_note(path, "zwei\nZeilen 你好")
@@ -95,7 +95,7 @@ def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
 
 
 def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> None:
-    """A note on a running recording can be read at once, and outlives the recorder."""
+    """A note on a running recording can be read at once, and stays after the recorder's end."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -114,7 +114,7 @@ def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> 
 
 
 def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
-    """If a recorder has not yet written to the database, `note` is refused: try again later."""
+    """If a recorder has not written to the database yet, `note` advises to try again."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         pytest.raises(CannotAnnotate, match="only just started; try again"),

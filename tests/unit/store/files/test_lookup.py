@@ -107,7 +107,7 @@ def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_pat
 
 
 def test_a_recording_without_a_directory_counts_as_latest(library: Path) -> None:
-    """A recording whose directory is not known may be `latest` in any directory."""
+    """A recording made in an unknown directory may be `latest` in any directory."""
     record_conversation(library / "newest.db", id="ffff11", wall=4 * 10**18, cwd="")
     os.utime(library / "newest.db", (4 * 10**9, 4 * 10**9))
     assert resolve("latest", library, HERE) == library / "newest.db"

@@ -85,7 +85,7 @@ def test_lines_are_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None
 
 @pytest.mark.parametrize("level", ["none", "secrets", "private"])
 def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None:
-    """The database of a masked recording does not have the key of the placeholders.
+    """The database of a masked recording does not have the key with which placeholders are made.
 
     It does not have secrets of the agent's command line either.
     """

@@ -140,7 +140,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """A turn ends in the database at the prompt's answer in v1, and at a later update in v2."""
+    """A turn ends at its prompt's answer in ACP v1, and at a later update in ACP v2."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:

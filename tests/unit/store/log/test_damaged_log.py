@@ -84,7 +84,7 @@ TORN = HEADER.pack(MAGIC, DATA, 1, 50, 9)
 
 @pytest.mark.parametrize("torn", [b"", MAGIC[:3], TORN[:-1], TORN + b"x"])
 def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
-    """The incomplete last record that a killed recorder leaves in its capture log is not damage."""
+    """The incomplete last record that a killed recorder leaves does not count as damage."""
     path = dead(tmp_path / "x.db", torn, at_end=True)
     with RecordingReader(path) as reader:
         assert notes(reader) == []
@@ -93,7 +93,7 @@ def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
 
 
 def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
-    """If a record of a capture log has a wrong length, it and all later records are damage."""
+    """If a record in a capture log has a wrong length, it and all later records count as damage."""
     path = dead(tmp_path / "x.db", b"")
     log = tmp_path / "x.db.log"
     data = bytearray(log.read_bytes())

@@ -186,7 +186,7 @@ def test_a_request_is_found_by_the_ids_in_its_answer(tmp_path: Path, indexed: in
     ],
 )
 def test_a_batch_is_found_by_its_messages(text: str, expected: list[int]) -> None:
-    """A filter finds a JSON-RPC batch if all its terms hold for one message of the batch."""
+    """A filter finds a JSON-RPC batch if one message of the batch meets all its conditions."""
     with recording(*CHAT) as reader:
         chosen = parse(text)
         assert [row["seq"] for row in reader.frames(chosen)] == expected
@@ -240,7 +240,7 @@ def test_a_term_without_a_column_is_not_translated() -> None:
     ],
 )
 def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """A database is damaged if it has an unknown code, or a session or method that is not text."""
+    """An unknown code, or a method that is not text, is reported as damage of a database."""
     path = alter(record_conversation(tmp_path / "x.db"), f"UPDATE {spoil}")
     with RecordingReader(path) as reader:
         for frames in (reader.heads(), reader.heads(with_lines=True)):
@@ -284,7 +284,7 @@ def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["method:a*c", 'method:"a\\u0000*"', "not method:a*c", "method:a"])
 def test_a_label_may_have_a_nul(tmp_path: Path, text: str) -> None:
-    """Patterns of filters match methods with a NUL, at which SQLite's own matching would stop."""
+    """Patterns of filters match a method with a NUL, although SQLite's own matching stops there."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a\0b/c"), notification("a"), notification("a/c"))
         recorder.close()
@@ -422,7 +422,7 @@ def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
     ],
 )
 def test_a_damaged_row_of_a_run_is_damage(recorder: LogWriter, spoilt: str, reason: str) -> None:
-    """If a chunk that is folded with others has an unknown kind, the database is damaged."""
+    """If one of the chunks that a query folds has an unknown kind, this is reported as damage."""
     for _ in range(3):
         _chunk(recorder)
     recorder.close()

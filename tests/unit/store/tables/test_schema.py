@@ -88,7 +88,7 @@ def test_the_views_are_there(story: sqlite3.Connection) -> None:
 
 
 def test_the_file_has_our_application_id(story: sqlite3.Connection) -> None:
-    """A recording's database has acp-proxy's application id, by which `file` recognizes it."""
+    """A recording's database has acp-proxy's application id, so that `file` recognizes it."""
     assert rows(story, "PRAGMA user_version") == [(VERSION,)]
     assert rows(story, "PRAGMA application_id") == [(APPLICATION_ID,)]
     assert APPLICATION_ID.to_bytes(4, "big") == b"acp1"
