@@ -211,7 +211,10 @@ def test_updates_of_both(kind: str) -> None:
     ],
 )
 def test_methods(method: str, params: dict[str, Any], dialect: str | None) -> None:
-    """Some methods show a recording's dialect by name, others by the names of their params."""
+    """Some methods exist in only one dialect.
+
+    Other methods show the dialect by the names of their params.
+    """
     assert dialect_from(method, **params) == dialect
 
 

@@ -195,7 +195,7 @@ def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
 
 
 def test_the_end_is_noticed(tmp_path: Path) -> None:
-    """If a recorder ends while a command reads the recording, it is complete and not live."""
+    """If a recorder ends while a command reads its recording, the recording is no longer live."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         recorder.close()

@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """A fault rule for answers finds their requests even if no rule is for the requests' side."""
+    """A fault rule for answers works even if no rule is for the requests of the other peer."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)

@@ -108,7 +108,7 @@ def test_frames_have_the_columns_of_the_contract(
 
 
 def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The database of a recording has rows for its exchanges, turns and events."""
+    """The database of a recording has rows for requests with their answers, turns and events."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "id, direction, method, outcome, request_seq, response_seq"

@@ -116,7 +116,7 @@ def test_a_torn_record_at_the_end_is_not_there(log: CaptureLog) -> None:
     "junk", [b"\0", b"junk", MAGIC, MAGIC * 7, b"\0" * 600_000, HEADER.pack(MAGIC, 99, 1, 3, 1)]
 )
 def test_junk_between_records_is_skipped(log: CaptureLog, junk: bytes, limit: int) -> None:
-    """In a capture log, bytes between two records are skipped, however the log is read."""
+    """Foreign bytes between two records of a capture log are skipped by every way of reading."""
     splice(log, read_all(log.path)[0].end, junk)
     with reader(log.path) as other:
         assert [r.payload for r in records(other, 0, limit)] == [b"one", b"two", b"three"]

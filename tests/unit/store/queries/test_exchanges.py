@@ -31,7 +31,7 @@ def chat(tmp_path: Path) -> Iterator[RecordingReader]:
 
 
 def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingReader) -> None:
-    """Queries for exchanges return method, direction and latency, or no latency if unanswered."""
+    """A query for requests and answers returns method, direction and latency, if answered."""
     every = list(exchanges.exchanges(chat, order="request_seq"))
     rows = list(chat.query("SELECT * FROM exchanges ORDER BY request_seq"))
     assert [exchange.id for exchange in every] == [row["id"] for row in rows]
@@ -42,7 +42,7 @@ def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingRea
 
 
 def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingReader) -> None:
-    """A query for exchanges open in a time range returns them from request to answer."""
+    """A query for requests open in a time range returns a request only until its answer."""
     first = next(exchanges.exchanges(chat))
     assert first.latency_ns is not None
     (sent,) = chat.query(
@@ -82,7 +82,7 @@ def test_turns_and_methods_are_counted(chat: RecordingReader) -> None:
 
 
 def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingReader) -> None:
-    """Queries for exchanges select by method, direction and outcome, up to a limit."""
+    """A query for requests and answers selects by method, direction and outcome, up to a limit."""
     every = list(exchanges.exchanges(chat))
     asked = list(exchanges.exchanges(chat, direction="to-client"))
     assert asked == [row for row in every if row.direction == "to-client"]

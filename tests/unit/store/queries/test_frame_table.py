@@ -400,7 +400,7 @@ def test_an_event_ends_a_run(recorder: LogWriter) -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("pause_ns", [-1, 0, FOREVER])
 def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
-    """A query that folds consecutive chunks returns each frame of a recording exactly once."""
+    """A query that folds consecutive chunks loses and repeats no frame of a recording."""
     with RecordingReader(path) as reader:
         frames = {frame["seq"]: frame for frame in reader.frames()}
         runs: list[FrameRun] = list(reader.runs(pause_ns))

@@ -34,7 +34,7 @@ def steps(script: Script) -> list[Step]:
 
 
 def test_steps_know_their_exchange(tmp_path: Path) -> None:
-    """`replay` knows the exchange and the session of each recorded frame."""
+    """`replay` knows the session of each recorded frame, and its request or answer."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "s"}

@@ -111,7 +111,10 @@ def test_migrating_twice_changes_nothing() -> None:
 
 
 def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path) -> None:
-    """If a crash interrupts the migration of a recording's database, it is empty or complete."""
+    """If a crash interrupts the migration of a recording's database, the database stays usable.
+
+    It is either empty or complete.
+    """
     path = tmp_path / "x.db"
     states = []
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
