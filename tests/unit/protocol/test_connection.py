@@ -545,7 +545,7 @@ def test_v2_permissions_name_the_call_in_their_subject() -> None:
 
 
 def test_the_draft_reads_files_in_the_one_open_turn() -> None:
-    """In the 1.0 draft of ACP, a message without a session belongs to the only open turn."""
+    """In the 1.0 draft, a file or terminal request without a session is of the only open turn."""
     conversation = check(
         """
         <- #1 fs/read_text_file {"path": "/a"}

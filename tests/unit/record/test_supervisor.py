@@ -224,10 +224,7 @@ async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> N
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """If a process outside of an ended agent's group holds its outputs open, a recorder stops.
-
-    It does not wait for the end of the outputs.
-    """
+    """A recorder stops waiting if a process outside of an ended agent's group holds its outputs."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)

@@ -427,7 +427,7 @@ def test_a_read_and_a_write_that_name_one_call() -> None:
 
 
 def test_an_open_call_whose_id_is_used_again() -> None:
-    """If the id of an open tool call is used again, `audit` lists both calls."""
+    """If a later turn uses the id of an open tool call again, `audit` lists both calls."""
     conversation = Talk()
     conversation.call("c", **shell("rm x"))
     conversation.prompt()

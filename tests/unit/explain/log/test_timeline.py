@@ -139,7 +139,7 @@ def test_a_run_is_one_line() -> None:
 
 
 def test_a_long_run_shows_the_number_of_its_characters() -> None:
-    """If `log` folds many chunks, the line has the beginning of their text and its length."""
+    """If `log` folds many chunks, it prints the beginning of their text and the text's length."""
     run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 0, 57, 9000, 123456, "b" * 2000)
     assert run_line(run).text == "b" * 2000 + "… (123456 characters)"
 

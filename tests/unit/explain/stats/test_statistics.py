@@ -154,7 +154,7 @@ def test_the_first_call_with_an_id_is_not_repeated() -> None:
 def test_a_history_repeats_no_id_of_before() -> None:
     """`stats` does not count calls that ``session/load`` replays as repeated calls.
 
-    It counts a call that occurs twice within the replayed history.
+    A call that only the replayed history has is repeated if it is there twice.
     """
     conversation = Talk()
     conversation.call("a", status="completed")
