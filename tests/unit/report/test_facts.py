@@ -103,7 +103,7 @@ def test_a_warning_is_named_but_is_no_trouble() -> None:
 
 
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
-    """If nothing else is wrong, a report page's verdict names an injected fault, and no peer."""
+    """If nothing else is wrong, a report page's verdict blames an injected fault and no peer."""
     assert find_verdict(hello(HINT, FAULT)) == Verdict(FAULT, "", "Fault")
     assert find_verdict(hello(FAULT, GAP)).finding == GAP
     assert Verdict(FAULT, "").is_trouble

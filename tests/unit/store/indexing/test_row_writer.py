@@ -278,9 +278,9 @@ def test_a_commit_that_fails_labels_again_the_next_time(
 
 
 def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> None:
-    """Commands correct a running recording's frames if the dialect is detected late.
+    """If a running recording's dialect is detected late, its earlier frames are read anew.
 
-    They need not wait for the recorder.
+    Commands do not wait for the recorder to correct them.
     """
     expected = fresh_rows(tmp_path, write_draft, DRAFT)
     with LogWriter(tmp_path / "x.db") as recorder:
