@@ -71,7 +71,7 @@ def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
 
 
 def test_a_silence_keeps_the_session_that_its_request_named() -> None:
-    """A silence before the answer to session/new is one without a session in `show`."""
+    """`show` names no session for a silence before the answer to session/new."""
     waits = waits_after(
         (0, "to-agent", frame("#1 session/new {}")),
         (HOUR, "to-client", frame('#1 result {"sessionId": "s"}')),
