@@ -27,7 +27,9 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
-    """For `diff`, keys of objects that contain different generated values are different keys."""
+    """For `diff`, keys of a JSON object that contain different generated values stay different
+    keys.
+    """
 
     def run(first: int, other: int) -> Run:
         made = Run(0)
@@ -58,7 +60,8 @@ def test_keys_that_are_values_keep_their_order() -> None:
 
 
 def test_a_rule_is_learned_for_keys_that_are_values() -> None:
-    """The rule that `diff` learns for generated keys has ``*`` in place of the key."""
+    """A rule that `diff` learns for JSON keys with generated values has ``*`` in place of the key.
+    """
     a, b = (_output(Run(n), {UUIDS[n]: word}) for n, word in ((0, "a"), (1, "b")))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == (("/params/update/rawOutput/*",), Counts())
@@ -92,12 +95,13 @@ def _asked(number: int, *, parent_first: bool) -> Run:
 
 
 def test_calls_that_name_another_may_still_race() -> None:
-    """For `diff`, parallel tool calls may end in any order even if they name their parent call."""
+    """For `diff`, parallel tool calls may end in any order, even if they name a common parent call.
+    """
     assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """For `diff`, a tool call that only names a reading call is not itself a reading call."""
+    """For `diff`, a tool call that only mentions the id of a reading call is not a reading call."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)
@@ -118,7 +122,8 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """`diff` lets parallel tool calls swap their order, even if updates are compared apart."""
+    """`diff` ignores the order of parallel tool calls even if it compares their updates separately.
+    """
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -135,7 +140,7 @@ def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
 
 @pytest.mark.parametrize("ids", [UUIDS, ("call_12345678", "call_87654321")], ids=["UUID", "other"])
 def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[str, str]) -> None:
-    """For `diff`, a message may use the id of a tool call before the member that defines it."""
+    """`diff` recognizes the id of a tool call even in a message before the call's first update."""
 
     def run(number: int, *, is_swapped: bool) -> Run:
         made, call = Run(number), ids[number]
@@ -165,7 +170,7 @@ def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[
     ],
 )
 def test_frames_that_a_filter_leaves_out_still_introduce_values(words: str) -> None:
-    """Frames that a filter of `diff` leaves out still introduce directories and ids of calls."""
+    """`diff` learns directories and tool call ids even from frames that its filter leaves out."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)
@@ -189,7 +194,7 @@ def test_frames_that_a_filter_leaves_out_still_introduce_values(words: str) -> N
     ["/params", "/params/update", "/params/update/content", "/params/update/content/text"],
 )
 def test_everything_below_an_ignored_place_is_left_out(pointer: str) -> None:
-    """`diff` leaves out everything below an ignored place, including texts of chunks."""
+    """`diff` leaves out everything below an ignored JSON pointer, including texts of chunks."""
     a = Run(0).words("one").tell("plan", entries=[]).words("two").end()
     b = Run(1).words("two").tell("plan", entries=[]).words("something else").end()
     assert not compare(a, b)[0].is_equal
@@ -197,7 +202,7 @@ def test_everything_below_an_ignored_place_is_left_out(pointer: str) -> None:
 
 
 def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
-    """`diff` recognizes each of many process ids that the texts of one message contain."""
+    """`diff` ignores all different process ids in one message, even in texts that mention them."""
 
     def run(number: int) -> Run:
         pids = range(5000 + number * 777, 5300 + number * 777)
@@ -210,7 +215,7 @@ def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
 
 
 def test_a_directory_may_be_half_a_character_short() -> None:
-    """`diff` compares directories even if they end with half a character (invalid UTF-8)."""
+    """`diff` recognizes directories whose names contain half a character (invalid UTF-8)."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)
@@ -241,7 +246,8 @@ def test_a_directory_is_known_among_many() -> None:
 
 
 def test_each_side_has_its_own_limit_of_directories() -> None:
-    """For `diff`, each recording has its own limit of directories that are recognized."""
+    """`diff` limits the number of recognized directories for each recording, not for both together.
+    """
 
     def run(number: int) -> Run:
         made = Run(number)

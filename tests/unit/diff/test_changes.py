@@ -19,7 +19,7 @@ def telling(number: int, *told: str) -> Run:
 
 
 def test_parallel_calls_may_be_reported_in_any_order() -> None:
-    """For `diff`, parallel tool calls may be reported in any order: it depends on their tools."""
+    """For `diff`, parallel tool calls may come in any order if their tools allow it."""
     at_once = ("a begun", "b begun", "a done", "b done")
     turned = ("b begun", "a begun", "b done", "a done")
     assert compare(telling(0, *at_once), telling(1, *turned))[0].is_equal
@@ -68,7 +68,7 @@ def test_calls_that_only_read_have_no_order() -> None:
 
 
 def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
-    """For `diff`, a file request may not come before the tool call that it belongs to."""
+    """`diff` reports a file request that moves before the tool call that it belongs to."""
     told = ("a begun", "fs x", "b begun", "a done", "fs y", "b done")
     early = ("fs x", "a begun", "b begun", "a done", "fs y", "b done")
     assert compare(reading(0, *told), reading(1, *early))[0].counts == Counts(moved=1)
@@ -77,7 +77,9 @@ def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
 
 
 def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
-    """For `diff`, the order of tool calls matters if they become edits, but not for reads."""
+    """For `diff`, the order of tool calls matters if they become edits, but not if they become
+    reads.
+    """
 
     def run(number: int, *names: str, kinds: tuple[str, str]) -> Run:
         made = Run(number)
@@ -93,7 +95,9 @@ def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
 
 
 def test_differences_come_in_the_order_of_a() -> None:
-    """`diff` lists differences in the order of A, each frame of only B after its neighbour."""
+    """`diff` lists differences in the order of recording A, and frames of only B after their
+    neighbours.
+    """
     a, b = Run(0), Run(1)
     for word in ("begin", "gone", "same", "one", "last", "moved", "late"):
         a.tell("x", word=word)
@@ -150,7 +154,9 @@ def test_several_changed_items_are_paired_in_order() -> None:
 
 
 def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
-    """`diff` reports two changes around a repeated item as two changes."""
+    """`diff` reports changes before and within a run of repeated items as two changes, not as a
+    move.
+    """
 
     def run(number: int, *told: str) -> Run:
         made = Run(number)
@@ -163,7 +169,7 @@ def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
 
 
 def test_a_missing_call_does_not_shift_the_names_of_others() -> None:
-    """If the first of three tool calls is missing, `diff` keeps the names of the other two."""
+    """If B lacks the first of three tool calls, `diff` still pairs the other two by their names."""
 
     def calls(run: Run, *names: str) -> Run:
         for name in names:

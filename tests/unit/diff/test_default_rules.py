@@ -66,7 +66,7 @@ VALUES: dict[str, tuple[Callable[[Run, Any], Run], Any, Any]] = {
 def test_values_that_differ_between_any_two_runs_are_no_difference(
     say: Callable[[Run, Any], Run], value: Any, other: Any
 ) -> None:
-    """Values that differ between any two runs are not a difference for `diff`."""
+    """`diff` does not report values that differ between any two runs, such as ids and times."""
     assert compare(say(Run(0), value).end(), say(Run(1), other).end())[0].is_equal
 
 
@@ -87,14 +87,14 @@ def test_a_time_that_is_gone_is_a_difference(beside: dict[str, Any]) -> None:
 
 
 def test_plans_with_different_ids_are_different_plans() -> None:
-    """For `diff`, a second plan is a difference, but repeating the first plan is not."""
+    """For `diff`, a plan with another id is a difference, but repeating the first plan is not."""
     a = plan(plan(Run(0), ("p1", "s1")), ("p1", "s1")).end()
     b = plan(plan(Run(1), ("q1", "s1")), ("q2", "s1")).end()
     assert not compare(a, b)[0].is_equal
 
 
 def test_the_commands_of_the_draft_come_at_any_time() -> None:
-    """For `diff`, an update of available commands may stand anywhere, but its content counts."""
+    """`diff` ignores where an update of available commands stands, but compares its content."""
 
     def run(number: int, *, first: bool, name: str = "plan") -> Run:
         made, commands = Run(number), {"commands": [{"name": name, "description": "x"}]}

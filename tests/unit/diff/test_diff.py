@@ -63,7 +63,7 @@ def test_ids_times_and_directories_of_two_runs_may_differ() -> None:
 
 
 def test_a_value_may_be_named_before_it_is_introduced() -> None:
-    """For `diff`, a generated value may occur before the member that introduces it."""
+    """`diff` recognizes a generated value even before the JSON member that introduces it."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -77,7 +77,9 @@ def test_a_value_may_be_named_before_it_is_introduced() -> None:
 
 
 def test_a_directory_may_lack_its_slash() -> None:
-    """For `diff`, a directory may lack its slash, as with opencode outside of a repository."""
+    """`diff` recognizes a directory that lacks its first slash, as opencode writes it outside a
+    repository.
+    """
     a, b = (Run(number).tell("plan", at=f"{Run(number).cwd[1:]}/notes.txt") for number in (0, 1))
     assert compare(a.end(), b.end())[0].is_equal
     a, b = (Run(number).tell("plan", at="/mnt/home/a/project/x") for number in (0, 1))
@@ -85,7 +87,8 @@ def test_a_directory_may_lack_its_slash() -> None:
 
 
 def test_a_title_is_cut_somewhere() -> None:
-    """For `diff`, two cut titles are equal if both were cut within or after their directory."""
+    """For `diff`, two shortened titles are equal if both were cut within or after their directory.
+    """
 
     def run(number: int, title: str) -> Run:
         return Run(number).tell("session_info_update", title=title).end()
@@ -131,7 +134,7 @@ def test_a_call_may_be_named_as_a_uuid_first() -> None:
 
 
 def test_the_handshake_has_values_too() -> None:
-    """`diff` ignores other generated values in the handshake, but reports other capabilities."""
+    """In the handshake, `diff` ignores generated values, but reports changed capabilities."""
 
     def run(number: int, **capabilities: object) -> Run:
         made = Run(number).end()
@@ -183,7 +186,7 @@ def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None
 
 @pytest.mark.parametrize("cwd", ["/app", "/workspace", "/root", "/tmp"])
 def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
-    """`diff` recognizes a directory at the root, such as /app; /tmp must be given as known."""
+    """`diff` recognizes a working directory like /app in texts; /tmp only if it is told to."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -195,7 +198,7 @@ def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
 
 
 def test_values_in_the_output_of_commands_have_names() -> None:
-    """`diff` recognizes generated values in a command's output that follow known words."""
+    """`diff` recognizes generated values in a command's output after words such as `pid`."""
 
     def run(number: int) -> Run:
         said = f"Chunk ID: a{number}6caf\nthread 'main' (1859{number}) panicked at src/x.rs:1"
@@ -235,7 +238,9 @@ def test_a_null_is_a_line() -> None:
 
 
 def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
-    """If a recorded text looks like a name that `diff` gives to values, it stays a text."""
+    """A recorded text that looks like a placeholder of `diff` for generated values is compared as
+    text.
+    """
     a = Run(0).tell("plan", entries=[], of=Run(0).session)
     assert not compare(a, Run(1).tell("plan", entries=[], of="session:1"))[0].is_equal
 
@@ -270,7 +275,9 @@ def test_sessions_are_paired_by_their_contents() -> None:
 
 
 def test_updates_of_a_state_may_come_at_any_time() -> None:
-    """For `diff`, a state update may come at another time, and may repeat what is known."""
+    """For `diff`, an update of a session's state may come at another time, and may repeat known
+    values.
+    """
     commands = [{"name": "a", "description": "b"}]
     a = Run(0).tell("available_commands_update", availableCommands=commands).words("hi")
     b = Run(1).words("hi").tell("available_commands_update", availableCommands=commands)
@@ -301,7 +308,7 @@ def test_capabilities_come_first() -> None:
 
 
 def test_a_line_that_is_not_a_message_is_compared_as_text() -> None:
-    """`diff` compares lines that are not messages as text, including batches."""
+    """`diff` compares lines that are not single messages as text, including JSON-RPC batches."""
     a = Run(0).add(IN, "debug: started in /home/a/project").add(IN, [notification("x"), result(9)])
     b = Run(1).add(IN, "debug: started in /home/bx/project").add(IN, [notification("x"), result(8)])
     assert compare(a.end(), b.end())[0].is_equal
@@ -321,7 +328,7 @@ def test_short_ids_are_ordinary_words() -> None:
 
 
 def test_a_system_directory_is_not_recognized_inside_texts() -> None:
-    """`diff` recognizes a system directory at typed places, but not inside texts."""
+    """`diff` recognizes a system directory only in members for paths, but not inside texts."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -332,7 +339,7 @@ def test_a_system_directory_is_not_recognized_inside_texts() -> None:
 
 
 def test_the_structure_is_what_was_done() -> None:
-    """`diff` of the structure alone counts renamed tools and missing calls, but no texts."""
+    """`diff --expect structure` counts renamed tools and missing calls, but no changed texts."""
 
     def run(number: int, title: str, *more: str) -> Run:
         made = Run(number).words(*["word"] * (number + 1))
@@ -363,7 +370,9 @@ def test_options_ignore_and_name() -> None:
 
 
 def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
-    """For `diff`, two places that share an aliased value in A must share a value in B."""
+    """If `diff` takes values at two pointers as aliases, values that are equal in A must be equal
+    in B.
+    """
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
@@ -371,7 +380,7 @@ def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
 
 
 def test_two_directories_can_be_one() -> None:
-    """`diff` can treat two directories as one, as `verify` does for the live agent's directory."""
+    """`diff` can take two directories as one, as `verify` does for the live agent's directory."""
     a = Run(0).words("wrote /home/a/project/x").end()
     b = Run(1).words("wrote /home/a/project/x").end()
     assert not compare(a, b)[0].is_equal
@@ -409,7 +418,8 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 
 
 def test_one_kind_of_message_can_be_compared_apart() -> None:
-    """If `diff` compares a kind of message apart, its messages may move, but not be missing."""
+    """If `diff` compares one kind of message separately, its messages may move, but not be missing.
+    """
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     result, (entry,) = compare(a, b)
     assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)
@@ -422,7 +432,7 @@ def test_one_kind_of_message_can_be_compared_apart() -> None:
 
 
 def test_an_order_is_learned_last() -> None:
-    """`diff` sets a kind of messages apart only if that removes differences."""
+    """`diff` learns to compare a kind of message separately only if that removes differences."""
     learned = rules(_raced(0, tool_first=True), _raced(1, tool_first=False))
     assert learned == Learned((), (), ("tool_call_update",), Counts())
     a, b = Run(0).tell("plan", entries=[1]), Run(1).tell("plan", entries=[2])

@@ -24,7 +24,9 @@ def sessions(number: int, *words: str) -> Run:
 @pytest.mark.parametrize("change", [Change.ONLY_A, Change.ONLY_B])
 @pytest.mark.parametrize("more", ["cats", "dogs"])
 def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> None:
-    """`diff` reports all frames of a session that only one side has, also those that create it."""
+    """If only one recording has a session, `diff` reports all its frames, even those that create
+    it.
+    """
     both, single = ("cats", "dogs"), "dogs" if more == "cats" else "cats"
     if change is Change.ONLY_A:
         result, entries = compare(sessions(0, *both), sessions(1, single))
@@ -61,7 +63,7 @@ def test_a_session_that_was_never_opened_is_reported() -> None:
 
 
 def test_only_one_direction_may_count() -> None:
-    """`diff` may compare one direction alone, such as when the other one follows from it."""
+    """`diff` can compare only one direction, such as when the other one is a consequence of it."""
 
     def run(number: int, word: str) -> Run:
         made = sessions(number, "cats")
@@ -89,14 +91,17 @@ def test_only_one_half_of_the_handshake_may_count() -> None:
 
 
 def test_a_directory_of_b_is_not_recognized_in_a() -> None:
-    """`diff` does not recognize a known directory of B in texts of A."""
+    """If `diff` takes a directory of B for one of A, it does not look for B's directory in texts of
+    A.
+    """
     a = Run(0).words(f"wrote {Run(1).cwd}/x").end()
     b = Run(1).words(f"wrote {Run(1).cwd}/x").end()
     assert compare(a, b, same=((Run(1).cwd, Run(0).cwd),))[0].counts == Counts(changed=1)
 
 
 def test_the_result_has_the_first_hundred_names_of_a_kind() -> None:
-    """The result of `diff` has the first hundred names of each kind, with their values."""
+    """The result of `diff` lists at most a hundred generated values of each kind, with their names.
+    """
 
     def run(number: int, calls: int) -> Run:
         made = Run(number)

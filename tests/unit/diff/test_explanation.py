@@ -92,7 +92,9 @@ MARKER = "[redacted:env:0a0b0c0d]"
     ],
 )
 def test_a_text_is_hidden_where_the_other_has_a_marker(marker: str, text: Any, hidden: Any) -> None:
-    """`diff` hides a text where the other recording has a marker, and shows the text around it."""
+    """`diff` hides a text if the other recording has a masked secret there, but not the text around
+    it.
+    """
     masked = f"sign in with {marker} now"
     assert hide_secrets(Field("/a", masked, text)) == Field("/a", masked, hidden)
     assert hide_secrets(Field("/a", text, masked)) == Field("/a", hidden, masked)
@@ -109,12 +111,12 @@ def test_a_text_is_hidden_where_the_other_has_a_marker(marker: str, text: Any, h
     ],
 )
 def test_what_has_markers_on_both_sides_is_shown(a: Any, b: Any) -> None:
-    """`diff` shows texts if both recordings have markers in them, or if neither has."""
+    """`diff` shows texts if both recordings have masked secrets in them, or if neither has."""
     assert hide_secrets(Field("/a", a, b)) == Field("/a", a, b)
 
 
 def test_each_marker_hides_what_stands_in_its_place() -> None:
-    """`diff` hides a text only in the place that has a marker in the other recording."""
+    """`diff` hides a text only at the position at which the other recording has a masked secret."""
     hidden = hide_secrets(
         Field("/a", f"user {NAMED} key {OTHER} end", f"user {OTHER} key pin7 end")
     )
@@ -122,5 +124,7 @@ def test_each_marker_hides_what_stands_in_its_place() -> None:
 
 
 def test_a_value_that_only_one_has_is_shown() -> None:
-    """`diff` shows a value that only one side has, since no marker replaces it."""
+    """`diff` shows a value that only one recording has, since no placeholder of a secret replaces
+    it.
+    """
     assert hide_secrets(Field("/a", a="pin7", only="a")) == Field("/a", a="pin7", only="a")

@@ -37,7 +37,7 @@ def pushes(run: Run, *said: tuple[str, str], stream: str | None = None) -> Run:
 def test_the_number_and_the_cut_of_pushes_do_not_count(
     said: list[tuple[str, str]], expect: Expect
 ) -> None:
-    """`diff` compares the pushes of a terminal's output as one text, however they were cut."""
+    """`diff` joins the pieces in which a terminal's output was pushed, and compares one text."""
     a = pushes(Run(0), ("t", "ab"), ("u", "xy"), ("t", "c"))
     result, entries = compare(a, pushes(Run(1), *said), expect=expect)
     assert (result.is_equal, entries) == (True, [])
@@ -60,7 +60,8 @@ def test_output_of_another_stream_is_another_text() -> None:
 
 
 def test_a_push_that_the_agent_refuses_is_reported() -> None:
-    """`diff` reports the answer to a push of output if it is a refusal, but not if it is ok."""
+    """If an agent refuses pushed terminal output, `diff` reports its answer, but not if it accepts.
+    """
     a, b = Run(0), Run(1)
     for run in (a, b):
         run.add(OUT, request(7, "terminal/output", terminalId="t-1", data="x"))
@@ -71,7 +72,7 @@ def test_a_push_that_the_agent_refuses_is_reported() -> None:
 
 
 def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
-    """`diff` reports an unusual answer to pushed output once, however often it occurs."""
+    """`diff` reports an unusual answer to pushed terminal output once, however often it occurs."""
 
     def run(number: int, *pieces: str, first: int = 7, **answer: Any) -> Run:
         made = Run(number)
@@ -91,14 +92,16 @@ def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
 
 
 def test_output_may_be_left_out() -> None:
-    """If a rule ignores the place of a terminal's output, `diff` ignores all of the output."""
+    """If a rule ignores the JSON pointer of a terminal's output, `diff` ignores the whole output.
+    """
     a, b = pushes(Run(0), ("t", "x")), pushes(Run(1), ("t", "y"), ("t", "z"))
     assert compare(a, b, ignored=("/params/data",))[0].is_equal
     assert not compare(a, b, exact=True)[0].is_equal
 
 
 def test_long_output_is_not_held() -> None:
-    """`diff` compares long output piece by piece, whatever the boundaries of its pushes are."""
+    """`diff` compares long terminal output in pieces, whatever the boundaries of its messages are.
+    """
     words = "some words " * 50_000
     a = pushes(Run(0), *(("t", words[i : i + 7000]) for i in range(0, len(words), 7000)))
     b = pushes(Run(1), *(("t", words[i : i + 4099]) for i in range(0, len(words), 4099)))
@@ -107,7 +110,7 @@ def test_long_output_is_not_held() -> None:
 
 @pytest.mark.parametrize("params", [{"terminalId": "t"}, {"data": 7}, [1], None])
 def test_pushes_without_output_are_messages_like_others(params: Any) -> None:
-    """For `diff`, a push without text is a message like any other, and no part of the output."""
+    """For `diff`, a pushed terminal message without text is an ordinary message, not output."""
     push = {"jsonrpc": "2.0", "id": 7, "method": "terminal/output", "params": params}
     a, b = Run(0).add(OUT, push).end(), Run(1).add(OUT, push).end()
     assert compare(a, b)[0].is_equal

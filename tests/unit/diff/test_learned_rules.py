@@ -54,7 +54,7 @@ def test_an_alias_is_proposed_for_values_that_look_generated(a: list[Any], b: li
     ],
 )  # fmt: skip
 def test_no_alias_is_proposed_for_other_values(a: list[Any], b: list[Any]) -> None:
-    """A value that does not look generated gets no alias from `diff`; its place is ignored."""
+    """`diff` proposes to ignore a value that does not look generated, and gives it no alias."""
     learned = rules(said(0, *a), said(1, *b))
     assert (learned.aliases, learned.ignored, learned.rest) == ((), (PLACE,), Counts())
 
@@ -92,6 +92,6 @@ def test_rules_are_learned_from_the_handshake_too() -> None:
 
 
 def test_without_a_difference_there_is_no_rule() -> None:
-    """`diff` proposes no rules for two equal recordings."""
+    """If two recordings are equal, `diff` proposes no rules."""
     learned = rules(said(0, 1), said(1, 1))
     assert (learned.aliases, learned.ignored, learned.apart, learned.rest) == ((), (), (), Counts())

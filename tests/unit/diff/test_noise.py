@@ -94,7 +94,8 @@ def test_wording_titles_ids_and_the_number_of_chunks_are_noise() -> None:
     ids=["tool kind", "stop reason", "error", "permission", "method"],
 )
 def test_other_differences_are_unstable(other: Run, expected: str) -> None:
-    """If a model did not word a difference among runs, `verify --runs` calls it unstable."""
+    """`verify --runs` calls a difference between runs unstable if it is not just a model's wording.
+    """
     unstable, _ = judged(spoken(0, "x").end(), spoken(1, "y").end(), other)
     assert places(unstable)[0] == expected
 
@@ -112,7 +113,7 @@ def test_other_differences_are_unstable(other: Run, expected: str) -> None:
 def test_only_ids_that_look_generated_are_noise(
     fields: list[dict[str, Any]], unstable: bool
 ) -> None:
-    """For `verify --runs`, a tool's input counts as an action, except for generated ids."""
+    """`verify --runs` takes different inputs of a tool as unstable, except for generated ids."""
     first, second = fields
     runs = [Run(n).tell("plan", entries=[], **more).end() for n, more in ((1, first), (0, second))]
     differences, _ = judged(runs[0], *runs)

@@ -50,7 +50,7 @@ class Watch:
 
 
 def test_every_frame_of_both_is_seen() -> None:
-    """The progress of `diff` counts all frames of A and then of B, even ignored ones."""
+    """The progress bar of `diff` counts all frames of A and then of B, even ignored ones."""
     a, b = Run(0).words("one", "two").end(), Run(1).words("one two").add(IN, "").end()
     watch = Watch()
     with a.open() as of_a, b.open() as of_b:
@@ -72,7 +72,7 @@ def test_each_round_of_learning_shows_progress() -> None:
 
 
 def test_an_error_of_the_progress_bar_ends_the_comparison() -> None:
-    """If the progress bar fails, the comparison by `diff` ends."""
+    """If the progress bar cannot be written, `diff` stops comparing."""
 
     def refuse(items: Iterable[Any], _: int, __: str) -> Iterator[Any]:
         yield next(iter(items))

@@ -13,7 +13,7 @@ from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
 def test_a_text_is_the_same_in_other_pieces() -> None:
-    """For `diff`, a text is equal in other chunks, even if a value is split in two."""
+    """For `diff`, a text is equal in other chunks, even if they split a generated value in two."""
     a, b = Run(0).words("Hello, ", "wor", "ld"), Run(1).words("Hel", "lo, world", "")
     assert compare(a.end(), b.end())[0].is_equal
     a = Run(0).words(f"in {Run(0).cwd[:9]}", f"{Run(0).cwd[9:]}/x")
@@ -22,7 +22,9 @@ def test_a_text_is_the_same_in_other_pieces() -> None:
 
 
 def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
-    """If chunks differ in more than their text, `diff` reports the pointer of the other member."""
+    """If chunks differ in a JSON member beside their text, `diff` reports the pointer of this
+    member.
+    """
     a, b = Run(0).words("one", "two"), Run(1).words("onetwo", _meta={"x": 1})
     _, (entry,) = compare(a.end(), b.end())
     assert [(field.pointer, field.only) for field in entry.fields] == [
@@ -58,7 +60,8 @@ def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
 
 
 def test_one_odd_chunk_in_a_text_is_one_field() -> None:
-    """If one chunk of a text has another member, `diff` reports the member, and not the text."""
+    """If one chunk of a text has another JSON member, `diff` reports the member, and not the text.
+    """
     a = Run(0).words("one ", "two ", "three")
     b = Run(1).words("one ").words("two ", _meta={"x": 1}).words("three")
     result, (entry,) = compare(a.end(), b.end())
@@ -70,7 +73,7 @@ def test_one_odd_chunk_in_a_text_is_one_field() -> None:
 
 
 def test_an_empty_chunk_is_no_difference() -> None:
-    """For `diff`, an empty chunk is not a difference, unless it has more than a text."""
+    """`diff` ignores a chunk with an empty text, unless it has other members."""
     plan: dict[str, Any] = {"entries": []}
     a = Run(0).words("", "one").tell("plan", **plan)
     b = Run(1).words("one").tell("plan", **plan).words("")
@@ -113,7 +116,7 @@ def test_half_a_character_is_a_piece_of_a_text() -> None:
 
 
 def test_chunks_of_the_draft_are_joined_too() -> None:
-    """`diff` joins chunks of the draft, whatever their numbers are."""
+    """`diff` joins the text chunks of the 1.0 draft, whatever their sequence numbers are."""
 
     def run(number: int, *pieces: str) -> Run:
         made = Run(number)
@@ -129,7 +132,9 @@ def test_chunks_of_the_draft_are_joined_too() -> None:
 
 
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
-    """If a word of a long text changed, `diff` reports one field, with all frames of the text."""
+    """If a word of a long text changed, `diff` reports one change, with the numbers of all its
+    frames.
+    """
     a = Run(0).words("one", "two", "three", "four")
     b = Run(1).words("onetwo", "3four")
     result, (entry,) = compare(a.end(), b.end())
@@ -140,7 +145,8 @@ def test_a_changed_word_of_a_long_text_is_one_field() -> None:
 
 
 def test_the_text_of_chunks_can_be_left_out() -> None:
-    """`diff` leaves out a text at an ignored place, even if the text comes in chunks."""
+    """`diff` leaves out a text at a JSON pointer that a rule ignores, even if it comes in chunks.
+    """
     a, b = Run(0).words("one", " two").end(), Run(1).words("three").end()
     assert compare(a, b, ignored=("/params/update/content/text",))[0].is_equal
     assert compare(a, b, aliases=("/params/update/content/text",))[0].is_equal

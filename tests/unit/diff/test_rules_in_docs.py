@@ -13,7 +13,9 @@ PAGE = page("diff.md")
 
 
 def test_every_default_rule_has_its_row() -> None:
-    """Every default rule of `diff` has a row in the docs, in order, with the name of its values."""
+    """The manual's table of default rules of `diff` has every rule, in order, with its name for
+    values.
+    """
     rows = re.findall(
         r"^\| `(/[^`]*)` \| (.*) \|$", section(PAGE, "What differs between any two runs"), re.M
     )
@@ -25,11 +27,11 @@ def test_every_default_rule_has_its_row() -> None:
 
 
 def test_every_strictness_has_its_row() -> None:
-    """Every value of the option `--expect` has a row in the docs."""
+    """Every value of the option `diff --expect` has a row in a table of the manual."""
     assert first_cells(section(PAGE, "How much counts"))[1:] == [*Expect]
 
 
 def test_state_updates_are_named() -> None:
-    """The docs list all state updates that have separate lanes in `diff`."""
+    """The manual lists all state updates that `diff` compares separately from other messages."""
     for update in STATE_UPDATES:
         assert f"`{update}`" in section(PAGE, "How it compares")

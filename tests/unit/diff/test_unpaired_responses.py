@@ -22,7 +22,7 @@ def test_a_request_is_no_notification() -> None:
 
 
 def test_a_request_that_is_cancelled_has_any_number() -> None:
-    """For `diff`, a cancellation may name any request id; the number elsewhere stays a number."""
+    """`diff` ignores the request id in a cancellation, but not an equal number in other texts."""
 
     def run(number: int) -> Run:
         made = Run(number).add(OUT, notification("$/cancel_request", requestId=number + 7))
@@ -107,7 +107,7 @@ def test_answers_come_in_any_order() -> None:
 
 
 def test_an_elicitation_names_a_request_of_the_clients() -> None:
-    """For `diff`, the request that an elicitation names is a client's request, whatever its id."""
+    """`diff` recognizes the id of the client's request to which an elicitation belongs."""
 
     def run(number: int) -> Run:
         made = asking(number)
@@ -129,7 +129,7 @@ def test_an_id_may_be_of_any_type(a: Any, b: Any) -> None:
 
 
 def test_a_session_that_is_refused_is_one_change() -> None:
-    """For `diff`, a refused session is one change, although its answer names no session."""
+    """`diff` reports a refused session as one change, although the answer names no session."""
 
     def run(number: int, *, is_refused: bool) -> Run:
         made = Run(number).words("hello").end()

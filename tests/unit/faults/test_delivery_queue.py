@@ -10,13 +10,15 @@ CLIENT = Direction.TO_CLIENT
 
 
 def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
-    """If the end of a direction is reported twice, frames that faults hold go out only once."""
+    """If a connection's end is reported twice, frames that a fault holds back go out only once."""
     recorded = check(["reorder after_frames=9"], "1 <- | a\n<- end\n<- 1\nend of to-client")
     assert list(recorded.engine.end(CLIENT, recorded.now)) == []
 
 
 def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
-    """When a direction ends, frames that faults hold go out in the order of their waiting times."""
+    """When a connection ends, frames that faults hold back go out in the order of their waiting
+    times.
+    """
     check(
         ["reorder after_frames=9 where=text:a", "reorder after_frames=3 where=text:b"],
         """
@@ -31,7 +33,7 @@ def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
 
 
 def test_held_frames_are_bounded() -> None:
-    """If frames that faults hold exceed a megabyte, the oldest of them goes out."""
+    """If a fault holds back more than a megabyte of frames, the oldest frame goes out."""
     recorded = FaultTranscript(["reorder after_frames=1000"])
     line = b"x" * 400_000 + b"\n"
     out = [
@@ -46,7 +48,8 @@ def test_held_frames_are_bounded() -> None:
 
 
 def test_a_stall_lets_out_nothing_that_is_held() -> None:
-    """If a fault stalls a direction, frames that other faults hold in it are never delivered."""
+    """If a fault stalls a direction, frames that other faults hold back there are never delivered.
+    """
     check(
         ["reorder after_frames=1 where=text:a", "stall where=text:b"],
         """

@@ -55,7 +55,8 @@ def written(schedule: DeliverySchedule, now: int, outlet: Stream = CLIENT) -> li
 
 
 def test_bytes_go_out_when_they_are_due() -> None:
-    """Bytes of faults go out in the order of their due times; equal times keep their order."""
+    """Bytes that faults delay go out in the order of their due times; equal times keep their order.
+    """
     schedule = added(write(b"c", 3), write(b"a", 1), write(b"b", 1), write(b"d", 3))
     assert written(schedule, 0) == []
     assert schedule.outboxes[CLIENT].due_at == 1
@@ -67,7 +68,7 @@ def test_bytes_go_out_when_they_are_due() -> None:
 
 
 def test_outlets_do_not_wait_for_each_other() -> None:
-    """The outlets of a connection with faults do not wait for each other."""
+    """If a fault delays bytes to the client, bytes to the agent do not wait for them."""
     schedule = DeliverySchedule()
     assert schedule.add(write(b"late", 9), 0) is CLIENT
     assert schedule.add(write(b"a", 1, Direction.TO_AGENT), 0) is AGENT
@@ -87,7 +88,7 @@ def test_lines_on_stderr_are_due_at_once() -> None:
 
 
 def test_what_was_taken_is_written_before_more_is_taken() -> None:
-    """A writer of faults' bytes must finish the bytes that it took before it gets more."""
+    """Bytes that faults delayed are handed out only after the previous ones have been written."""
     schedule = added(write(b"a"), write(b"b"))
     assert schedule.outboxes[CLIENT].take(0) == b"a"
     assert schedule.outboxes[CLIENT].take(0) is None
@@ -99,7 +100,7 @@ def test_what_was_taken_is_written_before_more_is_taken() -> None:
 
 
 def test_only_plain_frames_are_joined() -> None:
-    """Frames that no fault changed are joined into one write if they are due together."""
+    """Frames that no fault changed are written together if they are due at the same time."""
     schedule = added(
         plain(b"a"), plain(b"b"), write(b"c"), plain(b"d"), plain(b"e"), plain(b"late", 5)
     )
@@ -108,7 +109,7 @@ def test_only_plain_frames_are_joined() -> None:
 
 
 def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A joined write of frames that no fault changed has a limited size."""
+    """Frames that no fault changed are written together only up to a size limit."""
     monkeypatch.setattr(schedule_module, "_MOST_JOINED", 4)
     schedule = added(plain(b"123"), plain(b"456"), plain(b"7"))
     assert written(schedule, 0) == [b"123456", b"7"]
@@ -116,7 +117,9 @@ def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
-    """An outlet for bytes of faults has room for a megabyte, or for one frame."""
+    """With faults, at most a megabyte of bytes, or one frame, waits to be written in each
+    direction.
+    """
     schedule = added(write(b"x" * (WAITING_BYTES - 1)))
     assert schedule.outboxes[CLIENT].has_room
     schedule.add(write(b"y" * WAITING_BYTES), 0)
@@ -135,7 +138,9 @@ def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
 
 
 def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
-    """A fault's side effect waits until all bytes added before it are written, on every outlet."""
+    """A fault's side effect, such as a kill, waits until all earlier bytes are written to both
+    peers.
+    """
     schedule = added(
         write(b"a"),
         write(b"b", 7, Direction.TO_AGENT),
@@ -153,7 +158,7 @@ def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
 
 
 def test_side_effects_keep_their_order() -> None:
-    """Side effects of faults stay in order, and each waits only for the frames before it."""
+    """Side effects of faults happen in order, and each waits only for the frames before it."""
     schedule = added(KILL, write(b"late", 5), EXIT, KILL)
     waits = [schedule.has_effects]
     assert schedule.take_effects(0) == [KILL]
@@ -163,7 +168,7 @@ def test_side_effects_keep_their_order() -> None:
 
 
 def test_a_side_effect_can_have_a_moment() -> None:
-    """A fault's side effect with a set time waits only for that time."""
+    """A fault's side effect with a set time happens at that time, even if bytes still wait."""
     schedule = added(write(b"late", 50))
     assert schedule.effect_due_at() is None
     schedule.add_later(KILL, 8)
@@ -177,7 +182,7 @@ def test_a_side_effect_can_have_a_moment() -> None:
 
 
 def test_a_side_effect_without_a_moment_is_never_due() -> None:
-    """A fault's side effect without a set time has no due time: it only waits for bytes."""
+    """A fault's side effect without a set time waits for earlier bytes, and not for any time."""
     assert added(write(b"a"), KILL).effect_due_at() is None
 
 
@@ -190,7 +195,7 @@ def test_a_side_effect_without_a_moment_is_never_due() -> None:
     ],
 )
 def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
-    """Firings and stops of fault rules add nothing to the schedule of bytes."""
+    """A note that a fault rule fired or stopped adds no bytes to those that wait for delivery."""
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
     assert schedule.take_effects(0) == []
@@ -203,7 +208,7 @@ def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
 
 
 def test_an_outlet_ends_after_the_bytes_that_wait() -> None:
-    """The outlet for bytes of faults ends only when its waiting bytes are gone."""
+    """A connection with faults is closed only after its delayed bytes have been written."""
     schedule = added(write(b"a", 4), DirectionEnd(Direction.TO_CLIENT))
     assert schedule.outboxes[CLIENT].is_ending
     assert not schedule.outboxes[AGENT].is_ending
@@ -217,7 +222,7 @@ def test_an_outlet_ends_after_the_bytes_that_wait() -> None:
 
 
 def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
-    """If an outlet for bytes of faults is closed, it loses all waiting and later bytes."""
+    """If a connection with faults is closed at once, all delayed and later bytes are lost."""
     schedule = added(write(b"ab"), write(b"cde", 5), KILL)
     assert schedule.outboxes[CLIENT].take(0) == b"ab"
     schedule.outboxes[CLIENT].close()
@@ -237,7 +242,7 @@ def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
 
 
 def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
-    """If a write of a fault's bytes breaks, only the bytes not yet written are lost."""
+    """If a write of delayed bytes fails, only the bytes that were not yet written are lost."""
     schedule = added(plain(b"abc"), plain(b"de"), write(b"f", 5))
     assert schedule.outboxes[CLIENT].take(0) == b"abcde"
     schedule.outboxes[CLIENT].fail(2)
@@ -247,7 +252,7 @@ def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
 
 
 def test_nothing_waits_once_it_is_hurried() -> None:
-    """When the schedule of faults is told to hurry, all bytes are due at once, in order."""
+    """If delivery with faults is hurried, all delayed bytes go out at once, in order."""
     schedule = added(write(b"b", 9), write(b"a", 5))
     hurried = [schedule.outboxes[CLIENT].is_hurried]
     schedule.hurry()

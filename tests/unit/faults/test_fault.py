@@ -90,12 +90,14 @@ def test_the_same_question_has_the_same_answer() -> None:
     "change", [{"seed": 43}, {"rule": "r"}, {"scope": "to-agent s"}, {"match": 8}]
 )
 def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
-    """A fault rule draws another number for another seed, rule, scope or match."""
+    """A fault rule gets another random number for another seed, rule, scope or match."""
     assert CHANCE._replace(**change).draw() != CHANCE.draw()
 
 
 def test_parts_of_the_key_do_not_run_together() -> None:
-    """The keys of faults' random numbers differ if their words are divided otherwise."""
+    """Random numbers of fault rules differ even if joined rule names and scopes have the same
+    letters.
+    """
     assert Chance(1, "ab", "c", 1).draw() != Chance(1, "a", "bc", 1).draw()
     assert Chance(1, "a", "b", 11).draw("") != Chance(1, "a", "b", 1).draw("1")
 
@@ -112,7 +114,7 @@ def test_draws_are_spread_evenly() -> None:
 
 
 def test_the_numbers_of_a_seed_are_written_down() -> None:
-    """A seed of a fault plan draws the same numbers in every version of acp-proxy."""
+    """A fault plan's seed gives the same random numbers in every version of acp-proxy."""
     draws = [
         round(Chance(42, "drop", "to-client s", match).draw("fires"), 6) for match in (1, 2, 3)
     ]

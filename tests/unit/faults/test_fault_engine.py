@@ -29,7 +29,9 @@ def update(session: str = "s") -> bytes:
 
 
 def test_side_effects_name_their_rules() -> None:
-    """In a fault plan's effects, side effects follow the firings, with their rules' names."""
+    """For a frame, faults record first which rules fired, and then side effects with their rules'
+    names.
+    """
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
     outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(
@@ -49,7 +51,7 @@ def test_side_effects_name_their_rules() -> None:
 
 
 def test_a_filter_matches_what_the_recorder_labels() -> None:
-    """In a fault plan, a filter matches a reply by its request's method, session and turn."""
+    """A fault rule's filter matches a reply by the method, session and turn of its request."""
     check(
         ["drop where='dir:to-client method:session/prompt turn:1 session:s kind:response'"],
         """
@@ -82,7 +84,9 @@ def firings(recorded: FaultTranscript) -> list[tuple[str, bool, bytes | None]]:
 
 
 def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
-    """If several fault rules fire at a frame, each firing has the bytes that all deliver."""
+    """If several fault rules fire at one frame, each is recorded with the bytes that were delivered
+    at last.
+    """
     recorded = check(
         ["truncate keep_bytes=2", "latency latency_ms=1", "corrupt mode=crlf"],
         r"""
@@ -118,7 +122,8 @@ def test_an_injected_line_has_one_firing_in_its_place() -> None:
 
 
 def test_a_lost_frame_has_no_delivered_bytes() -> None:
-    """If a fault drops a frame or cuts all of it, its firing has no delivered bytes."""
+    """If a fault drops a frame or truncates it to nothing, it is recorded without delivered bytes.
+    """
     recorded = check(
         ["drop where=text:a", "truncate keep_bytes=0 newline=false"],
         """
@@ -130,7 +135,7 @@ def test_a_lost_frame_has_no_delivered_bytes() -> None:
 
 
 def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
-    """If a fault stopped a direction, later frames name this rule, which counts as fired once."""
+    """If a fault closed a direction, later frames in it are recorded as lost by this rule."""
     recorded = check(
         ["close where=text:a"],
         """

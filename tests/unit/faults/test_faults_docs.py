@@ -80,7 +80,7 @@ def test_the_example_of_explain_is_its_output() -> None:
 
 
 def test_the_kind_of_the_how_to_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example in the how-to about a new kind of fault works, and `faults list` shows it."""
+    """The manual's example of a new kind of fault works, and `faults list` shows it."""
     text = section(PAGE, "To add a kind")
     (source,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (rule,) = re.findall(r"`(shout [^`]*=[^`]*)`", text)
@@ -129,7 +129,7 @@ def files_with(*words: str) -> set[str]:
 
 
 def test_a_kind_is_named_only_where_the_how_to_says() -> None:
-    """The class of a kind of fault is named only in its own file, for easy extension."""
+    """The class of a kind of fault is named only in its own file, so that kinds are easy to add."""
     listed = places("To add a kind")
     own, registry, manual, playbooks = listed
     assert (ROOT / registry).is_file()
@@ -145,7 +145,8 @@ def test_a_kind_is_named_only_where_the_how_to_says() -> None:
 
 
 def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
-    """A ready plan is named only in its file and the manual, so a new plan needs no code."""
+    """A ready fault plan is named only in its file and the manual, so that a new one needs no code.
+    """
     plan, manual = places("To add a ready plan")
     assert (ROOT / manual).samefile(ROOT / "docs" / "faults.md")
     for name, path in ready_plans().items():

@@ -179,7 +179,7 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
     ],
 )  # fmt: skip
 def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> None:
-    """A fault rule's filter is refused if it needs values that come only after the frame."""
+    """A fault rule's filter is refused if it needs facts that are known only after the frame."""
     text = f"[[fault]]\nkind = 'drop'\nwhere = '{where}'"
     assert refused(tmp_path, text) == f"fault[0].where: {message}"
 
@@ -310,7 +310,7 @@ def test_two_seeds_are_refused() -> None:
 
 
 def test_no_setting_has_the_name_of_a_trigger() -> None:
-    """No setting of a fault has the name of a trigger: a rule has both as members."""
+    """No setting of a kind of fault has the name of a trigger, since a rule can have both."""
     reserved = {"kind", "name", *settings_of(Trigger)}
     for kind in KINDS.values():
         assert not reserved & set(settings_of(kind)), kind

@@ -48,12 +48,14 @@ def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]
     ],
 )
 def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
-    """In a fault rule, `after` skips matches, `every` takes each n-th, `times` limits them."""
+    """A fault rule's `after` skips the first matches, `every` takes each n-th, `times` limits the
+    number.
+    """
     assert hits(FaultTranscript([f"drop {trigger}"]), 6) == lost
 
 
 def test_a_window_opens_and_closes() -> None:
-    """The window of a fault rule includes its start and excludes its end."""
+    """The time window of a fault rule includes its start and excludes its end."""
     check(
         ["drop window=1s..2s after=1"],
         """

@@ -112,7 +112,9 @@ def at(seconds: float) -> Any:
 
 
 async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """A replayed frame comes after the recorded gap, without the time that the client took."""
+    """A replay sends a frame after the recorded gap, which it counts from the client's live
+    message.
+    """
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, pacing=Pacing(1.0))
         await client.send(1)
@@ -135,7 +137,9 @@ async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: Moc
 async def test_a_missing_message_is_noticed_in_time(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A replay notices a second after the client's last line that a message is missing."""
+    """If an expected message has not come a second after the client's last line, a replay reports
+    it.
+    """
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.send(1, 3)
@@ -217,7 +221,7 @@ async def test_a_source_that_breaks_has_ended(
 
 
 async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
-    """A replay reads and writes its standard descriptors; an invalid one raises an error."""
+    """A replay reads and writes plain file descriptors; a descriptor that fails raises an error."""
     file = tmp_path / "file"
     with file.open("wb") as written:
         await Descriptor(written.fileno()).write(b"abc")
@@ -273,7 +277,9 @@ class First(RecordingChoice):
 
 
 def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
-    """A replay writes its first answer as far as the pipe has room, and keeps the rest."""
+    """If the client's pipe has no room for the answer that a replay sends while it starts, the rest
+    is kept.
+    """
     (source, into), (out, sink) = os.pipe(), os.pipe()
     os.set_blocking(sink, False)
     os.write(into, b"first\r\nsecond\nthird")
@@ -290,7 +296,7 @@ def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
 
 
 def test_an_unreadable_client_gets_no_first_answer() -> None:
-    """A client whose descriptor cannot be read gets no first answer from a replay."""
+    """A replay that cannot read the client's first line sends no answer while it starts."""
     source = os.open("/", os.O_RDONLY)
     assert answer_first(First(), source, -1) == (b"", b"")
     os.close(source)
@@ -299,7 +305,9 @@ def test_an_unreadable_client_gets_no_first_answer() -> None:
 async def test_a_stop_signal_is_an_end_of_input(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A replay takes a stopping signal as the end of its input, and knows the difference."""
+    """SIGTERM ends a replay like the end of the client's input, but the replay knows that it was
+    stopped.
+    """
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     sink, _ = memory_stream_pair()
@@ -360,7 +368,8 @@ async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: 
 async def test_the_scripted_client_reads_a_last_line_without_a_newline(
     recorded: RecordedTranscript,
 ) -> None:
-    """The scripted client of a recording reads an agent's last line even without a newline."""
+    """The client that is played from a recording reads an agent's last line even without a newline.
+    """
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
     client = ScriptedClient(recorded.script())
@@ -379,7 +388,9 @@ async def test_the_scripted_client_reads_a_last_line_without_a_newline(
 async def test_all_runs_are_equal(
     recorded: RecordedTranscript, clock: MockClock, runs: int
 ) -> None:
-    """With chunks and pauses at random, two sessions of a replay have the recorded bytes."""
+    """However a client's input is cut and delayed, a replay of two sessions sends the recorded
+    bytes.
+    """
     lanes = [{recorded.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
     hashes: dict[Order, set[str]] = {Order.SESSION: set(), Order.RECORDED: set()}
     for seed in range(runs):

@@ -145,7 +145,8 @@ async def test_time_is_trios(record: Record, clock: MockClock) -> None:
 
 
 async def test_silence_is_a_stall(record: Record, clock: MockClock) -> None:
-    """For `verify`, silence for the timeout is a stall, and then nothing is awaited."""
+    """If an agent is silent for the timeout, `verify` reports a stall and waits for nothing more.
+    """
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
@@ -205,7 +206,7 @@ async def test_what_is_awaited_is_displayed(record: Record, clock: MockClock) ->
 async def test_an_agent_that_does_not_read_does_not_stop_us(
     record: Record, clock: MockClock
 ) -> None:
-    """If an agent does not read, it does not block `verify`, which has much to send."""
+    """If an agent does not read its input, `verify` still reads the agent's output."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)
         await agent.ended.wait()
@@ -236,7 +237,9 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
 
 
 async def test_time_without_output_is_not_a_write_stall(record: Record, clock: MockClock) -> None:
-    """In `verify`, time in which nothing is to be written does not count as a write stall."""
+    """While `verify` has nothing to write to an agent, the time does not count as a stall of
+    writing.
+    """
     conversation = TALK.replace("    6 ->", "    .. 10s\n    6 ->")
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:

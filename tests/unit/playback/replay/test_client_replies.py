@@ -36,7 +36,7 @@ PERMISSION = {"params": {"options": [{"optionId": "y", "kind": "allow_once"}, 7]
     ],
 )  # fmt: skip
 def test_each_outcome_has_a_description(method: str, reply: Any, words: str) -> None:
-    """A replay has words for each possible outcome of a client's reply to a request."""
+    """A replay can describe in words each outcome of the client's reply to a request."""
     assert described(outcome(method, PERMISSION, reply)) == words
 
 

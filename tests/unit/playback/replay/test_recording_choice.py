@@ -27,5 +27,5 @@ ANSWER = ("response", "session/new")
 def test_session_ids_of_equal_lines_are_paired(
     first: str, other: str, pairs: list[tuple[str, str]] | None
 ) -> None:
-    """A replay pairs the session ids of a recorded and a live line if nothing else differs."""
+    """If a live line differs from a recorded one only in session ids, a replay pairs these ids."""
     assert session_pairs(first.encode(), other.encode(), *ANSWER) == pairs

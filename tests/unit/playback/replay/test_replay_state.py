@@ -69,7 +69,7 @@ def recorded(record: Record) -> RecordedTranscript:
 def test_a_line_that_is_no_message_is_compared_by_its_bytes(
     recorded: RecordedTranscript, number: int, raw: bytes
 ) -> None:
-    """A replay compares lines that are not messages by their bytes, and shows no pointer."""
+    """A replay compares lines that are not messages by their bytes, and reports no JSON pointer."""
     comparison = Comparison(recorded)
     assert comparison.compare(number, raw).is_equal
     result = comparison.compare(number, b"other \xff")
@@ -102,7 +102,8 @@ def test_a_message_does_not_equal_a_line_that_is_none(recorded: RecordedTranscri
 
 
 def test_a_member_of_a_batch_is_a_message(recorded: RecordedTranscript) -> None:
-    """A replay compares a member of a JSON-RPC batch as a message."""
+    """A replay compares each message inside a JSON-RPC batch like a message on a line of its own.
+    """
     comparison = Comparison(recorded)
     first, second = comparison.steps[6, 0], comparison.steps[6, 1]
     assert comparison.comparer.value(first)["method"] == "_a"
@@ -127,7 +128,7 @@ def test_a_session_that_a_request_opens_is_bound(recorded: RecordedTranscript) -
 
 
 def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
-    """A replay takes recorded messages as alike if they differ only in their session."""
+    """Two recorded messages that differ only in their session ids count as alike for a replay."""
     comparison = Comparison(recorded)
     alike = comparison.comparer.are_alike
     prompt, of_other, other = (comparison.steps[number, None] for number in (9, 11, 13))
@@ -140,7 +141,9 @@ def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
 
 
 def test_ignored_places_do_not_tell_recorded_messages_apart(recorded: RecordedTranscript) -> None:
-    """A replay takes recorded messages as alike if they differ only at ignored places."""
+    """Two recorded messages that differ only at places that `--ignore` names are alike for a
+    replay.
+    """
     comparison = Comparison(recorded, "/params/prompt")
     prompt, other = comparison.steps[9, None], comparison.steps[13, None]
     assert comparison.comparer.are_alike(prompt, other)

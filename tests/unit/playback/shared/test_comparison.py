@@ -54,7 +54,7 @@ def test_values_are_compared_as_json(old: Any, new: Any, pointers: list[str]) ->
 def test_ignored_pointers_cover_what_is_below_them(
     ignored: tuple[str, ...], pointers: list[str]
 ) -> None:
-    """If a replay ignores a JSON pointer, it ignores everything below this place."""
+    """If a replay ignores a JSON pointer, it ignores everything below that pointer, too."""
     assert differing({"a": {"b": 1, "c": 1}}, {"a": {"b": 2, "c": 2}}, *ignored) == pointers
 
 
@@ -93,7 +93,9 @@ def test_false_and_missing_capabilities_are_equal() -> None:
 
 
 def test_a_value_that_the_client_may_choose_is_proposed() -> None:
-    """If a client sends another directory, a replay binds it; a second one is a conflict."""
+    """If a client uses another directory than the recorded one, a replay accepts it, but not a
+    second one.
+    """
     bindings = Bindings()
     comparer = Comparer(bindings)
     places = {"params": {"cwd": Place.ROOT}}

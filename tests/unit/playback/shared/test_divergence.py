@@ -33,7 +33,9 @@ EARLY = evolve(FOLLOWS, rank=Rank.INFO)
 
 
 def test_ranks() -> None:
-    """In a session of a replay, the first divergence is primary, and later ones are cascades."""
+    """The first divergence in a session of a replay counts as primary, later ones as its
+    consequences.
+    """
     log, a, b = DivergenceLog(MessageMask(None)), Lane("a"), Lane("b")
     noted = [
         log.note(kind, lane, "").rank
@@ -61,7 +63,7 @@ def test_information_is_no_divergence() -> None:
 
 
 def test_after_a_failed_handshake_all_divergences_are_cascades() -> None:
-    """After a failed handshake, all later divergences of a replay are cascades of it."""
+    """After a failed handshake, all later divergences of a replay count as its consequences."""
     log = DivergenceLog(MessageMask(None))
     log.note(DivergenceKind.PARAMS_DIFFER, Lane(None), "", of_handshake=True)
     assert log.note(DivergenceKind.UNMATCHED, Lane("a"), "").rank is Rank.CASCADE
@@ -90,7 +92,8 @@ def test_moments_are_counted_from_the_beginning() -> None:
 
 @pytest.mark.parametrize("peer", ["client", "agent"])
 def test_a_used_up_near_miss_is_marked(peer: str) -> None:
-    """A report of `replay` or `verify` marks a similar recorded message that is used up."""
+    """If a similar recorded message was matched before, the report of `replay` or `verify` says so.
+    """
     assert [*DivergenceReporter(peer).lines_of(AGAIN)] == [
         "exhausted in s (primary): the file was read again",
         f'  the {peer}\'s line 3: {{"id":2}}',
@@ -100,7 +103,9 @@ def test_a_used_up_near_miss_is_marked(peer: str) -> None:
 
 
 def test_cascades_are_shown_after_primary_divergences() -> None:
-    """A replay's report shows cascades after primary divergences, and no information."""
+    """A replay's report shows primary divergences, then their consequences, but no mere
+    information.
+    """
     shown = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
     assert [block[0].split(":")[0] for block in shown] == [
         "exhausted in s (primary)",

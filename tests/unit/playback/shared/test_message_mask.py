@@ -21,7 +21,8 @@ def message(**params: Any) -> bytes:
 
 
 def test_markers_are_numbered_and_stay_the_same() -> None:
-    """A replay's report has the same markers in each run, even if the secrets differ."""
+    """The placeholders of secrets in a replay's report are the same in each run, for any secrets.
+    """
     for secrets in ((SECRET, OTHER), (OTHER, SECRET)):
         mask = MessageMask("none")
         result = [mask.masked(message(note=item)) for item in (*secrets, secrets[0])]
@@ -29,7 +30,7 @@ def test_markers_are_numbered_and_stay_the_same() -> None:
 
 
 def test_a_secret_is_known_to_both_sides() -> None:
-    """If a recorded message of a replay has a secret, the live messages are masked, too."""
+    """If a recorded message of a replay has a masked secret, the live message is masked, too."""
     mask = MessageMask("none")
     mask.note(message(env={"API_KEY": "plum-rhubarb-771"}))
     assert b"plum" not in mask.masked(message(note="it is plum-rhubarb-771"))
@@ -74,7 +75,8 @@ def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -
 
 
 def test_a_known_secret_has_its_own_marker() -> None:
-    """If a secret has a marker in the recording, a replay shows this marker in live messages."""
+    """A live secret is shown as the placeholder that stands in its place in the replayed recording.
+    """
     marker = "[redacted:env:0a0b0c0d]"
     mask = MessageMask("secrets", {"pin7": marker, "plum-rhubarb-771": marker})
     assert mask.text("it is plum-rhubarb-771") == f"it is {marker}"

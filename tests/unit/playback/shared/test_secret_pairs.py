@@ -31,19 +31,23 @@ X, Y = "[redacted:env:00000001]", "[redacted:key:00000002]"
 def test_a_marker_matches_what_stands_in_its_place(
     recorded: str, live: str, expected: list[tuple[str, str]] | None
 ) -> None:
-    """For a replay, a marker matches any text in its place, if all other text is equal."""
+    """For a replay, the placeholder of a masked secret matches any text if all text around it is
+    equal.
+    """
     result = pairs_in(recorded, live, "/p")
     assert (result is None) == (expected is None)
     assert [(item.recorded, item.live) for item in result or ()] == (expected or [])
 
 
 def test_a_text_in_place_of_a_marker_is_not_shown() -> None:
-    """A replay does not show a live text in place of a marker: it may be the secret."""
+    """A replay never shows the live text in the place of a masked secret: it may be the secret."""
     assert pair(A, "hunter2").shown == "(a text)"
 
 
 def test_many_markers_take_no_long_time() -> None:
-    """A replay compares a text with a thousand markers in less than a second."""
+    """A replay compares a text with a thousand placeholders of masked secrets in less than a
+    second.
+    """
     began = time.perf_counter()
     assert pairs_in(f"{A} " * 1000 + "z", "a " * 100_000, "/p") is None
     assert time.perf_counter() - began < 1
@@ -57,7 +61,8 @@ def pair(recorded: str, live: str) -> SecretPair:
 
 
 def test_pairs_are_one_to_one() -> None:
-    """A replay pairs a secret with only one marker, within a message and across messages."""
+    """A replay pairs a live secret with only one placeholder, within a message and across messages.
+    """
     pairs = SecretPairs()
     assert not pairs.contradicts(pair(A, X), [])
     assert pairs.contradicts(pair(A, Y), [pair(A, X)])
@@ -70,7 +75,9 @@ def test_pairs_are_one_to_one() -> None:
 
 
 def test_a_recorded_marker_stands_for_itself_besides() -> None:
-    """For a replay, a recorded marker also matches the same marker in a live text."""
+    """For a replay, the placeholder of a masked secret also matches the same placeholder in a live
+    text.
+    """
     echoed, own = SecretPairs(), SecretPairs(are_echoed=False)
     for pairs in (echoed, own):
         pairs.add(pair(A, X))
@@ -79,6 +86,6 @@ def test_a_recorded_marker_stands_for_itself_besides() -> None:
 
 
 def test_only_a_text_with_a_marker_has_a_secret() -> None:
-    """For a replay, a text with a marker has a secret only if the marker is complete."""
+    """A text in a recording counts as masked only if it has a complete placeholder of a secret."""
     assert has_secret(f"a {A}")
     assert not any(has_secret(value) for value in ("a", "[redacted:", 1, None, [A]))

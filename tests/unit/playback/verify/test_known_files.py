@@ -60,7 +60,9 @@ def test_a_part_of_a_file_is_some_lines(
 def test_only_a_whole_file_is_learnt(
     files: KnownFiles, params: dict[str, Any], is_whole: bool
 ) -> None:
-    """`verify` learns a file from an agent's read only if the read was of the whole file."""
+    """`verify` remembers the content of a file from an agent's read only if the whole file was
+    read.
+    """
     files.learn(READ, asking(**params), {"result": {"content": "text"}})
     assert files.content(asking()) == ("text" if is_whole else None)
 
@@ -68,7 +70,7 @@ def test_only_a_whole_file_is_learnt(
 def test_the_oldest_contents_are_forgotten(
     files: KnownFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If `verify` knows too many files, the oldest contents are forgotten."""
+    """If an agent reads too many files, `verify` forgets the oldest contents."""
     monkeypatch.setattr(known_files, "KEPT_CONTENTS", 10)
     for path, text in (("a", "1234"), ("b", "1234"), ("a", "12345"), ("c", "123")):
         files.learn(WRITE, asking(path=path, content=text), None)

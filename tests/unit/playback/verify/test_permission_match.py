@@ -26,7 +26,8 @@ def naming(call: str | None, session: str | None = "s") -> dict[str, Any]:
 
 
 def test_updates_change_only_the_members_that_they_have() -> None:
-    """For `verify`, an update of a tool call changes only those members that it has."""
+    """For `verify`, an update of a tool call changes only those JSON members that the update has.
+    """
     for null_clears in (False, True):
         calls = ToolCalls(null_clears=null_clears)
         announce(calls, kind="read", title="t")
@@ -47,7 +48,7 @@ def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
 
 
 def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`verify` forgets the oldest tool calls, so that an agent cannot fill the memory."""
+    """`verify` forgets the oldest tool calls, so that an agent cannot fill its memory."""
     monkeypatch.setattr(permission_match, "REMEMBERED", 2)
     calls = ToolCalls(null_clears=False)
     for call in ("a", "b", "a", "c"):

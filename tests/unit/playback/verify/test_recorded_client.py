@@ -19,7 +19,9 @@ FILLED = f"""
 
 
 def test_a_frame_has_secrets_as_json(record: Record) -> None:
-    """`verify` inserts secrets into a frame as JSON strings; a marker without a secret stays."""
+    """`verify` puts secrets into a frame as JSON strings; without the secret, its placeholder
+    stays.
+    """
     recorded = record(FILLED)
     script, secret = recorded.script(), 'a"\\\n\u00e9'
     filled = FilledScript(script, {"0a0b0c0d": secret})
@@ -31,13 +33,14 @@ def test_a_frame_has_secrets_as_json(record: Record) -> None:
 
 
 def test_markers_are_found_once_and_in_order(record: Record) -> None:
-    """`verify` lists each marker of a recording once, by its hash, in recorded order."""
+    """`verify` lists each masked secret that it has to send once, by its hash, in recorded order.
+    """
     result = markers_to_send(RecordedClient(record(FILLED).script()))
     assert [*result.items()] == [("0a0b0c0d", MARKER), ("11112222", OTHER)]
 
 
 def test_a_frame_is_filled_once_while_it_is_asked_for_again(record: Record) -> None:
-    """`verify` fills secrets into a JSON-RPC batch once, even if it sends several members."""
+    """`verify` inserts secrets into a recorded frame once, even if the frame is asked for again."""
     recorded = record(FILLED)
     filled = FilledScript(recorded.script(), {"0a0b0c0d": "secret"})
     first, other = (filled.wire(recorded.seq(at)).raw for at in (5, 6))

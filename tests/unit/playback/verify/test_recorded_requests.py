@@ -49,7 +49,8 @@ def test_requests_are_found_by_method_and_key() -> None:
 
 
 def test_the_first_request_that_was_made_is_found_by_key() -> None:
-    """Of equal recorded requests, `verify` finds the first one that the live agent has made."""
+    """If a recording has equal requests, `verify` finds the first one that the live agent has made.
+    """
     requests = [request(1), request(3)]
     result = collection(*requests)
     assert result.first_made("m", (1, 1), parity) is None
@@ -61,7 +62,7 @@ def test_the_first_request_that_was_made_is_found_by_key() -> None:
 
 
 def test_requests_are_awaited_in_order() -> None:
-    """`verify` awaits recorded requests in their order, until each is made or given up."""
+    """`verify` awaits the agent's recorded requests in order, until each is made or given up."""
     requests = [request(1), request(3), request(5)]
     result = collection(*requests)
     assert (result.are_made_before(1), result.are_made_before(2)) == (True, False)
@@ -73,7 +74,7 @@ def test_requests_are_awaited_in_order() -> None:
 
 
 def test_requests_that_are_cleared_are_never_matched() -> None:
-    """`verify` forgets recorded requests that it has cleared."""
+    """After `verify` has cleared its list of recorded requests, it finds none of them."""
     item = request(1)
     lane, unnamed = collection(item), collection(item)
     lane.clear()
@@ -102,14 +103,16 @@ def test_different_values_have_different_keys(first: Any, other: Any) -> None:
 
 
 def test_ignored_values_do_not_count() -> None:
-    """For `verify`, values at ignored paths do not make two requests different."""
+    """For `verify`, values at paths that `--ignore` names do not make two requests different."""
     ignored = [("a", "*", "b")]
     assert key_of({"a": [{"b": 1}]}, ignored=ignored) == key_of({"a": [{"b": 2}]}, ignored=ignored)
     assert key_of({"a": [{"c": 1}]}, ignored=ignored) != key_of({"a": [{"c": 2}]}, ignored=ignored)
 
 
 def test_values_at_typed_places_count_by_their_live_names() -> None:
-    """`verify` matches requests by the live form of their paths; ids do not matter."""
+    """`verify` matches an agent's requests with live paths in place of recorded ones, whatever
+    their ids.
+    """
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
     recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}

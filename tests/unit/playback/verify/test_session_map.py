@@ -17,7 +17,9 @@ def creating(lane: ClientLane) -> SentRequest:
 
 
 def test_a_session_that_no_request_opened_joins_a_lane() -> None:
-    """In `verify`, a session that no request opened takes the lane of its name, or the next."""
+    """`verify` pairs a live session that no request opened with the recorded session of that name,
+    or the next.
+    """
     lanes: dict[str | None, ClientLane] = {name: ClientLane(name) for name in (None, *LANES)}
     bindings = Bindings()
     session_map = SessionMap(lanes, bindings, [("c", "a"), ("d", "a"), ("e", "b")])

@@ -41,7 +41,8 @@ def measured(*lines: bytes) -> StreamProgress:
 @pytest.mark.parametrize("update", STATE_UPDATES)
 @pytest.mark.parametrize("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
 def test_state_updates_are_counted_apart(params: str, update: str) -> None:
-    """To measure an agent's progress, `verify` does not count a state update as an item."""
+    """When `verify` measures how far a turn has come, updates of the session's state do not count.
+    """
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
     assert increment_of(raw, UPDATE) == Increment(state=update)
 
@@ -57,25 +58,30 @@ def test_state_updates_are_counted_apart(params: str, update: str) -> None:
     ],
 )
 def test_any_other_message_is_one_item(raw: bytes) -> None:
-    """To measure an agent's progress, `verify` counts an update of another kind as one item."""
+    """When `verify` measures how far a turn has come, any other message counts as one."""
     assert increment_of(raw, UPDATE) == ITEM
 
 
 def test_updates_of_the_draft_are_counted() -> None:
-    """To measure an agent's progress, `verify` counts updates of the 1.0 draft like those of v1."""
+    """When `verify` measures how far a turn has come, updates of the 1.0 draft count like those of
+    v1.
+    """
     raw = b'{"method": "session/update", "params": {"type": "%s", "data": {"content": "abc"}}}'
     assert increment_of(raw % b"agent_message_chunk", UPDATE).characters == 3
     assert increment_of(raw % b"usage_update", UPDATE).state == "usage_update"
 
 
 def test_other_methods_are_not_read() -> None:
-    """To measure an agent's progress, `verify` need not parse messages of other methods."""
+    """`verify` need not parse messages other than session updates to measure how far a turn has
+    come.
+    """
     assert increment_of(chunk("abc"), "_x/y") == ITEM
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
 def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) -> None:
-    """To measure an agent's progress, `verify` counts a text the same however it was split."""
+    """When `verify` measures how far a turn has come, a text counts the same however it was split.
+    """
     whole, pieces = StreamProgress(), StreamProgress()
     total, of_pieces = TotalProgress(), TotalProgress()
     for text in texts:
@@ -98,7 +104,9 @@ def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) 
 
 
 def test_texts_differ_in_kind_and_message() -> None:
-    """To measure an agent's progress, `verify` takes a text of another kind as another item."""
+    """When `verify` measures how far a turn has come, text of another kind counts as another
+    message.
+    """
     lines = [chunk("a"), chunk("b"), chunk("c", "agent_thought_chunk"), chunk("de", message="m")]
     assert [measured(*lines[:n]).mark for n in range(5)] == [
         ProgressMark(0, 0),
@@ -110,7 +118,9 @@ def test_texts_differ_in_kind_and_message() -> None:
 
 
 def test_state_updates_end_no_text() -> None:
-    """To measure an agent's progress, `verify` takes a text as one even across a state update."""
+    """When `verify` measures how far a turn has come, a state update inside a text does not split
+    the text.
+    """
     progress = StreamProgress()
     adds = [
         increment_of(chunk("a"), UPDATE),

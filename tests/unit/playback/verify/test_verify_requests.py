@@ -50,7 +50,7 @@ def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest
 def test_requests_are_pending_that_were_answered_in_the_recording(
     recording: RecordedClient, recorded: RecordedTranscript
 ) -> None:
-    """In `verify`, the client's requests that the recording answers are pending, oldest first."""
+    """`verify` waits for answers only to requests that the recording answers, the oldest first."""
     pending = PendingAnswers(recording)
     assert (pending.items, pending.awaited) == ([], "the agent's last messages")
     sent(recording, pending)
@@ -66,7 +66,9 @@ def test_requests_are_pending_that_were_answered_in_the_recording(
 def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     silence_s: int, waits_s: int
 ) -> None:
-    """`verify` waits at least five seconds for an optional message, but less than for a stall."""
+    """`verify` waits at least five seconds for an optional message, but shorter than its stall
+    timeout.
+    """
     assert Patience(30 * S).after_silence(silence_s * S) == waits_s * S
 
 
@@ -74,13 +76,15 @@ def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     ("silence_s", "waits_s"), [(0.0, 1), (0.25, 2.5), (2, 5), (4, 8), (99, 27)]
 )
 def test_an_answer_waits_less(silence_s: float, waits_s: float) -> None:
-    """In `verify`, an answer that is held back waits for a shorter time than other frames."""
+    """If an agent is slow, `verify` delays an answer to it for a shorter time than other frames."""
     answer = Patience(30 * S).of_answer(int(silence_s * S))
     assert answer == (waits_s * S, 10 * waits_s * S)
 
 
 def test_without_a_limit_for_stalls_there_is_one_for_silence() -> None:
-    """Without a stall timeout, the limit for silence in `verify` is 270 seconds."""
+    """Without a stall timeout, `verify` waits at most 270 seconds in silence before it sends a
+    frame.
+    """
     assert Patience(None).after_silence(1000 * S) == 270 * S
 
 
@@ -91,7 +95,9 @@ def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, st
 
 
 def test_activity_elsewhere_prolongs_the_wait() -> None:
-    """In `verify`, activity in other sessions prolongs a wait up to ten times its limit."""
+    """While other sessions are active, `verify` delays a frame up to ten times as long as in
+    silence.
+    """
     patience, lane = Patience(30 * S), ClientLane("s")
     frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)
@@ -104,7 +110,7 @@ def test_activity_elsewhere_prolongs_the_wait() -> None:
 
 
 def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
-    """In `verify`, while a turn is open, a frame may wait almost as long as a stall."""
+    """While a turn is open, `verify` delays a frame in silence for almost the stall timeout."""
     patience, lane = Patience(30 * S), ClientLane("s")
     prompt = Step(1, 0, from_agent=False, kind="request", exchange=1)
     lane.turns.open(SentRequest(prompt, lane, 0))
@@ -112,7 +118,9 @@ def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
 
 
 def test_a_pause_is_the_time_in_which_nothing_came() -> None:
-    """In `verify`, a pause is the time in which nothing came while a frame was waiting."""
+    """`verify` measures the time in which the agent sent nothing while a frame of the client
+    waited.
+    """
     patience, frame = Patience(30 * S), ClientFrame(ClientLane("s"), 1, 0, [])
     frame.start_waiting(10 * S)
     for last_activity_s, now_s in ((12, 12), (12, 20), (59, 60)):
