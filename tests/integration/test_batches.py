@@ -108,7 +108,9 @@ def found_in(verdicts: dict[str, Any]) -> Kinds:
 def test_each_failure_is_found_and_told(
     batches: Batches, expected: Kinds, whole: list[str]
 ) -> None:
-    """A batch of `verify` prints a line for each failed recording, and keeps its new run."""
+    """`verify` of several recordings prints a line for each that fails, and keeps its new
+    recording.
+    """
     verdicts = batches.verdicts("whole.jsonl")
     assert found_in(verdicts) == expected
     assert whole[-1].startswith(
@@ -135,7 +137,9 @@ def test_each_failure_is_found_and_told(
 
 @pytest.mark.usefixtures("whole")
 def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected: Kinds) -> None:
-    """If a batch is killed, no agent is left; when it is started again, only lost jobs run."""
+    """If a command on several recordings is killed, no agent is left; a restart does only the lost
+    work.
+    """
     words = ("recs", "--results=1.jsonl", "--jobs=2", *MANNER)
     results = batches.directory / "1.jsonl"
     started = batches.begin("verify", *words)
@@ -154,7 +158,9 @@ def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected:
 
 
 def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
-    """Ctrl-C ends the running agents of a batch, keeps its results, and counts missing ones."""
+    """Ctrl-C in `verify` of several recordings ends running agents, keeps results, and counts
+    missing ones.
+    """
     names = [f"recs/{name}" for name in expected if "stalls" in name or "clean" in name]
     words = (*names, "--stall-timeout=0", "--results=stopped.jsonl", "--jobs=2", "-o", "stopped")
     started = batches.begin("verify", *words)
@@ -171,7 +177,8 @@ def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
 
 
 def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> None:
-    """If a batch of `verify` cannot record a run, the verdict has the recorder's reason."""
+    """If `verify` of several recordings cannot record a run, the result has the recorder's reason.
+    """
     name = next(name for name in expected if "clean" in name)
     code, lines = batches.end("verify", f"recs/{name}", "--results=no.jsonl", "-o", "/proc")
     assert (code, len(lines)) == (2, 2)
@@ -181,7 +188,7 @@ def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> Non
 
 
 def test_a_sweep_of_many(batches: Batches, expected: Kinds) -> None:
-    """A batch of `faults sweep` runs a client with each recording, even if one is unreadable."""
+    """`faults sweep` runs a client with each of several recordings, even if one is unreadable."""
     client = batches.directory / "client.py"
     client.write_text(
         "import subprocess, sys\n"
@@ -218,7 +225,7 @@ def test_a_killed_sweep_leaves_no_client(batches: Batches) -> None:
 
 
 def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) -> None:
-    """If the process that starts a batch's workers is killed, the next job starts it again."""
+    """If the process that forks workers for several recordings is killed, it is started again."""
     name = next(name for name in expected if "clean" in name)
     job = Job("check", digest="d", recording="a", path=str(batches.directory / "recs" / name))
     for _ in range(2):
@@ -239,7 +246,8 @@ def servers() -> list[int]:
 
 @pytest.mark.soak
 def test_a_thousand_recordings(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> None:
-    """A batch of a thousand recordings of every kind has a verdict on each."""
+    """`verify` of a thousand recordings of every kind gives the expected result for each of them.
+    """
     batches = Batches(acp_proxy, tmp_path, fork_server)
     expected = write_recordings(tmp_path / "recs", 1000, VERIFIED)
     batches.end("verify", "recs", "--results=whole.jsonl", *MANNER)

@@ -130,10 +130,10 @@ def fleet(tmp_path: Path, fork_server: ForkServer) -> Fleet:
 @needs_proc
 @pytest.mark.parametrize("count", [8, pytest.param(100, marks=pytest.mark.soak)])
 def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, count: int) -> None:
-    """If a Dask worker is killed, each recording of a batch still has one verdict.
+    """If a Dask worker is killed, each of several recordings still gets one result.
 
-    A batch that is interrupted, or loses its scheduler, leaves no agent either; what was found is
-    kept, and the rest is found later, wherever that is.
+    If the command is interrupted, or loses its scheduler, no agent is left; results so far are
+    kept, and the rest is done when it is started again.
     """
     fill(fleet, count)
     with fleet.cluster("", "") as cluster:
@@ -180,7 +180,8 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, 
 
 
 def test_a_check_finds_the_same_however_recordings_travel(fleet: Fleet) -> None:
-    """On Dask, `check` finds the same in recordings that are sent as in those on a shared disk."""
+    """On Dask, `check` finds the same in recordings that are sent to workers as on a shared disk.
+    """
     names = ["tour.db", "crash.db", "terminal.db"]
     words = [f"recordings/{name}" for name in names] + [f"file://{RECORDINGS}/{n}" for n in names]
     with fleet.cluster("") as cluster:
@@ -211,7 +212,7 @@ def test_a_check_finds_the_same_however_recordings_travel(fleet: Fleet) -> None:
     ],
 )
 def test_a_cluster_that_is_not_there_is_an_error(fleet: Fleet, address: str, said: str) -> None:
-    """If a batch finds no Dask cluster, the error is one line."""
+    """If a command finds no Dask cluster, the error is one line."""
     fill(fleet, 1)
     assert fleet.start(*verify(fleet, address)).wait(DEADLINE_S) == 2
     assert fleet.stderr.startswith(f"acp-proxy: {said}")
@@ -219,7 +220,7 @@ def test_a_cluster_that_is_not_there_is_an_error(fleet: Fleet, address: str, sai
 
 
 def test_workers_without_our_version_are_named(fleet: Fleet) -> None:
-    """If a Dask worker has another version of acp-proxy, the batch ends and names the worker."""
+    """If a Dask worker has another version of acp-proxy, the command ends and names the worker."""
     fill(fleet, 1)
     with fleet.cluster("0.0.1", NO_VERSION) as cluster:
         assert fleet.start(*verify(fleet, cluster.address)).wait(DEADLINE_S) == 2

@@ -106,7 +106,8 @@ def read(actual: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_mermaid_parses_every_diagram(npm_packages: Path) -> None:
-    """Mermaid parses the sequence diagram of each recording, and of texts with any characters."""
+    """Mermaid can parse the sequence diagram of each recording, and of texts with any characters.
+    """
     readers = [RecordingReader(path) for path in (*SHIPPED, *all_text_forms())]
     readers += [hostile(word) for word in (*_HOSTILE, *PAYLOADS.values()) if _is_text(word)]
     diagrams = []

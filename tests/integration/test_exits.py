@@ -66,7 +66,7 @@ def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) 
 def test_a_signal_is_returned_after_indexing(
     record: Recorder, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """If an agent is killed late, when rows are indexed, it is recorded like one killed early."""
+    """An agent that is killed after its frames were indexed is recorded like one killed earlier."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('read line; read go <"$1"; kill -s TERM $$', gate.path), *options)
     conversation.write(PROMPT)
@@ -106,7 +106,9 @@ def test_the_first_process_of_a_container_exits_with_a_code(record: Recorder) ->
 
 
 def test_no_core_is_written_of_the_proxy(tmp_path: Path) -> None:
-    """If a recorder dies of its agent's signal, it writes no core file with the messages."""
+    """If a recorder dies of its agent's signal, it writes no core file, which would contain
+    messages.
+    """
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     script = (
         "import resource; from acp_proxy.record.capture.in_place import die_of;"
@@ -139,7 +141,9 @@ def test_an_agent_that_cannot_start(
     code: int,
     complaint: str,
 ) -> None:
-    """If an agent cannot start, `record` prints a line, exits with 127 or 126, and records it."""
+    """If an agent cannot start, `record` prints a line, exits with 127 or 126, and records the
+    failure.
+    """
     program = tmp_path / name
     if mode is not None:
         program.write_text(content)

@@ -148,7 +148,9 @@ def test_error_reply_answers_in_place_of_the_agent(forked: Recorder, tmp_path: P
 
 
 def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Path) -> None:
-    """If an agent closed its input, a line that a fault makes for the agent is undelivered."""
+    """If an agent closed its input, a line that a fault makes for the agent is recorded as
+    undelivered.
+    """
     conversation = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults("error-reply"))
     assert conversation.read_all() == b""
     conversation.write(A + request(4))
@@ -194,7 +196,7 @@ def test_a_rule_ends_the_agent(
 
 @needs_proc
 def test_a_paused_agent_is_resumed(forked: Recorder) -> None:
-    """If a fault pauses an agent, it receives nothing until it is resumed."""
+    """If a fault pauses an agent, it receives nothing until the fault resumes it."""
     rules = ["pause where='method:a dir:to-agent'", "resume where='method:b dir:to-agent'"]
     conversation = forked(shell("echo ready; exec cat"), *faults(*rules))
     conversation.expect(b"ready\n")
@@ -296,7 +298,7 @@ def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
 
 
 def test_the_summary_of_faults_shows_no_secret(forked: Recorder) -> None:
-    """The summary of faults at the end of a recording shows no secret, even in rules' names."""
+    """The summary of faults at the end of a recording shows no secret, even from rules' names."""
     rules = faults(f"duplicate name={KEY} where=method:b", f"drop where=text:{KEY}")
     conversation = forked(ECHO, *rules)
     conversation.exchange(B)
@@ -393,7 +395,7 @@ def test_a_plan_that_never_fires_changes_nothing(
 
 
 def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None:
-    """An empty fault plan changes nothing of a conversation, but its seed is recorded."""
+    """An empty fault plan changes nothing of a conversation, but its random seed is recorded."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     conversation = record(ECHO, "--faults", str(tmp_path / "plan.toml"))
     assert conversation.exchange(A) == A

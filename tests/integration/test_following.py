@@ -67,7 +67,7 @@ def numbers(lines: list[bytes]) -> list[int]:
 
 
 def test_each_chunk_is_shown_while_the_turn_runs(fork_server: ForkServer, tmp_path: Path) -> None:
-    """``log --follow`` shows each chunk while the agent is in the middle of its answer."""
+    """``log --follow`` shows each chunk while the agent's turn is still running."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("hello")
@@ -86,7 +86,9 @@ def test_each_chunk_is_shown_while_the_turn_runs(fork_server: ForkServer, tmp_pa
 def test_following_continues_when_the_log_is_indexed(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """If frames are indexed meanwhile, ``log --follow`` prints each of them exactly once."""
+    """``log --follow`` prints each frame exactly once, even if it is stored in the database
+    meanwhile.
+    """
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")
@@ -118,7 +120,7 @@ def test_following_continues_when_the_log_is_indexed(
 def test_following_continues_when_the_log_is_emptied(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """If the recorder empties its log, ``log --follow`` continues without a gap."""
+    """If the recorder empties its capture log, ``log --follow`` continues without a gap."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")
@@ -139,7 +141,7 @@ def test_following_continues_when_the_log_is_emptied(
 
 
 def test_a_summary_includes_the_newest_frame(fork_server: ForkServer, tmp_path: Path) -> None:
-    """`show` and `list` have the newest frame of a conversation that is still running."""
+    """`show` and `list` include the newest frame of a conversation that is still running."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         for number in range(1, 5):
@@ -194,7 +196,7 @@ def test_following_ends_when_the_recorder_is_killed(
 
 
 def test_readers_at_the_end_leave_one_plain_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """However many readers finish a recording at once, one file is left with everything in it."""
+    """If several ``log --follow`` commands see a recording end, one complete file is left."""
     path = tmp_path / "x.db"
     with (
         PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation,

@@ -210,7 +210,7 @@ def without_colour(line: str) -> str:
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool) -> None:
-    """On a full disk, commands read an unfinished recording from its log."""
+    """On a full disk, commands can read an unfinished recording from its capture log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -236,7 +236,7 @@ def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool)
 def test_a_directory_may_be_read_only(
     tmp_path: Path, closed: bool, lock_away: Callable[[Path], None]
 ) -> None:
-    """Commands read a recording in a read-only directory as completely as possible."""
+    """In a read-only directory, commands read all that they can of an unfinished recording."""
     directory = tmp_path / "readonly"
     directory.mkdir()
     with LogWriter(directory / "x.db") as recorder:
@@ -252,9 +252,8 @@ def test_a_directory_may_be_read_only(
 
 
 def test_several_readers_may_finish_a_recording(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If several readers find a dead recorder's log at once, all of them read every frame.
-
-    To the others, the one that finishes it looks like a recorder that still runs.
+    """If several commands find the log of a recorder that was killed, each of them reads every
+    frame. To the others, the one that finishes the recording looks like a recorder that still runs.
     """
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(100):

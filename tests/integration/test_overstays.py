@@ -31,7 +31,9 @@ def leave(conversation: Talk) -> None:
 
 
 def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
-    """If a client's input ends, an open prompt is answered, even after the grace time."""
+    """If a client's input ends during a prompt, the agent may still answer, even after the grace
+    time.
+    """
     script = f"read line; cat; sleep 1.6; echo '{ANSWER[:-1].decode()}'"
     conversation = record(shell(script), "--grace", "0.3")
     assert conversation.exchange(PROMPT) == ANSWER

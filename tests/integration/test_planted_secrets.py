@@ -289,7 +289,9 @@ def test_a_value_of_the_environment_is_stored_nowhere(record: Callable[..., Reco
 def test_no_command_shows_a_secret(
     record: Callable[..., Recorded], dialect: str, level: str
 ) -> None:
-    """No command prints a secret of a recording, or writes one into copies, tests or reports."""
+    """No command prints a secret of a recording, or writes one into copies, exported tests or
+    reports.
+    """
     made = conversation(dialect, large=0, hidden=6, early=True)
     recorded = record(made, "--redact", level).end()
     assert everything(recorded) == []
@@ -302,7 +304,7 @@ def test_no_command_shows_a_secret(
 
 @pytest.mark.parametrize("level", ["secrets", pytest.param("none", marks=pytest.mark.soak)])
 def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str) -> None:
-    """No command shows a secret of a running recording, indexed or not, or of a killed recorder."""
+    """No command shows a secret of a recording that is running or whose recorder was killed."""
     recorded = record(conversation("unstable", large=0, hidden=9, early=True), "--redact", level)
     chosen = ("doctor", "list", "show", "log", "export", "transcript", "bundle", "report")
     assert everything(recorded, chosen=chosen) == []
@@ -315,7 +317,8 @@ def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str
 
 @pytest.mark.parametrize("level", ["secrets", "none"])
 def test_faults_show_none(record: Callable[..., Recorded], level: str) -> None:
-    """If a fault cuts, changes or duplicates a line, a recorder masks all forms of the line."""
+    """If a fault cuts, changes or duplicates a line, the recorder masks its secrets in every form.
+    """
     made = conversation("unstable", large=0, hidden=4)
     rules = [word for rule in FAULTS for word in ("--fault", rule)]
     recorded = record(made, "--redact", level, "--seed", "1", *rules).end()

@@ -442,7 +442,9 @@ RECORDING_TEST = """
 
 
 def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
-    """With the setting ``once``, a test's first run records the real agent; later runs replay."""
+    """With the pytest setting ``once``, a test's first run records the real agent; later runs
+    replay it.
+    """
     suite.tests(RECORDING_TEST)
     made = suite.recordings / "made.jsonl"
     record = ("--acp-record=once", "--acp-agent", REAL_AGENT)
@@ -461,7 +463,9 @@ def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
 
 
 def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
-    """With the setting ``rewrite``, a test's new recording replaces the old one if it passes."""
+    """With the pytest setting ``rewrite``, a test that passes replaces its old recording by the new
+    one.
+    """
     names = ("made.jsonl", "made.2.jsonl", "kept.jsonl")
     suite.recorded_as_text(*(f"recordings/{name}" for name in names))
     made, second, kept = (suite.recordings / name for name in names)
@@ -508,7 +512,8 @@ def test_recording_needs_an_agent(suite: Suite) -> None:
 
 @pytest.mark.parametrize("neighbour", ["trio", "asyncio"])
 def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
-    """Tests that are coroutines, and their fixtures, can use an agent of the pytest plugin."""
+    """Tests that are coroutines, and their fixtures, can use a replayed agent of the pytest plugin.
+    """
     pytest.importorskip(f"pytest_{neighbour}")
     suite.recorded("hello")
     if neighbour == "asyncio":
@@ -565,7 +570,8 @@ def test_it_can_be_switched_off(suite: Suite) -> None:
 
 
 def test_parallel_runs_are_independent(suite: Suite) -> None:
-    """With the pytest plugin, two runs of pytest at the same time have agents of their own."""
+    """If two runs of pytest use the plugin at the same time, each has replayed agents of its own.
+    """
     suite.recorded("hello")
     suite.tests("""
         @pytest.mark.acp_recording("hello")
@@ -580,7 +586,7 @@ def test_parallel_runs_are_independent(suite: Suite) -> None:
 
 
 def test_it_works_in_workers(suite: Suite) -> None:
-    """With the pytest plugin and pytest-xdist, the main process reports failures."""
+    """With pytest-xdist, pytest's main process reports failures of tests with replayed agents."""
     pytest.importorskip("xdist")
     suite.recorded("hello")
     suite.tests(RECORDING_TEST)
@@ -714,5 +720,7 @@ def what_became(suite: Suite, exports: list[Export]) -> dict[Export, list[str]]:
     ],
 )
 def test_exported_tests_pass(suite: Suite, exports: list[Export]) -> None:
-    """For each shipped recording, whole or one turn of it, the exported test passes."""
+    """For each shipped recording, whole or a single turn of it, the test that acp-proxy exports
+    passes.
+    """
     assert what_became(suite, exports) == {export: ["PASSED"] for export in exports}

@@ -230,7 +230,9 @@ def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
 
 @pytest.mark.slow
 def test_both_sdks_see_the_same(python: Talks, typescript: Talks) -> None:
-    """The clients on the Python and TypeScript SDKs print the same in one conversation."""
+    """A conversation with the Python SDK's client prints the same as with the TypeScript SDK's
+    client.
+    """
     assert json.loads(typescript.proxied.printed) == json.loads(python.proxied.printed)
 
 

@@ -78,7 +78,7 @@ def cannot_index(path: Path, why: str) -> str:
 
 @pytest.mark.slow
 def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path) -> None:
-    """If another program locks the database to the end, a recording stays in its log."""
+    """If another program locks the database until the end, a recording stays in its capture log."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -98,7 +98,9 @@ def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path)
 
 
 def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If another program's lock on the database ends in time, a recording is one plain file."""
+    """If another program releases its lock on the database before the recorder gives up, the
+    recording is one file.
+    """
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -116,7 +118,8 @@ def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path
 
 
 def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If a foreign file is in place of the database, a recorder keeps the file and its own log."""
+    """If the database's name is taken by another file, a recorder keeps that file and its own log.
+    """
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         wait_until(path.exists, "the file that is to be the database")
@@ -133,7 +136,8 @@ def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_pa
 
 
 def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> None:
-    """If the disk has room for a recorder's log but not for its database, nothing is lost."""
+    """If the disk has room for a recorder's capture log but not for its database, nothing is lost.
+    """
     path = tmp_path / "x.db"
     with file_size_limit(60_000):
         conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
@@ -156,7 +160,7 @@ def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> No
 
 @needs_prlimit
 def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None:
-    """If the disk is full to the end, the records that were logged before can be read."""
+    """If the disk stays full, everything that was recorded before it was full can be read."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with file_size_limit(3000):  # no room for a database, so nothing empties the log
         conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
@@ -219,7 +223,9 @@ def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> Non
 
 @needs_prlimit
 def test_the_last_events_close_a_gap(acp_proxy: Path, tmp_path: Path) -> None:
-    """If the disk is full at the agent's exit, the last records of the log close the gap."""
+    """If the disk was full just before the agent's exit, the recording still counts the missing
+    bytes.
+    """
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("before")
@@ -313,7 +319,7 @@ def test_a_directory_that_cannot_be_written_to(
 
 @pytest.mark.parametrize("make", [file_for_directory, under_proc])
 def test_a_recording_can_be_required(acp_proxy: Path, tmp_path: Path, make: Any) -> None:
-    """With --require-recording, `record` starts no agent if nothing can be recorded."""
+    """With --require-recording, `record` starts no agent if it can store no recording."""
     path = make(tmp_path) / "x.db"
     trace = tmp_path / "started"
     agent = [sys.executable, "-c", f"open({str(trace)!r}, 'w')"]

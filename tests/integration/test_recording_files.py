@@ -76,7 +76,9 @@ def test_an_existing_recording_is_never_touched(fork_server: ForkServer, tmp_pat
 def test_other_files_in_its_place_are_never_touched(
     fork_server: ForkServer, tmp_path: Path, what: str
 ) -> None:
-    """If a recording's name is taken by something else, a recorder takes another name."""
+    """If a recording's name is taken by a directory or a foreign file, a recorder takes another
+    name.
+    """
     path = tmp_path / "x.db"
     match what:
         case "text":
@@ -311,7 +313,7 @@ def test_a_bad_keep_does_not_stop_the_agent(fork_server: ForkServer, tmp_path: P
 
 
 def test_a_finished_recording_is_one_plain_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If a recorder could finish, its recording is one file, without log or write-ahead log."""
+    """A finished recording is one file, without a capture log or a -wal file beside it."""
     with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path) as conversation:
         conversation.prompt("one")
         wait_until(lambda: (tmp_path / "x.db").stat().st_size, "the database")

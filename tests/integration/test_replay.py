@@ -134,7 +134,8 @@ def test_the_same_client_gets_the_same_answers(
 def test_a_divergence_is_on_stderr_and_in_the_exit_code(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """The report of a diverged replay has both sides, a similar message, and an option to paste."""
+    """The report of a diverged replay has both messages, a similar one, and an option to allow it.
+    """
     conversation = replay(recorded.path)
     received = conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert conversation.wait() == 1
@@ -154,7 +155,9 @@ def test_a_divergence_is_on_stderr_and_in_the_exit_code(
 def test_the_option_of_the_report_allows_the_divergence(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path, name: str
 ) -> None:
-    """The option that a replay's report suggests allows the divergence, also in a rules file."""
+    """The option that a replay's report suggests allows the divergence, on the command line and in
+    a rules file.
+    """
     place, rules = "/params/prompt/0/text", tmp_path / "rules.toml"
     rules.write_text(f'{name.strip("-")} = ["{place}"]', encoding="utf-8")
     option = (name, place) if name == "--ignore" else ("--rules", str(rules))
@@ -195,7 +198,8 @@ def test_the_report_for_machines(
 def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """If the client is silent, a replay exits with 3 and names who waits for what."""
+    """If the client is silent, a replay exits with 3 and says which side waits for which message.
+    """
     conversation = replay(
         recorded.path, "--stall-timeout", "2", already_sent=recorded.raw[1] + recorded.raw[3]
     )
@@ -221,7 +225,9 @@ def test_a_broken_pipe_is_no_traceback(
 def test_a_stop_signal_ends_the_replay_as_end_of_input(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], signum: signal.Signals
 ) -> None:
-    """After a stopping signal, a replay that is complete exits with 0, and any other with 1."""
+    """After SIGTERM or SIGINT, a replay that has sent everything exits with 0, and any other with
+    1.
+    """
     for last, code in ((5, 0), (3, 1)):
         conversation = replay(recorded.path)
         for number, answers in ((1, (2,)), (3, (4,)), (5, (6, 7))):
@@ -269,7 +275,7 @@ def test_a_recorded_signal_is_awaited(record: Recorder, replay: Callable[..., Re
 def test_a_closed_descriptor_is_a_client_that_left(
     acp_proxy: Path, recorded: RecordedTranscript, closed: str, code: int, complaint: bytes
 ) -> None:
-    """If a standard descriptor is closed, a replay takes the client as one that has left."""
+    """If stdin or stdout is closed at its start, a replay takes the client as gone."""
     result = subprocess.run(
         ["sh", "-c", f'exec "$0" replay "$1" {closed}', acp_proxy, recorded.path],
         input=recorded.raw[1] + recorded.raw[3] + recorded.raw[5],
@@ -304,7 +310,7 @@ main()
 def test_a_signal_after_the_end_changes_nothing(
     recorded: RecordedTranscript, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """If a stopping signal comes after the client has left, a replay's result does not change."""
+    """A SIGTERM that comes after the client has left does not change a replay's result."""
     out = tmp_path / "report.json"
     words = ["replay", str(recorded.path), *options, "--report", str(out)]
     with plain_signals():
@@ -401,7 +407,8 @@ def hash_seeds(count: int) -> list[str]:
 def test_replays_agree_under_any_hash_seed(
     tmp_path: Path, replay: Callable[..., Replaying], count: int
 ) -> None:
-    """With any hash seed, and any chunks of input, replays send the recorded bytes."""
+    """A replay sends the recorded bytes with any seed of Python's hashes, and any chunks of input.
+    """
     from tests.unit.playback.drivers.test_replayer import TALK as TWO_LANES
 
     recorded = record_book(tmp_path, TWO_LANES)
@@ -420,7 +427,9 @@ def test_replays_agree_under_any_hash_seed(
 def test_the_scripted_client_plays_every_recording(
     acp_proxy: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The scripted client of a recording exits with 0 against a replay of the recording."""
+    """The client that is played from a recording exits with 0 against a replay of the same
+    recording.
+    """
     for name in RECORDINGS:
         recording = str(ROOT / "recordings" / f"{name}.db")
         words = [recording, "--", str(acp_proxy), "replay", recording]
@@ -428,14 +437,14 @@ def test_the_scripted_client_plays_every_recording(
 
 
 def test_the_scripted_client_is_a_program(acp_proxy: Path) -> None:
-    """``python -m acp_proxy.client`` is the scripted client of a recording."""
+    """``python -m acp_proxy.client`` plays the client of a recording."""
     recording = str(ROOT / "recordings" / "hello.db")
     result = run_client(recording, str(acp_proxy), "replay", recording)
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
 
 
 def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
-    """The scripted client of a recording exits with 1 if a line of the agent differs."""
+    """The client that is played from a recording exits with 1 if a line of the agent differs."""
     hello, tour = (str(ROOT / "recordings" / f"{name}.db") for name in ("hello", "tour"))
     other = run_client(tour, str(acp_proxy), "replay", hello)
     assert other.returncode == 1
@@ -446,7 +455,7 @@ def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
 
 
 def test_the_scripted_client_prints_its_usage() -> None:
-    """Without an agent's command, the scripted client prints its usage and exits with 2."""
+    """Without an agent's command, ``acp_proxy.client`` prints its usage and exits with 2."""
     result = subprocess.run(
         [sys.executable, "-m", "acp_proxy.client", "x"], capture_output=True, check=False
     )

@@ -48,7 +48,7 @@ def replay(fork_server: ForkServer) -> Replay:
 def test_a_fault_that_ends_the_agent_ends_the_replay(
     replay: Replay, tmp_path: Path, rule: str, code: int
 ) -> None:
-    """If a fault ends the agent of a replay, the replay ends likewise, after its report."""
+    """If a fault ends the agent of a replay, the replay ends like the agent, after its report."""
     report = tmp_path / "report.json"
     where = "where='dir:to-client method:initialize'"
     result = replay("--fault", f"{rule} {where}", "--seed", "7", "--report", str(report))
@@ -71,7 +71,9 @@ def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
 
 
 def test_the_report_has_the_command_that_repeats_it(replay: Replay, tmp_path: Path) -> None:
-    """The command in the report of a replay with faults makes the replay send the same bytes."""
+    """The command that a report of a replay with faults suggests makes a replay send the same
+    bytes.
+    """
     report = tmp_path / "report.json"
     rule = "corrupt mode=flip where=dir:to-client"
     result = replay("--fault", rule, "--fault", "drop where=method:none", "--report", str(report))

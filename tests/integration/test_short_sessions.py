@@ -38,7 +38,7 @@ def short_talk(record: Recorder, tmp_path: Path) -> Talk:
 
 
 def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> None:
-    """If a session ends during start-up, it leaves its log, and an empty database file.
+    """If a session ends during start-up, its capture log is left, beside an empty database file.
 
     That file is made at the start, for its owner alone, so that no other user can put one there.
     """
@@ -49,7 +49,9 @@ def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> Non
 
 
 def test_a_log_is_listed_printed_and_indexed(record: Recorder, tmp_path: Path) -> None:
-    """If a session left only its log, `inspect` calls it complete, and makes one file of it."""
+    """If a session left only its capture log, `inspect` calls it complete, and makes a recording of
+    it.
+    """
     conversation = short_talk(record, tmp_path)
     (entry,) = map(json.loads, record.inspect("list", tmp_path, "--json").splitlines())
     assert (entry["recording"]["state"], entry["frames"]) == ("complete", 2)

@@ -27,7 +27,9 @@ def limited(limit: str) -> list[str]:
 
 
 def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
-    """If a recorder cannot start its guardian, the agent runs, and a message says so."""
+    """If a recorder cannot start the process that watches over it, the agent still runs, with a
+    message.
+    """
     conversation = record(["cat"], wrapper=UNGUARDED)
     assert conversation.exchange(b"hello\n") == b"hello\n"
     assert conversation.wait() == 0
@@ -43,7 +45,7 @@ def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
 
 @pytest.mark.parametrize("descriptors", [8, 10])
 def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
-    """If file descriptors are too few for a recorder, the agent runs in its place."""
+    """If file descriptors are too few for a recorder, it is replaced by the agent, unrecorded."""
     conversation = record(["cat"], wrapper=limited(f"-n {descriptors}"))
     assert conversation.exchange(b"hello\n") == b"hello\n"
     assert conversation.wait() == 0

@@ -34,7 +34,7 @@ LAUNCHERS = {
 def test_a_signal_reaches_the_whole_group_once(
     record: Recorder, tmp_path: Path, signum: signal.Signals
 ) -> None:
-    """A signal to a recorder reaches every process of the agent's group exactly once."""
+    """A signal to a recorder reaches every process of the agent's process group exactly once."""
     notes = [tmp_path / "notes", tmp_path / "notes.child"]
     conversation = record(agent("signal_notes", notes[0]), "--grace", "1000")
     conversation.expect(b"ready\nready\n")
@@ -100,7 +100,7 @@ def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: sign
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_nothing_is_left_of_a_launcher(record: Recorder, launcher: str) -> None:
-    """If a launcher's child ignores SIGTERM, a recorder kills it after the grace time."""
+    """If a launcher's child process ignores SIGTERM, a recorder kills it after the grace time."""
     conversation = record(shell(LAUNCHERS[launcher]), "--grace", "0.3")
     group = conversation.agent_group()
     conversation.expect(b"ready\n")
@@ -149,7 +149,7 @@ def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool
 
 
 def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) -> None:
-    """If an agent handles SIGTERM, a recorder passes on its output and its exit code."""
+    """If an agent handles SIGTERM, a recorder still passes on its last output and its exit code."""
     conversation = record(
         shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done")
     )
@@ -164,9 +164,8 @@ def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) 
 @pytest.mark.slow
 @pytest.mark.parametrize("was_told", [False, True], ids=["agent exits", "told to stop"])
 def test_a_daemon_does_not_block_the_end(record: Recorder, tmp_path: Path, was_told: bool) -> None:
-    """If a descendant that left the agent's group holds its outputs, the recorder abandons it.
-
-    It is not killed. The client gets all output so far, and the agent's exit code.
+    """If a daemon that an ended agent started keeps the agent's output open, the recorder still
+    ends. The daemon is not killed. The client gets all output so far, and the agent's exit code.
     """
     conversation = record(agent("daemon", tmp_path / "pid"), "--grace", "0.3")
     conversation.expect(b"left\n")

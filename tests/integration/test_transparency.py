@@ -35,7 +35,7 @@ def speech() -> bytes:
 
 
 def test_switched_off_the_agent_runs_in_our_place(record: Recorder) -> None:
-    """With ACP_PROXY_OFF=1, the agent runs as the recorder's own process, unrecorded."""
+    """With ACP_PROXY_OFF=1, the agent replaces the recorder's process and is not recorded."""
     says = "import os, sys; print(os.getpid(), os.getpgrp(), sys.argv[1:])"
     conversation = record([sys.executable, "-IS", "-c", says, "-x", ""], env={"ACP_PROXY_OFF": "1"})
     received = conversation.read_all().decode()
@@ -154,7 +154,9 @@ def test_descriptors_that_do_not_block(
 def test_standard_descriptors_that_are_closed(
     record: Recorder, tmp_path: Path, closed: str
 ) -> None:
-    """If a standard descriptor is closed at a recorder's start, it becomes /dev/null."""
+    """If stdin, stdout or stderr is closed at a recorder's start, the recorder opens /dev/null for
+    it.
+    """
     gate = Gate(tmp_path / "gate")
     script = 'cat; echo sent; echo complained >&2; read go <"$1"; exit 3'
     if "<" not in closed:
@@ -178,7 +180,7 @@ def test_standard_descriptors_that_are_closed(
 
 @needs_proc
 def test_closed_descriptors_are_not_reused(record: Recorder, tmp_path: Path) -> None:
-    """After both sides have closed, a recorder does not reuse descriptors 0 and 1 for files."""
+    """After both sides have closed, a recorder does not open other files as stdin or stdout."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('cat; exec >&-; read go <"$1"', gate.path))
     assert conversation.exchange(b"{}\n") == b"{}\n"

@@ -117,7 +117,9 @@ def trials(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.mark.parametrize("agent", [PLAIN_AGENT, SDK_AGENT], ids=["plain", "sdk"])
 def test_a_turn_is_printed_recorded_and_played_again(trials: Trials, agent: list[str]) -> None:
-    """A turn in `try` is printed and recorded; its recording is clean, replays and verifies."""
+    """A turn in `try` is printed and recorded; the recording is clean, can be replayed and
+    verified.
+    """
     code, printed = trials.run("--prompt", "hello", agent=agent)
     assert code == 0
     assert "Hello! Grüße, café, 你好, 😀." in printed
@@ -128,7 +130,7 @@ def test_a_turn_is_printed_recorded_and_played_again(trials: Trials, agent: list
 
 
 def test_a_file_is_written_only_with_consent(trials: Trials) -> None:
-    """If a write is refused in `try`, the file stays; an allowed write changes the file."""
+    """If the user of `try` refuses a write, the file stays; an allowed write changes the file."""
     code, printed = trials.run("--prompt", "edit", "--reject")
     assert (code, trials.text) == (0, SAMPLE_TEXT)
     assert "denied (Reject)" in printed
@@ -205,7 +207,7 @@ def test_secrets_are_masked_while_a_conversation_runs(trials: Trials) -> None:
 def test_an_agent_that_does_not_ask_gets_nothing_done(
     trials: Trials, tmp_path: Path, option: str
 ) -> None:
-    """`try` refuses writes and commands without consent, and follows no link."""
+    """`try` refuses writes and commands without consent, and follows no symbolic link."""
     outside = tmp_path / "outside.txt"
     outside.write_text("secret")
     (trials.work / "link").symlink_to(outside)
@@ -240,7 +242,7 @@ def test_a_removed_directory_is_wrong_use(trials: Trials) -> None:
 
 
 def test_standard_input_is_the_prompt(trials: Trials) -> None:
-    """Without a terminal or an option, `try` takes all of standard input as one prompt."""
+    """If stdin is not a terminal, `try` takes all of it as one prompt; blank input is wrong use."""
     typed = trials.work / "typed.txt"
     for text, ended in (("hello\n", 0), (" \n", 2)):
         typed.write_text(text)
@@ -322,7 +324,9 @@ def test_a_killed_trial_leaves_nothing_behind(trials: Trials) -> None:
 
 
 def test_on_a_terminal_prompts_are_typed_and_changes_are_shown(trials: Trials) -> None:
-    """On a terminal, `try` asks about each permission and about each write, with the change."""
+    """On a terminal, `try` asks about each permission, and about each write with the change it
+    makes.
+    """
     with open_terminal() as terminal:
         with open(terminal.path, "rb+", buffering=0) as screen:  # noqa: PTH123
             fd = screen.fileno()
@@ -381,7 +385,7 @@ for line in sys.stdin:
 
 
 def test_questions_on_a_terminal_are_whole_and_come_one_by_one(trials: Trials) -> None:
-    """On a terminal, `try` asks one question at a time, and no earlier key answers it."""
+    """On a terminal, `try` asks one question at a time; keys typed before it do not answer it."""
     with open_terminal() as terminal:
         with open(terminal.path, "rb+", buffering=0) as screen:  # noqa: PTH123
             fd = screen.fileno()

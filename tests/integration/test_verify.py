@@ -59,7 +59,7 @@ def verify(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
-    """For an unchanged agent, `verify` prints only one line about the new recording.
+    """For an unchanged agent, `verify` prints only one line, about the new recording.
 
     The longest recording is of the agent on the SDK; the others are of one that says the same.
     """
@@ -91,7 +91,9 @@ def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Pa
 
 
 def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Path) -> None:
-    """For `verify`, another run of the same agent is equal, whatever ids the agent chooses."""
+    """`verify` finds no difference in another run of the same agent, whatever ids the agent
+    chooses.
+    """
     pairs = ROOT / "tests" / "data" / "pairs"
     agent = [str(acp_proxy), "replay", str(pairs / "vibe-sessions.b.jsonl"), "--rewrite-text"]
     agent += ["--ignore", "/params/prompt/0/text"]
@@ -135,7 +137,7 @@ def test_one_change_is_named_and_nothing_else(
 def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
     verify: Verifier, tmp_path: Path, options: tuple[str, ...], code: int
 ) -> None:
-    """`verify` always reports a broken rule, but fails because of it only if asked to."""
+    """`verify` always reports a broken protocol rule, but fails because of it only if asked to."""
     answer = '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
     path = tmp_path / "talk.jsonl"
     lines = ['-> #0 initialize {"protocolVersion": 1}', f"<- {answer}", "<- | a log line"]
@@ -171,7 +173,9 @@ def test_expect_limits_what_is_compared(
 
 
 def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
-    """If permission options were renamed, `verify` chooses them, and reports only the names."""
+    """If permission options have new names, `verify` still chooses them, and reports only the
+    names.
+    """
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "options"])
     assert result.code == 1
     assert {title for title, _ in result.differences} == {"changed session/request_permission"}
@@ -182,7 +186,7 @@ def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
 
 
 def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path) -> None:
-    """In `verify`, concurrent work of an agent may come in any order if a rule allows it."""
+    """`verify` accepts the messages of parallel tool calls in any order if a rule allows it."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (result.code, result.differences) == (1, [("moved session/update tool_call_update", "")])
     assert "to let these pass: `acp-proxy diff --learn " in result.stderr
@@ -235,7 +239,8 @@ def test_an_endless_agent_is_ended(verify: Verifier) -> None:
 
 
 def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
-    """For `verify`, lines that are not JSON differ as frames, but not as outcomes."""
+    """`verify` reports lines that are not JSON if it compares all frames, but not if only outcomes.
+    """
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
     assert (result.code, result.kinds) == (0, [])
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"])
@@ -249,7 +254,7 @@ def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
 def test_an_unwritable_report_is_reported_last(
     verify: Verifier, tmp_path: Path, way: str, verdict: str, code: int
 ) -> None:
-    """If a report cannot be written, `verify` says so last, and exits with 2 in place of 0."""
+    """If `verify` cannot write a report, its last line says so, and a success exits with 2."""
     full = verify.junit = Path("/dev/full")
     process = verify.start("hello", [*UNRULY_AGENT, way], *QUICK)
     _, stderr = process.communicate()
@@ -409,7 +414,7 @@ def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
 
 
 def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
-    """The new recording by `verify` says what made it, so that it is never the latest."""
+    """`verify` marks its new recording as made by it, so that no command takes it as the latest."""
     nested = [sys.executable, "-m", "acp_proxy", "record", "--", *PLAIN_AGENT]
     result = verify("hello", nested)
     outer = Path(result.report["recorded_as"])
@@ -447,7 +452,7 @@ def test_an_agent_that_cannot_start_is_wrong_use(
 
 
 def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
-    """If the new run cannot be recorded, `verify` says so in one line, as for wrong use."""
+    """If `verify` cannot record its run, it says so in one line, and exits as for wrong use."""
     (tmp_path / "file").write_text("")
     result = verify("hello", PLAIN_AGENT, "-o", str(tmp_path / "file" / "new.db"))
     assert result.code == 2

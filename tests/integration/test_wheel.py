@@ -78,7 +78,7 @@ def source_files() -> set[str]:
 
 
 def test_the_archives_have_every_file(wheel: Path, tmp_path: Path) -> None:
-    """The built wheel has the package alone; the archive of sources has the whole checkout.
+    """The built wheel has only the package; the source archive has the whole checkout.
 
     The wheel requires what it did before there were extras.
     """

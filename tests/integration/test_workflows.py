@@ -54,7 +54,7 @@ def job(tmp_path: Path) -> tuple[ActionRun, dict[str, Any]]:
 
 
 def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
-    """The workflow that tests the wheel kills a recorder; the recording has all bytes.
+    """The GitHub workflow that tests the wheel kills a recorder; the recording has all bytes.
 
     The step before it runs a script that `test_wheel.py` runs with a wheel.
     """
@@ -70,7 +70,9 @@ def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
 
 
 def test_a_step_that_tries_the_wheel_can_fail(tmp_path: Path) -> None:
-    """The workflow that tests the wheel fails if the client got a line that was not recorded."""
+    """The GitHub workflow that tests the wheel fails if the client got a line that was not
+    recorded.
+    """
     run, steps = job(tmp_path)
     step = steps["Record, kill and show"]
     script = step["run"].replace("kill -KILL $!", "kill -KILL $!\necho more >>agent")

@@ -61,7 +61,7 @@ def test_the_package_has_the_names_of_the_library() -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_it_agrees_with_show(path: Path) -> None:
-    """The Python API returns the turns, tool calls and frames that `show` prints."""
+    """The Python API returns the same turns, tool calls and frames that `show` prints."""
     with acp_proxy.open(path) as recording, RecordingReader(path) as reader:
         summary = summarize(reader)
         assert recording.facts == summary.recording
@@ -81,7 +81,7 @@ def test_it_agrees_with_show(path: Path) -> None:
 
 
 def test_messages_are_whole(tour: api.OpenRecording) -> None:
-    """In the Python API, the chunks of a message are joined, and each message has its turn."""
+    """In the Python API, the chunks of a message are joined, and each message names its turn."""
     said = [(m.role, m.turn, m.text) for m in tour.messages("turn:1")]
     assert said[:3] == [
         ("user", 1, "tour"),
@@ -91,7 +91,7 @@ def test_messages_are_whole(tour: api.OpenRecording) -> None:
 
 
 def test_a_repeated_history_has_no_turn(tour: api.OpenRecording) -> None:
-    """In the Python API, messages that `session/load` sends again have no turn."""
+    """In the Python API, messages that `session/load` sends again belong to no turn."""
     assert tour.facts.agent_name == "demo-agent"
     twice = [call for call in tour.tool_calls() if call.id == "call-1"]
     assert [(call.session, call.turn) for call in twice] == [
@@ -102,7 +102,7 @@ def test_a_repeated_history_has_no_turn(tour: api.OpenRecording) -> None:
 
 
 def test_tool_calls_are_whole(tour: api.OpenRecording) -> None:
-    """In the Python API, a tool call has its whole id, its last status and its duration."""
+    """In the Python API, a tool call has its full id, its last status and its duration."""
     first = next(tour.tool_calls())
     assert (first.id, first.title, first.kind, first.status) == (
         "call-1",
@@ -131,7 +131,7 @@ def test_frames_are_decoded(tour: api.OpenRecording) -> None:
 
 
 def test_one_method_s_exchanges(tour: api.OpenRecording) -> None:
-    """In the Python API, exchanges can be selected by their method."""
+    """In the Python API, requests with their answers can be selected by their method."""
     methods = {exchange.method for exchange in tour.exchanges("session/prompt")}
     assert methods == {"session/prompt"}
 
@@ -198,7 +198,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_recordings_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python API lists recordings newest first; an unreadable file has the reason."""
+    """The Python API lists recordings newest first; for an unreadable file it gives the reason."""
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(ROOT / "recordings"))
     listed = acp_proxy.recordings()
     assert sorted(entry.path for entry in listed) == RECORDINGS

@@ -142,12 +142,12 @@ def refused() -> dict[str, list[str]]:
 
 
 def test_imports_point_down(source: Source) -> None:
-    """A room imports only rooms that the manual's order puts before it."""
+    """A package such as `store` imports only packages that come before it in the manual's order."""
     assert architecture.wrong_arrows(source, order(), refused()) == []
 
 
 def test_the_table_names_rooms_that_there_are(source: Source) -> None:
-    """Each room in the manual's tables is a module or a folder of the package, named once."""
+    """The manual's tables of the code name only modules and folders that exist, each once."""
     rooms = order()
     named = {*rooms, *refused(), *(name for names in refused().values() for name in names)}
     assert len(rooms) == len({*rooms})
@@ -174,7 +174,8 @@ def test_old_names_are_absent(source: Source) -> None:
 
 
 def test_every_module_has_tests(source: Source) -> None:
-    """Each module of the package has tests in the mirrored folder, or where a table says."""
+    """Each module of the package has tests in the folder of the same path, or where a table says.
+    """
     assert architecture.untested(source, ROOT / "tests", TESTED_BY) == []
 
 
@@ -212,13 +213,13 @@ ORDER = ("low", "high", "errors")
     ],
 )
 def test_a_circle_is_found(plant: Callable[..., Source], second: str) -> None:
-    """The test of imports finds circles at the top of a module, in a function and for types."""
+    """The check of imports finds circles at the top of a module, in a function and for types."""
     source = plant(low__a="from acp_proxy.low.b import x", low__b=second)
     assert architecture.circles(source) == ["acp_proxy.low.a <-> acp_proxy.low.b"]
 
 
 def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
-    """The test of rooms finds an import of a room that a room may not import."""
+    """The check of imports finds an import that the manual's order of packages does not allow."""
     source = plant(
         low__a="from acp_proxy.high.b import x",
         high__b="from acp_proxy.low.c import x\nfrom acp_proxy.high.d import y",
@@ -236,13 +237,14 @@ def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_class_name_that_two_modules_use_is_found(plant: Callable[..., Source]) -> None:
-    """The test of names finds two public classes with one name; private ones may share one."""
+    """The check of class names finds two public classes with one name; private ones may share one.
+    """
     source = plant(low__a="class A: ...\nclass _B: ...", low__b="class A: ...\nclass _B: ...")
     assert architecture.shared_class_names(source) == ["A: acp_proxy.low.a, acp_proxy.low.b"]
 
 
 def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
-    """The test of names finds an old name within any name of the code, in any case."""
+    """The check of names finds a discarded name within any name of the code, in any case."""
     source = plant(low__stage="", low__a="class OldStage: ...\nbackstage = 1\nstages = 2")
     assert architecture.old_names(source, ["stage"]) == [
         "acp_proxy.low.a:1 uses OldStage",
@@ -251,7 +253,7 @@ def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path: Path) -> None:
-    """The test of tests finds a module without tests, and a needless entry of its table."""
+    """The check of test files finds a module without tests, and an exception that is not needed."""
     source = plant(
         low__a="x = 1", low__b="x = 1", low__c="x = 1", low__d='"""Nothing."""', high__e="x = 1"
     )
@@ -269,7 +271,9 @@ def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path:
 
 
 def test_an_argument_that_is_not_explained_is_found(plant: Callable[..., Source]) -> None:
-    """The test of docstrings allows private functions and those with one parameter."""
+    """The check of docstrings reports unexplained parameters, except in private functions and of a
+    single one.
+    """
     source = plant(
         low__a='''
 def f(a, b):

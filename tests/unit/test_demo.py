@@ -39,7 +39,9 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_each_demo_keeps_a_recording_of_its_own(recordings: Path) -> None:
-    """`make demo` records under the first free name; a name whose log exists is not free."""
+    """`make demo` uses the first free name for its recording; a name with a leftover log is not
+    free.
+    """
     assert free_name(recordings / "missing") == "demo"
     assert free_name(recordings) == "demo-2"
     (recordings / "demo-2.db.log").touch()
@@ -47,7 +49,7 @@ def test_each_demo_keeps_a_recording_of_its_own(recordings: Path) -> None:
 
 
 def test_what_it_shows_can_be_shown(recordings: Path) -> None:
-    """`make demo` records under the name of the demo, and suggests commands that exist."""
+    """`make demo` prints the name of its recording, and suggests only commands that exist."""
     shell = FakeShell()
     play(shell, "acp-proxy", "demo")
     trial, client, *looks = shell.commands

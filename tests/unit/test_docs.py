@@ -178,7 +178,7 @@ def test_every_command_has_its_synopsis(name: str) -> None:
 
 
 def test_every_command_is_in_the_list_of_contents() -> None:
-    """The manual's page of commands begins with a list of links to all commands."""
+    """The manual's page about commands begins with a list of links to all commands."""
     contents = page("command-line.md").partition("\n## ")[0]
     linked = re.findall(r"^\| \[`([^`]+)`\]\(commands/", contents, re.MULTILINE)
     assert linked == list(COMMANDS)
@@ -228,7 +228,8 @@ SPECIAL = ("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT", "ACP_PRO
 
 
 def test_every_variable_is_documented() -> None:
-    """The manual's page of variables has each option's variable beside the option."""
+    """The manual's page about variables names beside each option the variable with the same effect.
+    """
     text = page("environment.md")
     for variable, option in variables().items():
         assert f"| `{variable}` | `{option}` |" in text
@@ -278,7 +279,7 @@ def test_the_variables_of_inspect_are_read(
 
 
 def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
-    """The manual's page of JSON has a row for each member that --json prints, and no other."""
+    """The manual's page about JSON has a row for each member that the `inspect` commands print."""
     text = page("json.md")
     path = record_conversation(tmp_path / "x.db")
     set_note(path, "#1 an event\n#2 a frame")
@@ -316,7 +317,7 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
 
 
 def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
-    """The manual's page of JSON lists exactly the members that `stats` prints."""
+    """The manual's page about JSON lists exactly the members that `stats --json` prints."""
     path = record_conversation(tmp_path / "x.db")
     data = json.loads(run("inspect", "stats", "--json", path).stdout)
     text = section(page("json.md"), "stats")
@@ -336,7 +337,7 @@ def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
 
 
 def test_every_member_of_a_comparison_is_documented() -> None:
-    """The manual's page of JSON lists exactly the members that `diff` prints."""
+    """The manual's page about JSON lists exactly the members that `diff --json` prints."""
     lines = [json.loads(line) for line in printed(differing(), DiffJson).splitlines()]
     of = {line.pop("type"): line for line in lines}
     counts = of["diff"]["counts"]
@@ -427,7 +428,7 @@ def json_fields(value: type[Any]) -> list[Attribute[Any]]:
 
 @pytest.mark.parametrize("value", [*SECTIONS, *WITHIN], ids=lambda value: value.__name__)
 def test_every_field_of_our_values_is_documented(value: type[Any]) -> None:
-    """The manual's page of JSON has each member that a value of acp-proxy has in JSON."""
+    """The manual's page about JSON lists every member that acp-proxy writes."""
     text = section(page("json.md"), {**SECTIONS, **WITHIN}[value])
     named = first_cells(text) if value in SECTIONS else re.findall(r"`([^`]+)`", text)
     assert {field.metadata.get("json", field.name) for field in json_fields(value)} <= {*named}
@@ -448,7 +449,9 @@ WORDS = {
 def test_the_json_of_a_command_is_documented(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """The manual's page of JSON lists all members that each command prints with --json."""
+    """The manual's page about JSON describes every kind of object that a command prints with
+    --json.
+    """
     path = record_planted(tmp_path / "x.db")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -488,7 +491,7 @@ def add_values(kind: Any, known: set[type]) -> None:
 
 
 def test_the_members_of_frames_and_events_are_documented() -> None:
-    """The manual's page of JSON lists all members of a frame and of an event."""
+    """The manual's page about JSON lists all members of a frame and of an event."""
     event = json.loads(event_json({"seq": 1, "t_ns": 2, "kind": "eof", "data": "{}"}))
     for title, members in {"Frame": FRAME_MEMBERS, "Event": event}.items():
         assert set(members) <= set(first_cells(section(page("json.md"), title)))
@@ -499,7 +502,7 @@ def test_the_members_of_frames_and_events_are_documented() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_format_of_foreign_logs_has_its_section(name: str) -> None:
-    """The manual's page of imports has a section for each format of `import --from`."""
+    """The manual's page about imports has a section for each format of `import --from`."""
     assert f"\n`--from {name}`" in page("imports.md")
 
 
@@ -507,7 +510,7 @@ def test_every_format_of_foreign_logs_has_its_section(name: str) -> None:
 
 
 def test_every_loss_of_an_origin_is_documented() -> None:
-    """The manual's page of the database lists the words for lost facts in order."""
+    """The manual lists in order the words that say which data an imported log did not contain."""
     assert first_cells(section(page("database.md"), "Origin"))[-len(LOST) :] == list(LOST)
 
 
@@ -517,7 +520,7 @@ def test_every_loss_of_an_origin_is_documented() -> None:
      "messages", "tool_calls", "sessions", "permissions"],
 )  # fmt: skip
 def test_every_column_is_documented(tmp_path: Path, table: str) -> None:
-    """The manual's page of the database has the columns of each table, in their order."""
+    """The manual's page about the database lists the columns of each table, in their order."""
     with sqlite3.connect(record_conversation(tmp_path / "x.db")) as connection:
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
     connection.close()
@@ -526,12 +529,14 @@ def test_every_column_is_documented(tmp_path: Path, table: str) -> None:
 
 
 def test_the_format_of_a_database_is_documented() -> None:
-    """The manual's page of the database names the present version of the format."""
+    """The manual's page about the database names the current version of the file format."""
     assert f"`PRAGMA user_version` is the format, now {VERSION}." in page("database.md")
 
 
 def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
-    """The manual's page of the database has all states, kinds of frames and events, and views."""
+    """The manual's page about the database lists all states, kinds of frames and events, and SQL
+    views.
+    """
     text = page("database.md")
     states = ["recording", "complete", "unindexed", "incomplete"]
     assert first_cells(section(text, "States")) == states
@@ -549,7 +554,8 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
 
 
 def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each command on the manual's page of the database finds something in a recording."""
+    """Each sqlite-utils command on the manual's page about the database prints rows of a recording.
+    """
     monkeypatch.chdir(tmp_path)
     record_conversation(tmp_path / "run.db")
     text = page("database.md")
@@ -564,12 +570,13 @@ def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("question", [*questions()], ids=lambda question: question.sql[:60])
 def test_a_question_has_the_answer_that_is_shown(question: Question) -> None:
-    """Each query on the manual's page of the database returns the result below it."""
+    """Each SQL query on the manual's page about the database returns the result below it."""
     assert answer(question.sql) == question.result
 
 
 def test_there_are_twenty_questions() -> None:
-    """The manual's page of the database has twenty questions, each with query and result."""
+    """The manual's page about the database has twenty questions, each with a query and its result.
+    """
     assert len(list(questions())) == page("database.md").count("```sql") == 20
 
 
@@ -597,7 +604,8 @@ def anchors(text: str) -> set[str]:
     "path", [*PAGES, *ROOMS], ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_every_link_has_a_target(path: Path) -> None:
-    """Each relative link of the manual names a file that exists, and a title in that file."""
+    """Each relative link of the manual leads to an existing file, and to an existing heading in it.
+    """
     text = path.read_text(encoding="utf-8")
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", prose):
@@ -611,27 +619,29 @@ def test_every_link_has_a_target(path: Path) -> None:
 
 
 def test_the_page_about_json_begins_with_all_its_sections() -> None:
-    """The table of contents of the manual's page of JSON links to every section, in order."""
+    """The table of contents of the manual's page about JSON links to every section, in order."""
     contents, _, rest = page("json.md").partition("\n## ")
     titles = re.findall(r"^##+ (.+)$", f"## {rest}", re.MULTILINE)
     assert re.findall(r"\[([^]]+)\]\(#[^)]+\)", contents) == titles
 
 
 def test_the_page_of_architecture_is_read_in_ten_minutes() -> None:
-    """The page of architecture for developers is short: at most 130 lines."""
+    """The manual's page about the architecture has at most 130 lines."""
     assert len(page("architecture.md").splitlines()) <= 130
 
 
 @pytest.mark.parametrize("path", ROOMS, ids=lambda path: path.parent.name)
 def test_the_readme_of_a_room_fits_a_screen(path: Path) -> None:
-    """The README of a room has the room's name as its title, and at most twenty lines."""
+    """The README of a folder of the package has the folder's name as title, and at most twenty
+    lines.
+    """
     lines = path.read_text(encoding="utf-8").splitlines()
     assert lines[0] == f"# {path.parent.name}"
     assert len(lines) <= 20
 
 
 def test_every_large_room_has_a_readme() -> None:
-    """Each room of the package with more than five modules has a README."""
+    """Each folder of the package with more than five modules has a README."""
     rooms = [path for path in (ROOT / "acp_proxy").iterdir() if path.is_dir()]
     large = {room for room in rooms if len([*room.rglob("*.py")]) > 5}
     assert large == {path.parent for path in ROOMS}
@@ -643,7 +653,7 @@ def test_every_large_room_has_a_readme() -> None:
     ids=lambda path: f"{path.parent.name}-{path.name}",
 )
 def test_pages_for_developers_name_files_that_exist(path: Path) -> None:
-    """Each file that a room's README names exists."""
+    """Each file that a README of a folder of the package names exists."""
     text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     suffix = r".*/|.*\.(?:py|md|json|toml|yml|txt|mjs|css|js)|\w+(?:/\w+)+"
     words = [word for word in re.findall(r"`([a-z][\w./-]+)`", text) if re.fullmatch(suffix, word)]
@@ -672,7 +682,7 @@ def test_every_page_can_be_reached() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_examples_name_recordings_that_are_there(path: Path) -> None:
-    """If a command is pasted from the manual in a checkout, its recordings exist."""
+    """The recordings that the manual's example commands name exist in a checkout."""
     text = path.read_text(encoding="utf-8")
     for name in re.findall(r"(?<![\w./~-])recordings/[\w-]+\.(?:db|jsonl)", text):
         assert (ROOT / name).exists() or (ROOT / "examples/editor_plugin/tests" / name).exists(), (

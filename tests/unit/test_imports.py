@@ -90,7 +90,9 @@ def test_starting_loads_small_modules_only() -> None:
 
 @pytest.mark.parametrize("path", CAPTURE, ids=lambda path: path.stem)
 def test_no_module_of_capture_imports_more(path: Path) -> None:
-    """At the top of its modules, `record/capture` imports only the allowed modules."""
+    """At the top of its modules, the part of `record` that copies bytes imports only allowed
+    modules.
+    """
     tree = ast.parse(path.read_text())
     everywhere = set(imports(ast.walk(tree)))
     at_once = set(imports(tree.body))
@@ -114,7 +116,7 @@ def imports(nodes: object) -> list[str]:
 
 
 def test_the_rest_can_be_imported_without_the_command_line() -> None:
-    """Rooms below the command line do not import click; only three rooms import trio."""
+    """Only the command line imports click, and only three other packages import trio."""
     for path in PACKAGE.rglob("*.py"):
         layer = path.relative_to(PACKAGE).parts[0]
         named = {name.split(".")[0] for name in imports(ast.walk(ast.parse(path.read_text())))}
@@ -127,7 +129,8 @@ IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "thr
 
 
 def test_the_engine_is_pure() -> None:
-    """The engines of replay and verify import no clock, random numbers, I/O or database."""
+    """The code that decides in replay and verify imports no clock, random numbers, I/O or database.
+    """
     ours = {"base", "playback", "protocol", "recording", "redaction"}
     drivers = PACKAGE / "playback/drivers"
     for path in {*(PACKAGE / "playback").rglob("*.py")} - {*drivers.rglob("*.py")}:
@@ -156,10 +159,10 @@ def redaction_after(script: str, *words: str | Path) -> set[str]:
 
 
 def test_a_replay_begins_without_the_redactor() -> None:
-    """A replay imports the redactor only when a line may hold a secret.
+    """A replay imports the code that masks secrets only when a line may hold a secret.
 
     Words of the protocol, such as ``authMethods``, do not count. Commands that print no message do
-    not load the redactor either.
+    not import it either.
     """
     script = (
         "import acp_proxy.cli.main, acp_proxy.cli.playback.replay,"
@@ -188,7 +191,7 @@ def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
 
 
 def test_only_a_batch_on_a_cluster_needs_dask() -> None:
-    """The command line imports dask only for a batch on a cluster.
+    """The command line imports dask only to work on several recordings on a cluster.
 
     If dask is missing, the error says what to install.
     """
@@ -231,7 +234,8 @@ def test_a_short_command_never_looks_for_garbage() -> None:
 
 
 def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
-    """A recording whose lines cannot hold a secret is replayed without the redactor."""
+    """A recording whose lines cannot hold a secret is replayed without importing the masking code.
+    """
     script = (
         "import io, acp_proxy.cli.playback.replay as command\n"
         "from pathlib import Path\n"
@@ -255,7 +259,7 @@ def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
 def test_the_recorder_spawns_the_agent_without_the_redactor(
     options: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """No part of the redactor is imported by `record` before the agent starts."""
+    """`record` imports no part of the code that masks secrets before the agent starts."""
     script = (
         "from acp_proxy.record.capture.agent_process import AgentProcess\n"
         "AgentProcess.spawn = tell\n"
@@ -270,7 +274,7 @@ def test_the_recorder_spawns_the_agent_without_the_redactor(
 
 
 def test_opening_a_recording_loads_no_reader_of_other_logs() -> None:
-    """A command imports the readers of other tools' logs only if a file is not a recording."""
+    """A command imports the code that reads other tools' logs only if a file is not a recording."""
     script = (
         "import sys; from pathlib import Path; from acp_proxy.store.reader import RecordingReader\n"
         "for path in sys.argv[1:]:\n"

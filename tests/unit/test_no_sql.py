@@ -40,7 +40,7 @@ def sql_in(source: str) -> list[int]:
 
 
 def test_other_rooms_have_no_sql() -> None:
-    """Rooms other than `store/` have no SQL; they call functions of `store/`."""
+    """Packages other than `store/` contain no SQL; they call functions of `store/`."""
     actual = [
         f"{path.relative_to(PACKAGE)}:{line}"
         for path in sorted(PACKAGE.rglob("*.py"))

@@ -108,7 +108,7 @@ def test_all_print_one_list(path: Path) -> None:
 
 
 def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
-    """For all commands, a silence may last up to a line on stderr that is the recording's last."""
+    """All commands agree on a silence that ends with stderr output as the recording's last line."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [{"type": "text", "text": "go"}]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))

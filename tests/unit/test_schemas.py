@@ -32,7 +32,9 @@ NAMES = [*FILES, *FORMER]
 
 
 def test_every_file_is_made() -> None:
-    """Each schema file in the package is still used, and each protocol version has a dialect."""
+    """Each schema file in the package is still used, and each protocol version belongs to a
+    dialect.
+    """
     assert {path.stem for path in VERSIONS.iterdir()} == {*NAMES}
     assert {name for names in DIALECTS.values() for name in names} == {*NAMES}
     assert {path.stem for path in DIRECTORY.iterdir()} == {*DIALECTS, DRAFT}
@@ -41,7 +43,7 @@ def test_every_file_is_made() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_says_what_it_was_made_of(name: str) -> None:
-    """The schema files are made of the pinned versions, or else `make schemas` has to be run."""
+    """The schema files are those that `make schemas` makes of the pinned versions of ACP."""
     version, file = FORMER.get(name) or (pinned()[0], FILES[name])
     types = of_version(name)
     assert (types["source"], types["version"]) == (f"{PACKAGE} {file}", version)
@@ -58,12 +60,15 @@ def test_a_file_has_no_prose(name: str) -> None:
 
 
 def test_what_requests_require_is_what_the_types_say() -> None:
-    """The schema file that says whom to blame for refusals agrees with the dialects' types."""
+    """The schema file that says whom to blame for refused requests agrees with the dialects' types.
+    """
     assert REQUIRED.read_text() == required_params()
 
 
 def test_words_that_stay_in_private_text_are_those_that_types_enumerate() -> None:
-    """The schema file of enumerated words equals what the types of the dialects give."""
+    """The list of words that masking of private texts keeps equals the enumerated words of the
+    schemas.
+    """
     assert ENUMERATED.read_text() == enumerated()
 
 
@@ -75,7 +80,8 @@ def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
-    """The merged types of a dialect have all branches, members and values of a version."""
+    """Messages made by one protocol version's schema are valid in the merged schema of its dialect.
+    """
     (dialect,) = (item for item, names in DIALECTS.items() if name in names)
     schema = DialectSchema.of_dialect(dialect)
     assert [
@@ -86,7 +92,9 @@ def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
 
 
 def test_differences_are_found() -> None:
-    """If derived types judge an example differently from its schema, the tool reports it."""
+    """If an ACP example is judged differently by the derived types and by its schema, the tool
+    reports it.
+    """
     form = {"$ref": "#/$defs/A"}
     types: dict[str, Any] = {
         "params": {"to-agent": {"session/new": form}},

@@ -22,12 +22,16 @@ from tests.support.labelled_transcripts import check, frame
     ],
 )
 def test_messages_are_written_short(text: str, message: dict[str, object]) -> None:
-    """A playbook of the tests writes a message as its id, its method or kind, and its value."""
+    """In a scenario file of the tests, a message is written as its id, its method or kind, and its
+    value.
+    """
     assert json.loads(frame(text)) == {"jsonrpc": "2.0", **message}
 
 
 def test_other_labels_fail() -> None:
-    """A playbook of the tests fails if a frame does not get the label that it names."""
+    """A scenario of the tests fails if the recorder gives a frame another label than the scenario
+    names.
+    """
     with pytest.raises(AssertionError, match="exchange 1"):
         check("""
             -> #0 initialize
@@ -36,7 +40,7 @@ def test_other_labels_fail() -> None:
 
 
 def test_missing_labels_fail() -> None:
-    """A playbook of the tests fails if a frame has no line of labels, even without labels."""
+    """A scenario file of the tests is refused if a frame has no line with its labels."""
     check("-> {}\n nothing")
     with pytest.raises(AssertionError):
         check("-> {}")

@@ -10,7 +10,8 @@ from tests.tools.walkthrough import PAGE, Shown, commands, output
 
 @pytest.mark.parametrize("shown", [*commands()], ids=lambda shown: shown.command)
 def test_a_command_prints_what_is_shown(shown: Shown) -> None:
-    """The manual's walkthrough has current output; ``tests.tools.walkthrough`` writes it."""
+    """The output in the manual's walkthrough is current, as ``tests.tools.walkthrough`` writes it.
+    """
     assert shown.output == output(shown.command)
 
 

@@ -74,7 +74,7 @@ def test_every_column_of_text_is_listed() -> None:
 
 
 def test_the_recordings_row_is_masked_as_it_says() -> None:
-    """docs/redaction.md lists the columns of `recording` that readers mask."""
+    """docs/redaction.md lists the columns of the table `recording` that are masked when read."""
     masked = {
         name
         for table, columns, _, how in rows("In the database")

@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_table_is_as_it_was_made() -> None:
-    """The table of known agents equals the output of `make agents`, with its source's checksum."""
+    """The table of known agents is what `make agents` writes, with the checksum of its source."""
     text = TABLE.read_text("utf-8")
     assert text == written(AGENTS, json.loads(text)["sha256"])
 
@@ -68,7 +68,9 @@ def test_an_installed_agent_is_preferred() -> None:
 
 
 def test_a_package_that_was_not_compared_is_only_named() -> None:
-    """If nobody has compared a known agent's package, acp-proxy only prints its command."""
+    """If nobody has checked a known agent's package, acp-proxy only prints the command to install
+    it.
+    """
     assert advice("opencode", lambda _: False) == (
         "opencode is not in PATH, and nobody has compared the package @opencode/cli with the"
         " project of the agent; if you trust it, type: npx -y @opencode/cli acp"
@@ -78,7 +80,7 @@ def test_a_package_that_was_not_compared_is_only_named() -> None:
 
 
 def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
-    """The table row of a known agent has the day on which its package was compared."""
+    """The manual's table of known agents has the day on which each agent's package was checked."""
     for agent in AGENTS.values():
         assert bool(agent["compared"]) == bool(agent["repository"])
         if agent["compared"]:
@@ -140,7 +142,7 @@ def test_rows_are_made_of_the_registry() -> None:
 
 
 def test_a_package_is_compared_by_its_repository() -> None:
-    """A known agent's package is compared by its repository, in any spelling of the address."""
+    """A known agent's package is checked by its repository, in any spelling of the address."""
     agent = {"id": "x", "name": "X", "version": "1", "distribution": {"uvx": {"package": "a"}}}
     named = [plain_repository("git+https://github.com/Them/x.git")]
     assert comparison(row(agent, lambda _: named)) == ("", "")
@@ -175,7 +177,7 @@ def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
 def test_an_agent_whose_package_was_not_compared_is_not_run(
     words: list[str], code: int, tmp_path: Path
 ) -> None:
-    """If nobody has compared a known agent's package, `@NAME` does not run it with npx."""
+    """If nobody has checked a known agent's package, `@NAME` does not run it with npx."""
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\ntouch ran\n")
     npx.chmod(0o755)
@@ -199,7 +201,9 @@ def test_an_agent_whose_package_was_not_compared_is_not_run(
 
 
 def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
-    """`@NAME` becomes the program of a known agent, and the agent starts without any table."""
+    """`@NAME` becomes a known agent's program without reading the table if the program is
+    installed.
+    """
     agent = tmp_path / "opencode"
     agent.write_text('#!/bin/sh\necho "$0 $@"\n')
     agent.chmod(0o755)

@@ -35,7 +35,7 @@ NOBODY = Machine({"HOME": "/nowhere", "PATH": ""}, "linux", Path("/nowhere"))
 
 @pytest.mark.parametrize("is_mac", [False, True], ids=["linux", "macos"])
 def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
-    """`setup` finds each client on Linux and macOS, with all its agents and recorded ones."""
+    """`setup` finds each client on Linux and macOS, with its agents and those already recorded."""
     actual = {
         client.client.name: client for client in find_clients(make_home(tmp_path, is_mac=is_mac))
     }
@@ -91,7 +91,9 @@ def test_settings_that_cannot_be_read_are_a_problem(tmp_path: Path, text: str) -
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_is_printed_starts_the_agent(tmp_path: Path, name: str) -> None:
-    """The entry that `setup` prints starts acp-proxy with the agent's command, by full paths."""
+    """The entry that `setup` prints for a client's settings starts acp-proxy with the agent's
+    command, by full paths.
+    """
     machine = make_home(tmp_path)
     agent = recorded(known_agent("opencode", machine), OWN, machine, is_graphical=True)
     assert agent.command == (*OWN, "record", "--", f"{tmp_path}/bin/opencode", "acp")
@@ -101,7 +103,7 @@ def test_what_is_printed_starts_the_agent(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["zed", "jetbrains", "vscode", "acpx"])
 def test_settings_are_read_as_they_were_printed(tmp_path: Path, name: str) -> None:
-    """`setup` finds the agent again in each JSON entry that it printed for a client."""
+    """`setup` recognizes the agent in each JSON settings entry that it printed for a client."""
     client = BY_NAME[name]
     agent = RecordedAgent("é \u2028", (*OWN, "record", "--", "a b", '"\\'), {"A": "b c"})
     (actual,) = client.agents(tmp_path, client.snippet([agent]).encode())
@@ -133,7 +135,8 @@ CONTROLS = [chr(n) for n in (*range(32), 127) if chr(n) != "\n"]
 
 
 def test_each_known_agent_has_a_snippet() -> None:
-    """`setup` can print an entry for each client and each known agent that the client supports."""
+    """`setup` can print a settings entry for each client and each agent that the client supports.
+    """
     agent = recorded(known_agent("gemini", NOBODY), OWN, NOBODY, is_graphical=True)
     assert agent.notes == ("npx was not found in PATH; put its absolute path there",)
     agent = recorded(known_agent("nova", NOBODY), OWN, NOBODY, is_graphical=True)
@@ -164,7 +167,9 @@ def test_a_script_gets_a_path_with_its_interpreter(tmp_path: Path) -> None:
 
 
 def test_agents_are_recognized() -> None:
-    """`setup` recognizes a known agent in settings by its program, or by the package it runs."""
+    """In a client's settings, `setup` recognizes a known agent by its program, or by the package it
+    runs.
+    """
     assert known_id(["/opt/bin/opencode", "acp"]) == "opencode"
     assert known_id(["npx", "-y", "@google/gemini-cli@1.2", "--acp"]) == "gemini"
     assert known_id(["uvx", "fast-agent-acp==1", "-x"]) == "fast-agent"
@@ -173,7 +178,9 @@ def test_agents_are_recognized() -> None:
 
 
 def test_acp_proxy_is_recognized() -> None:
-    """`setup` recognizes acp-proxy in settings as a program and a module, but not after `--`."""
+    """In settings, `setup` recognizes acp-proxy as a program or a Python module, but not after
+    `--`.
+    """
     for words, proxy in (
         (("env", "A=b", "/x/acp-proxy", "record", "--", "a"), ("env", "A=b", "/x/acp-proxy")),
         (("python3", "-m", "acp_proxy", "record", "a"), ("python3", "-m", "acp_proxy")),
@@ -184,7 +191,9 @@ def test_acp_proxy_is_recognized() -> None:
 
 
 def test_values_are_hidden(tmp_path: Path) -> None:
-    """`setup` shows settings without values of variables and headers, and masks secrets."""
+    """`setup` shows a client's settings without values of variables and headers, and with secrets
+    masked.
+    """
     machine = make_home(tmp_path)
     mask = Masker(
         lambda text: text.replace(KEY, "*"), lambda words: [w.replace(KEY, "*") for w in words]

@@ -66,7 +66,9 @@ class Interruption:
 def test_an_interrupted_change_can_be_taken_back(
     tmp_path: Path, is_there: bool, is_kill: bool
 ) -> None:
-    """After an interruption, `setup` has changed all or nothing, and can undo the change."""
+    """If `setup` is interrupted, it has changed all of a client's settings or none, and can undo
+    it.
+    """
     result = [False, False]
     for number in range(40):
         path = tmp_path / str(number) / "config/settings.json"

@@ -68,7 +68,9 @@ def test_any_other_line_is_named(line: str, reason: str) -> None:
 
 
 def test_fences_comments_and_blanks_are_skipped() -> None:
-    """In an imported log, fences, comments, blanks, colours and commas are skipped."""
+    """In an imported log, code fences, comments, blanks, colours and commas between messages are
+    skipped.
+    """
     text = f"# Report\n```json\n// one\n  \x1b[32m→\x1b[0m {_I},\n\n---\n← {_A}\n```\n"
     entries = read_as("lines", text)
     assert [message.raw for message in messages(entries)] == [INITIALIZE, ANSWER]
@@ -90,7 +92,8 @@ def test_time_and_mark_may_stand_on_the_lines_before() -> None:
 
 @pytest.mark.parametrize("tail", ['{"', '{"jsonrpc', '{"jsonrpc":"2.0","id":0,', "[{"])
 def test_a_last_message_that_is_cut_off_is_named(tail: str) -> None:
-    """In an imported log, an incomplete last message is an error, even in a log still written."""
+    """In an imported log, an incomplete last message is an error, even if the log is still written.
+    """
     assert bad(read_as("lines", f"→ {_I}\n← {tail}")) == [(2, 2)]
 
 
@@ -123,7 +126,9 @@ def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
     ],
 )  # fmt: skip
 def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None:
-    """In an imported log, arrows, words and peers' names show directions; a time does not."""
+    """In an imported log, arrows, words and peers' names show a message's direction; a time alone
+    does not.
+    """
     heading = read_heading(f"{prefix} ".encode())
     assert heading is not None
     assert (heading.mark and heading.mark.stream) is stream
@@ -131,12 +136,14 @@ def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None
 
 @pytest.mark.parametrize("prefix", ["See", "json", "1. ", "echo '", "It says: ", "x" * 400])
 def test_words_are_no_mark(prefix: str) -> None:
-    """In an imported log, a sentence before a message is an error, and no mark of direction."""
+    """In an imported log, a sentence before a message is an error, and does not show its direction.
+    """
     assert read_heading(prefix.encode()) is None
 
 
 def test_arrows_of_an_agents_log_are_turned_round() -> None:
-    """If the first methods of an imported log contradict its arrows, all arrows are reversed."""
+    """If the first methods of an imported log contradict its arrows, `import` reverses all arrows.
+    """
     entries = read_as("lines", f"received {_I}\nsent {_A}\n")
     directions = [(message.stream, message.is_inferred) for message in messages(entries)]
     assert directions == [(TO_AGENT, True), (TO_CLIENT, True)]
@@ -161,7 +168,7 @@ def test_a_direction_that_nothing_shows_is_asked_for() -> None:
 
 
 def test_a_line_of_many_objects_is_read_once() -> None:
-    """In an imported log, JSON after a word is not a message, and is skipped in linear time."""
+    """In an imported log, JSON that follows a word is no message, and is skipped in linear time."""
     entries = read_as("lines", "error " + '{"a":1} ' * 20_000 + f"\n→ {_I}\n")
     assert ([message.raw for message in messages(entries)], bad(entries)) == (
         [INITIALIZE],

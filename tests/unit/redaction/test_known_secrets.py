@@ -47,7 +47,9 @@ def test_forms(before: str) -> None:
 
 @given(SECRETS, st.binary(max_size=5), st.binary(max_size=5))
 def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: bytes) -> None:
-    """After masking a secret in base64, hardly any of its ends can be decoded."""
+    """In base64 that contains a secret, masking covers all of the secret's characters but at most
+    two.
+    """
     known = values(value)
     if not known.forms:
         return
@@ -115,7 +117,8 @@ def test_other_ends_are_not_prefixes() -> None:
 
 @given(SECRETS)
 def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
-    """Each line that contains a known secret, even escaped, contains one of its needles."""
+    """The quick search for a known secret's parts finds every line that contains it, even escaped.
+    """
     known = values(value)
     if not known.forms:
         return
@@ -140,7 +143,8 @@ def test_an_escaped_value_in_an_invalid_line() -> None:
 
 
 def test_pieces_of_values_are_found_in_bytes() -> None:
-    """Pieces of a known secret of eight bytes or more are found in the bytes of a file."""
+    """Pieces of a known secret of eight bytes or more are found in the bytes of a recording's file.
+    """
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)
@@ -163,7 +167,7 @@ def recognized(lines: list[str], text: str) -> list[str]:
 
 
 def test_a_hash_is_recognized_in_any_text() -> None:
-    """A secret that is known by its hash is found anywhere in a text, but only as a whole."""
+    """A secret of which only the hash is known is found anywhere in a text, but only as a whole."""
     lines = secret_hashes(
         {"A_TOKEN": HASHED, "B_TOKEN": "other" + HASHED, "C_KEY": 'with"quotes\\'}, KEY
     )
@@ -173,5 +177,7 @@ def test_a_hash_is_recognized_in_any_text() -> None:
 
 @pytest.mark.parametrize("line", ["", "x", "a b c d", "00 99999 0 abcd", "00 5 x abcd", "00 5 99"])
 def test_a_foreign_line_is_nothing(line: str) -> None:
-    """In a search by hashes of secrets, a hash that no recorder writes is ignored."""
+    """In a search for secrets by their hashes, a hash that no recorder could have written is
+    ignored.
+    """
     assert recognized([line], "abcd" * 3) == []

@@ -30,7 +30,8 @@ SECRET = "Wk2mXs81qPz0"
     ],
 )
 def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, shown: str) -> None:
-    """Masking of private text keeps words that a schema lists, and the start of a path."""
+    """With private texts masked, words that a schema lists and the start of a path stay readable.
+    """
     assert private_text(text, path) == shown
     assert private_text(shown, path) == shown
 
@@ -41,12 +42,12 @@ def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, sh
      ("  ", False), ("/tmp/xx", False), ("fix", False)],
 )  # fmt: skip
 def test_blanked_text_is_recognized(text: str, is_one: bool) -> None:
-    """A text is recognized as blanked if it has only blanks after the start of a path."""
+    """A text counts as blanked already if only placeholder letters follow the start of a path."""
     assert is_blanked(text) is is_one
 
 
 def test_a_path_with_a_secret_is_blanked_as_a_whole() -> None:
-    """If a path in private text has a secret, masking blanks the path from its start."""
+    """If a path in a private text contains a secret, masking replaces the whole path."""
     redactor = Redactor(
         RedactorState("00" * 16, values={f"/{SECRET}": "[redacted:key:0]"}), private=True
     )

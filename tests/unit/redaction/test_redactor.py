@@ -89,7 +89,7 @@ def knowing(*values: str) -> Redactor:
     ],
 )
 def test_a_secret_comes_again(server: dict[str, Any]) -> None:
-    """Masking gives all forms of a known secret one marker, and changes nothing else."""
+    """Masking replaces a known secret everywhere by one placeholder, and changes nothing else."""
     used = redactor()
     first = masked(used, new_session(**server), TO_AGENT)
     assert VALUE.encode() not in first
@@ -170,7 +170,8 @@ def test_harmless_variables_stay() -> None:
 
 @given(st.integers(1, len(VALUE) - 1), st.integers(1, 12), st.sampled_from([VALUE, KEY]))
 def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
-    """However a text is cut, masking leaves hardly more than the start of a secret."""
+    """However a text is cut into chunks, masking leaves at most two characters of a secret in it.
+    """
     text = f"{'x ' * start}{value} and more"
     lines = [chunk(text[n : n + size]) for n in range(0, len(text), size)]
     result = "".join(map(text_of, masked_all(knowing(VALUE), lines)))
@@ -192,7 +193,7 @@ def test_pieces_of_other_texts_come_in_between() -> None:
 
 
 def test_a_piece_waits_for_the_next() -> None:
-    """For masking, a piece of text waits for the next one only if its end may begin a secret."""
+    """For masking, a piece of text waits for the next piece only if its end may begin a secret."""
 
     def unknown() -> Iterator[bytes]:
         """Raises `NotYet`, as at the end of a log that is still written."""
@@ -248,7 +249,7 @@ def test_ids_methods_and_names_stay() -> None:
 
 
 def test_markers_are_stable() -> None:
-    """Masking a masked line again changes nothing; another key gives other markers."""
+    """Masking a masked line again changes nothing; another key gives other placeholders."""
     used = redactor()
     line = new_session(env=[{"name": "A_TOKEN", "value": VALUE}])
     once = masked(used, line, TO_AGENT)
@@ -259,7 +260,8 @@ def test_markers_are_stable() -> None:
 
 
 def test_the_next_redactor_knows_the_secrets() -> None:
-    """A new redactor continues with the state that the previous one stored."""
+    """A new process that masks a recording continues with the state that the previous one stored.
+    """
     used = knowing(VALUE)
     expected = masked(used, chunk(VALUE))
     assert masked(Redactor(used.snapshot()), chunk(VALUE)) == expected
@@ -328,7 +330,7 @@ def test_private_text_keeps_its_length() -> None:
 
 
 def test_other_places_and_patterns() -> None:
-    """Masking replaces values at paths, and matches of patterns, that the user chose."""
+    """Masking replaces values at JSON pointers, and matches of patterns, that the user chose."""
     used = redactor(paths=(("params", "update", "title"),), extra=(re.compile(r"ticket (\d+)"),))
     update = {"sessionUpdate": "tool_call", "title": "anything", "x": "see ticket 4711."}
     line = message(method="session/update", params={"sessionId": "s", "update": update})
@@ -338,9 +340,8 @@ def test_other_places_and_patterns() -> None:
 
 
 def test_a_pattern_masks_markers_in_its_matches() -> None:
-    """A match of a user's pattern is masked whole if it contains a marker.
-
-    A match within a marker is ignored.
+    """If a match of a user's mask pattern includes the placeholder of an earlier masking, all of
+    the match is masked. A match within a placeholder is ignored.
     """
     used = redactor(extra=(re.compile(r"https://\S+5e7|redacted:key"),))
     for text, shown in (
@@ -353,7 +354,9 @@ def test_a_pattern_masks_markers_in_its_matches() -> None:
 
 
 def test_a_named_place_is_masked_as_a_whole() -> None:
-    """A value at a path that the user named is masked whole, even if it has a marker."""
+    """A value at a JSON pointer that the user named is masked whole, even if part of it is masked
+    already.
+    """
     used = redactor(paths=(("params", "update", "title"),))
     half, whole = "curl -u bob:[redacted:password:fb0d15e7] x", "[redacted:key:fb0d15e7]"
     for title in (half, whole, "$TOKEN"):
@@ -377,7 +380,9 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """If a place reveals a secret, masking also replaces the secret before this place."""
+    """If a name such as `--token` reveals a value as secret, masking also replaces it earlier in
+    the line.
+    """
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
@@ -390,7 +395,7 @@ def test_a_value_stands_before_the_place_that_shows_it() -> None:
 
 
 def test_the_head_of_a_line_that_is_not_held_is_read_whole() -> None:
-    """Masking knows the method of a large line even if its first piece is white space."""
+    """Masking recognizes the method of a large line even if the first piece read is white space."""
     line = message(id=1, method="authenticate", params={"_meta": {"code": VALUE}})
     for size in (1, 3, 20):
         pieces = [b" ", *(line[at : at + size] for at in range(0, len(line), size))]
@@ -406,7 +411,8 @@ def test_a_line_of_stderr_may_be_a_string() -> None:
 
 @pytest.mark.parametrize("odd", ["\\ud800", "\\udc80", "\xff"])
 def test_a_secret_of_half_characters(odd: str) -> None:
-    """Masking finds a secret that has half of a surrogate pair again in later lines."""
+    """Masking finds a secret with half of a surrogate pair (invalid Unicode) again in later lines.
+    """
     line = b'{"env":{"DB_KEY":"Zq81x%sKsecR7tv"}}' % odd.encode("latin-1")
     used = redactor()
     assert b"R7tv" not in masked(used, line)
@@ -415,7 +421,7 @@ def test_a_secret_of_half_characters(odd: str) -> None:
 
 @pytest.mark.parametrize("before", range(24, 40))
 def test_no_marker_is_masked(before: int) -> None:
-    """Masking leaves a marker as it is, wherever the text around the marker is cut."""
+    """Masking leaves the placeholder of a secret as it is, wherever the text around it is cut."""
     lines = [
         chunk("it is [redacted:secret:bea18ce0]" + " so it goes on and on"[: before - 20]),
         chunk(" password=" + "[redacted:password:1b54e34f]"),
@@ -436,7 +442,9 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """Masking searches lines again only after a new secret has become known."""
+    """Lines that were searched together for secrets are searched again only after a new secret is
+    known.
+    """
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))
@@ -452,13 +460,16 @@ DOCUMENT = {"a": ["one", 2, None], "b": {"c": "three"}, "d": True}
 
 
 def test_texts_are_hidden() -> None:
-    """`hidden` masks the texts of a value, but keeps numbers, names of members and structure."""
+    """The function that hides a value masks its texts, but keeps numbers, member names and
+    structure.
+    """
     assert hidden(DOCUMENT) == {"a": [HIDDEN, 2, None], "b": {"c": HIDDEN}, "d": True}
     assert hidden(3) == 3
 
 
 def test_texts_are_found_in_order() -> None:
-    """`redactor.strings` yields the texts in a value in order, without the names of members."""
+    """The function that lists the texts in a JSON value yields them in order, without member names.
+    """
     assert [*strings(DOCUMENT)] == ["one", "three"]
     assert [*strings("x")] == ["x"]
     assert [*strings(None)] == []

@@ -50,7 +50,7 @@ def test_a_variable_may_be_a_key() -> None:
 
 
 def test_the_kind_of_a_name() -> None:
-    """The name of a masked value decides which kind of secret its marker names."""
+    """The placeholder of a masked value names the kind of secret that the value's name suggests."""
     assert kind_of_name("GITHUB_TOKEN") == "token"
     assert kind_of_name("set-cookie") == "cookie"
     assert kind_of_name("PATH") is None

@@ -124,14 +124,14 @@ def test_a_command_without_a_password(text: str) -> None:
     [("so sk-an", 3), ("Bearer ", 0), ("x eyJhb", 2), ("a password=ab", 2), ("a\\npassword", 1)],
 )
 def test_the_end_may_begin_a_secret(text: str, start: int) -> None:
-    """`secret_patterns.tail` returns where at the end of a text a secret may begin."""
+    """The search for secrets knows from which character on the end of a text may begin a secret."""
     assert tail(text) == start
     assert tail(text, search(text, loose=False)) == start
     assert tail(text, search(text, loose=True)) == start
 
 
 def test_other_ends_begin_no_secret() -> None:
-    """`secret_patterns.tail` returns a text's length if no secret can begin at its end."""
+    """If no secret can begin at the end of a text, the search for secrets holds back none of it."""
     assert tail("nothing here") == len("nothing here")
     assert tail("a token is spent") == len("a token is spent")
     assert not ends_open("nothing here")
@@ -139,6 +139,8 @@ def test_other_ends_begin_no_secret() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_the_value_of_an_option_may_go_on(loose: bool) -> None:
-    """In any text, the value after an option such as `--token` may be a secret."""
+    """If a text ends with an option such as `--token` and a value, the value may continue in the
+    next text.
+    """
     text = "run --token abc"
     assert tail(text) == tail(text, search(text, loose=loose)) == 4

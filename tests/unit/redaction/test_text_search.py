@@ -8,7 +8,7 @@ from acp_proxy.redaction.text_search import Expressions, Search, name_end, name_
 
 
 def test_a_run_is_read_a_few_times() -> None:
-    """The search for secrets reads each character of a long run only a few times."""
+    """In a long run of letters, the search for secrets reads each character only a few times."""
     search = Search("a" * 100, [], loose=False)
     assert search.may_read("hex", 0)
     search.have_read("hex", 0, 50)
@@ -50,7 +50,9 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
     ],
 )
 def test_a_repetition_ends_before_a_partial_match(name: str, text: str, matched: str) -> None:
-    """A pattern for secrets ends a repetition before a partial match of its body."""
+    """A pattern for secrets stops repeating its body before a text that matches the body only
+    partly.
+    """
     match = getattr(Expressions(), name).match(text)
     assert match is not None
     assert match[0] == matched

@@ -48,7 +48,8 @@ def piece(text: str) -> Piece:
 
 
 def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
-    """If a piece of streamed text looks harmless, masking remembers only its last characters."""
+    """If a piece of streamed text looks harmless, masking keeps only its last characters in memory.
+    """
     key = piece("x").key
     assert streams.passes(key, "all is well")
     assert streams.passes(key, " and so on, for a while, and for a while more")
@@ -64,13 +65,15 @@ def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
 
 
 def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
-    """For masking, a piece of streamed text has to wait if a needle began in the one before."""
+    """For masking, a piece of streamed text has to wait if a secret's name began in the piece
+    before.
+    """
     assert streams.passes("k", "a pass")
     assert not streams.passes("k", "word: hunter")
 
 
 def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStreams) -> None:
-    """If a secret is in two pieces of a streamed text, the first piece gets its marker."""
+    """If a secret is in two pieces of a streamed text, its placeholder is in the first piece."""
     first, second = piece("it is " + VALUE[:6]), piece(VALUE[6:] + "!")
     assert streams.spans(first, lambda: iter([line(second.text)])) == [MaskedSpan(6, 12, "[m]")]
     assert not streams.passes(second.key, second.text)
@@ -78,7 +81,7 @@ def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStream
 
 
 def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
-    """If a piece of streamed text has to wait, masking forgets it, so that it can come again."""
+    """If a piece of streamed text has to wait, masking keeps nothing of it until it comes again."""
 
     def unknown() -> Iterator[bytes]:
         raise NotYet

@@ -46,7 +46,7 @@ async def test_a_request_returns_the_answer_with_its_id() -> None:
 
 
 async def test_a_request_fails_when_the_agent_leaves() -> None:
-    """For `try`, the end of an agent's output ends each wait; later requests fail at once."""
+    """When an agent's output ends, every wait of `try` ends, and later requests fail at once."""
     agent = LiveAgent()
 
     async def play() -> None:
@@ -157,7 +157,7 @@ async def test_a_client_may_send_to_an_agent_that_reads_no_more() -> None:
 
 
 async def test_requests_are_taken_up_in_the_order_of_their_lines() -> None:
-    """`try` takes up the requests of the agent one by one, in the order of the agent's lines."""
+    """`try` begins to handle the agent's requests in the order of the agent's lines."""
     taken = []
 
     async def handler(method: str, _message: Any) -> Any:

@@ -84,14 +84,15 @@ async def test_nothing_is_done_that_was_rejected(
 async def test_permission_is_granted_once_rather_than_always(
     tmp_path: Path, nursery: trio.Nursery, options: Any, outcome: Any
 ) -> None:
-    """If several options of a permission allow, `try --allow` chooses the one for this call."""
+    """If several options of a permission allow, `try --allow` chooses the one for this call only.
+    """
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     result = await client.ask("session/request_permission", options=options)
     assert result == {"outcome": outcome}
 
 
 async def test_each_trouble_has_the_code_of_an_error(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """`try` answers a request for a missing file with the error code for this trouble."""
+    """`try` answers a request for a missing file with the error code for a missing resource."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     assert await client.ask("fs/read_text_file", path="nothing") == NOT_FOUND
     assert await client.ask("fs/read_text_file", path="../x") == INVALID_PARAMS
@@ -104,7 +105,9 @@ async def test_each_trouble_has_the_code_of_an_error(tmp_path: Path, nursery: tr
 async def test_each_write_and_each_command_is_asked_about(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """`try` shows its user the whole request; only the first answer that it offers means yes."""
+    """Before a write or command, `try` shows its user all of the request; only the first choice
+    allows it.
+    """
     ask = Asked(1, 0, None, 0)
     client = Client(nursery, tmp_path, Policy.ASK, ask)
     assert isinstance(await client.ask("fs/write_text_file", path="a", content="x"), int)
@@ -139,7 +142,7 @@ async def test_a_path_outside_is_refused_without_a_question(
 async def test_the_user_chooses_an_option(
     tmp_path: Path, nursery: trio.Nursery, answer: int | None, outcome: dict[str, str]
 ) -> None:
-    """`try` offers the options of a permission by name; no choice counts as cancelled."""
+    """`try` lets its user choose a permission's option by name; no choice counts as cancelled."""
     ask = Asked(answer)
     client = Client(nursery, tmp_path, Policy.ASK, ask)
     result = await client.ask("session/request_permission", **PERMISSION)

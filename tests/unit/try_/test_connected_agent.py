@@ -29,7 +29,8 @@ def _connected(agent: LiveAgent, heard: list[bytes]) -> AbstractAsyncContextMana
 
 
 async def test_the_client_gives_up_on_a_silent_agent(autojump_clock: MockClock) -> None:
-    """If an agent does not answer, `try` gives up, says so, and has read its stderr."""
+    """If an agent does not answer a request, `try` gives up and says so, with the agent's stderr.
+    """
     assert autojump_clock.autojump_threshold == 0, "no test waits"
     heard: list[bytes] = []
     async with _connected(LiveAgent(), heard) as connection:
@@ -42,7 +43,7 @@ async def test_the_client_gives_up_on_a_silent_agent(autojump_clock: MockClock) 
 
 
 async def test_an_agent_that_has_nothing_to_do_may_be_silent(autojump_clock: MockClock) -> None:
-    """`try` waits for a silent agent that has no request to answer."""
+    """`try` waits without limit for a silent agent if no request to it is open."""
     assert autojump_clock.autojump_threshold == 0, "no test waits"
     async with _connected(LiveAgent(), []) as connection:
         await trio.sleep(10 * LIMIT_S)

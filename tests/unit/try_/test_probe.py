@@ -34,7 +34,8 @@ def named(results: dict[str, ProbeResult], verdict: ProbeVerdict) -> list[str]:
 
 
 async def test_an_agent_that_keeps_everything(autojump_clock: MockClock) -> None:
-    """With a healthy agent, all probes of `try --probe` hold, within three starts."""
+    """With a healthy agent, all probes of `try --probe` succeed, within three starts of the agent.
+    """
     prober, results = await play(ProbedAgent, autojump_clock)
     assert [(name, r.detail) for name, r in results.items() if r.verdict != "holds"] == []
     assert [*results] == [probe.id for probe in probes()]
@@ -199,7 +200,7 @@ KINDS: dict[str, type[ProbedAgent]] = {
 
 @pytest.mark.parametrize("name", [probe.id for probe in probes()])
 async def test_each_probe_can_be_broken(name: str, autojump_clock: MockClock) -> None:
-    """For each probe of `try --probe`, the tests have an agent that breaks only this probe."""
+    """For each probe of `try --probe`, the tests have an agent that fails only this probe."""
     kind: type[ProbedAgent] = type("Agent", (KINDS[name],), {"probe": name})
     _, results = await play(kind, autojump_clock)
     assert named(results, ProbeVerdict.BROKEN) == [name]

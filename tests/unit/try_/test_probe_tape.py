@@ -19,7 +19,9 @@ def line(**message: Any) -> bytes:
 
 
 def test_lines_are_counted_in_each_direction() -> None:
-    """`try --probe` shows a request of a probe and its answer as the probe's lines."""
+    """`try --probe` counts a request and its answer as the lines of the probe that sent the
+    request.
+    """
     tape = ProbeTape(open={'"a"': None})
     tape.watch(OUT, line(id="a", method="m"))
     tape.watch(OUT, line(id=1, result={}))
@@ -33,7 +35,9 @@ def test_lines_are_counted_in_each_direction() -> None:
 
 
 def test_a_request_that_only_follows_is_no_line_of_the_probe() -> None:
-    """The lines that `try --probe` shows leave out the request that tells what was read."""
+    """A request that `try --probe` sends only to see what the agent has read is no line of the
+    probe.
+    """
     tape = ProbeTape(open={'"probe:a:next"': None})
     tape.watch(OUT, line(id="probe:a:next", method="m"))
     tape.watch(IN, line(id="probe:a:next", result={}))
@@ -41,7 +45,7 @@ def test_a_request_that_only_follows_is_no_line_of_the_probe() -> None:
 
 
 def test_other_answers_are_strays_if_they_are_expected() -> None:
-    """`try --probe` accepts an answer without a request only where it expects one."""
+    """`try --probe` accepts an answer that belongs to no request only where it expects one."""
     tape = ProbeTape(strays=[])
     tape.watch(IN, line(id=None, error={"code": -32700}))
     assert tape.strays == [{"jsonrpc": "2.0", "id": None, "error": {"code": -32700}}]
@@ -62,7 +66,7 @@ def test_other_answers_are_strays_if_they_are_expected() -> None:
     ],
 )
 def test_offences_are_noted(raw: bytes, probe: str | None) -> None:
-    """`try --probe` notes text lines, calls that were not offered, and stray answers."""
+    """`try --probe` notes text lines, methods that were not offered, and answers to no request."""
     tape = ProbeTape()
     tape.watch(IN, raw)
     assert [*tape.offences] == ([] if probe is None else [probe])
@@ -73,7 +77,9 @@ def test_offences_are_noted(raw: bytes, probe: str | None) -> None:
     [("a", "tool_call", False), ("b", "tool_call", True), ("b", "usage_update", False)],
 )
 def test_output_belongs_to_an_open_request(session: str, kind: str, is_offence: bool) -> None:
-    """For `try --probe`, tool calls in a session without an open prompt are an offence."""
+    """`try --probe` reports tool calls in a session that has no open prompt as an error of the
+    agent.
+    """
     tape = ProbeTape(open={"1": "a"})
     update = {"sessionUpdate": kind}
     tape.watch(IN, line(method="session/update", params={"sessionId": session, "update": update}))

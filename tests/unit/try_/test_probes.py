@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "probes.md"
 
 
 def test_the_data_file_has_no_unknown_member() -> None:
-    """In the data file of probes for `try --probe`, a mistyped member is an error."""
+    """In the data file of the probes of `try --probe`, a misspelled member is an error."""
     names = {field.name for field in fields(Probe)}
     of_steps = {field.name for field in fields(ProbeStep)}
     for probe in DATA:
@@ -30,7 +30,7 @@ def test_the_data_file_has_no_unknown_member() -> None:
 
 
 def test_each_probe_is_complete() -> None:
-    """In the list of probes for `try --probe`, a probe comes after the probes that it needs."""
+    """In the list of probes of `try --probe`, each probe comes after the probes that it needs."""
     ids = [probe.id for probe in probes()]
     assert len({*ids}) == len(ids) >= 30
     for number, probe in enumerate(probes()):
@@ -46,7 +46,7 @@ def test_each_probe_is_complete() -> None:
 
 
 def test_the_page_lists_all_probes() -> None:
-    """The manual's page of probes has each probe's sentence and severity, in order."""
+    """The manual's page about `try --probe` has each probe's sentence and severity, in order."""
     rows = [f"| `{probe.id}` | {probe.text} | {probe.severity} |" for probe in probes()]
     lines = PAGE.read_text(encoding="utf-8").split("\n")
     first = lines.index(rows[0])
@@ -54,7 +54,7 @@ def test_the_page_lists_all_probes() -> None:
 
 
 def test_names_are_replaced_wherever_they_are() -> None:
-    """In a probe of `try --probe`, a text in braces becomes its value; other texts stay."""
+    """In a probe of `try --probe`, a whole text in braces such as {cwd} becomes its value."""
     value = {"a": ["{cwd}", "b{cwd}"], "c": "{new}"}
     known = {"cwd": "/w", "new": {"x": 1}}
     assert filled(value, known) == {"a": ["/w", "b{cwd}"], "c": {"x": 1}}
@@ -80,10 +80,10 @@ def test_names_are_replaced_wherever_they_are() -> None:
     ],
 )  # fmt: skip
 def test_a_form_fits_or_says_how_not(form: Any, value: Any, words: str | None) -> None:
-    """If a probe of `try --probe` fails, the words name the first member that differs."""
+    """If a probe of `try --probe` fails, its message names the first JSON member that differs."""
     assert misfit(form, value) == words
 
 
 def test_long_values_are_cut() -> None:
-    """`try --probe` makes a short sentence of an answer of any size."""
+    """`try --probe` shortens an answer of any size to a short sentence."""
     assert len(misfit({"id": [1]}, {"id": "x" * 500}) or "") < 200

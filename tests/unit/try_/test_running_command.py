@@ -29,7 +29,9 @@ def _python(code: str, **more: Any) -> dict[str, Any]:
 
 
 async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None:
-    """A command that `try` runs has its variables, and writes both streams into one output."""
+    """A command that `try` runs has the requested variables, and writes stdout and stderr into one
+    output.
+    """
     code = (
         "import os, sys; print(os.environ['X'], flush=True);"
         " print('e', file=sys.stderr); sys.exit(3)"
@@ -45,7 +47,7 @@ async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None
 
 
 async def test_the_beginning_of_long_output_is_left_out(tmp_path: Path) -> None:
-    """The output limit of a command in `try` counts bytes and never cuts a character."""
+    """The output limit of a command in `try` is in bytes, but never splits a character."""
     params = _python("print('é' * 10, end='')", outputByteLimit=5)
     async with _run(params, tmp_path) as command:
         await command.ended.wait()
@@ -54,7 +56,8 @@ async def test_the_beginning_of_long_output_is_left_out(tmp_path: Path) -> None:
 
 
 async def test_a_killed_command_takes_its_children_along(tmp_path: Path) -> None:
-    """If `try` kills a command, its exit status has the signal, and its children end, too."""
+    """If `try` kills a command, its exit status names the signal, and its child processes end, too.
+    """
     code = (
         "import subprocess, sys; child = subprocess.Popen(['sleep', '1000']);"
         " print(child.pid, flush=True); child.wait()"
@@ -105,7 +108,7 @@ async def test_a_released_command_ends(tmp_path: Path) -> None:
     ],
 )
 async def test_a_bad_request_is_refused(tmp_path: Path, params: dict[str, Any]) -> None:
-    """For wrong values, and programs that cannot start, `try` starts no command."""
+    """For wrong values, and programs that cannot start, `try` refuses the request for a command."""
     async with trio.open_nursery() as nursery:
         with pytest.raises((OSError, TypeError, ValueError)):
             await nursery.start(RunningCommand(params, tmp_path).run)

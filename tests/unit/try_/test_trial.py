@@ -76,7 +76,7 @@ class Played:
 
 
 async def test_prompts_are_turns_one_after_the_other(nursery: trio.Nursery) -> None:
-    """`try` sends the second prompt when the first has an answer, even an error."""
+    """`try` sends the second prompt once the first has been answered, even with an error."""
     played = Played(nursery)
     await played.start("one", "two")
     first = await played.agent.read()
@@ -125,7 +125,7 @@ async def test_a_turn_of_version_2_ends_with_the_idle_state(nursery: trio.Nurser
 
 @pytest.mark.parametrize("version", [1, 2])
 async def test_an_agent_that_leaves_ends_the_dialogue(nursery: trio.Nursery, version: int) -> None:
-    """The end of the agent's output within a turn ends the dialogue of `try`, in v1 and v2."""
+    """If the agent's output ends within a turn, `try` ends, in v1 and v2."""
     played = Played(nursery)
     await played.start("one", "two", version=version)
     if version == 2:
@@ -136,7 +136,9 @@ async def test_an_agent_that_leaves_ends_the_dialogue(nursery: trio.Nursery, ver
 
 
 async def test_a_refused_session_ends_the_dialogue(nursery: trio.Nursery) -> None:
-    """If an agent refuses to open the session of `try`, the reason has the agent's words."""
+    """If an agent refuses to open the session of `try`, the message has the words of the agent's
+    error.
+    """
     played = Played(nursery)
     nursery.start_soon(played.play)
     await played.agent.answer({"protocolVersion": 1})
@@ -147,7 +149,7 @@ async def test_a_refused_session_ends_the_dialogue(nursery: trio.Nursery) -> Non
 
 
 async def test_the_draft_is_spoken_from_the_start(nursery: trio.Nursery) -> None:
-    """In the 1.0 draft, the session of `try` names a directory, and the prompt has content."""
+    """In the 1.0 draft, `try` opens a session with a directory, and sends prompts as content."""
     played = Played(nursery, DRAFT)
     await played.start("one")
     prompt = await played.agent.answer({"stopReason": "end_turn"})
@@ -158,7 +160,7 @@ async def test_the_draft_is_spoken_from_the_start(nursery: trio.Nursery) -> None
 async def test_an_agent_that_hangs_ends_the_conversation(
     nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
-    """In v2, a turn of `try` hangs if its prompt was answered, but its session is never idle."""
+    """In v2, `try` reports a hang if a prompt was answered, but its session never becomes idle."""
     assert autojump_clock.autojump_threshold == 0, "no test waits"
     played = Played(nursery)
     await played.start("one", version=2)

@@ -36,7 +36,7 @@ def files(tmp_path: Path) -> WorkFiles:
 def test_lines_are_read_with_their_ends(
     files: WorkFiles, first: int, most: int | None, text: str
 ) -> None:
-    """`try` reads a file by lines, with their line ends; missing lines are empty."""
+    """`try` reads a file by lines, with their line ends; lines beyond its end are an empty text."""
     assert files.read(str(files.root / "lines.txt"), first, most) == text
 
 
@@ -62,7 +62,9 @@ def test_a_link_within_the_directory_is_followed(files: WorkFiles) -> None:
 
 
 def test_a_write_makes_the_directories_above(files: WorkFiles) -> None:
-    """If `try` writes a file in a new directory, it makes the directory, and counts one file."""
+    """If `try` writes a file in a missing directory, it makes the directory, and counts one written
+    file.
+    """
     assert files.write("a/b/c.txt", "é")
     assert not files.write("a/b/c.txt", "")
     assert (files.root / "a" / "b" / "c.txt").read_bytes() == b""
@@ -86,7 +88,7 @@ def test_special_files_are_neither_read_nor_written(files: WorkFiles) -> None:
 
 
 def test_text_that_is_no_text_is_refused(files: WorkFiles) -> None:
-    """`try` reads no bytes that are not UTF-8, and writes only whole strings."""
+    """`try` refuses to read bytes that are not UTF-8, and to write strings that are not Unicode."""
     (files.root / "image.png").write_bytes(b"\x89PNG\xff")
     with pytest.raises(ValueError, match="utf-8"):
         files.read("image.png")

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     ],
 )  # fmt: skip
 def test_answers(tmp_path: Path, script: str, answer: VersionAnswer) -> None:
-    """`doctor` asks a program for its version without stdin, and kills it at the time limit."""
+    """`doctor` starts a program to learn its version without stdin, and kills it at a time limit.
+    """
     path = program(tmp_path / "acp-proxy", f'#!/bin/sh\n[ "$*" = --version ]\n{script}\n')
     timeout_s = 0.2 if "0.2" in answer.trouble else 30
     environ = {"PATH": os.environ["PATH"], "WHICH": "mine"}
@@ -49,7 +50,7 @@ def test_what_cannot_start(tmp_path: Path) -> None:
 
 
 def test_no_file_is_made(tmp_path: Path) -> None:
-    """A program that `doctor` asks for its version writes no bytecode files."""
+    """`doctor` starts a program to learn its version so that it writes no bytecode files."""
     (tmp_path / "module.py").write_text("")
     text = "import module, sys; print('acp-proxy, version', sys.argv[1][2:])"
     script = program(tmp_path / "acp-proxy", f"#!{sys.executable} -S\n{text}\n")

@@ -29,7 +29,8 @@ def test_the_versions(tmp_path: Path) -> None:
 
 
 def test_a_path_that_all_is_well_with(tmp_path: Path) -> None:
-    """If the path of the installed acp-proxy has no problems, `doctor` has one result about it."""
+    """If the installed acp-proxy can be started by editors, `doctor` has one result about its path.
+    """
     assert lines(start_script(machine(tmp_path))) == [f"✓ {tmp_path}/bin/acp-proxy"]
 
 

@@ -53,7 +53,7 @@ def state(directory: Path) -> list[tuple[str, bytes, int, int]]:
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:
-    """`doctor` calls no ended, running or just begun recording a leftover."""
+    """`doctor` reports a log as left over only if its recorder is gone and has not finished it."""
     context = machine(tmp_path)
     assert lines(leftovers(context)) == NOTHING
     record_conversation(context.recordings / "x.db")
@@ -110,7 +110,9 @@ def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
-    """`doctor` reports the damaged part of a log as unmasked, with a command that removes it."""
+    """`doctor` reports that the damaged part of a log is not masked, and the command that removes
+    it.
+    """
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     for name in ("x.db.damaged", "x.db.damaged-2"):
@@ -137,7 +139,9 @@ def test_empty_files(tmp_path: Path) -> None:
 
 
 def test_what_sqlite_left(tmp_path: Path) -> None:
-    """`doctor` reports side files without a database, and write-ahead logs that have rows."""
+    """`doctor` reports SQLite's -wal and -shm files without a database, and -wal files with unsaved
+    data.
+    """
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     code = (
@@ -159,7 +163,9 @@ def test_what_sqlite_left(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_command_had_not_finished(tmp_path: Path) -> None:
-    """`doctor` finds temporary files beside recordings, settings and change logs."""
+    """`doctor` finds temporary files that a killed command left beside recordings and client
+    settings.
+    """
     context = machine(tmp_path)
     names = (".abcd1234.import", ".x.jsonl.abc_1234", "setup/.acp-proxy-abcd1234")
     files = [context.recordings / name for name in names]

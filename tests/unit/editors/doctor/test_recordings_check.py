@@ -84,7 +84,7 @@ def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
     ],
 )
 def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
-    """The command that `doctor` suggests for wrong permissions of a directory corrects them."""
+    """If a directory has wrong permissions, the command that `doctor` suggests corrects them."""
     context = machine(tmp_path)
     context.recordings.chmod(mode)
     *fine, actual = recordings_directory(context)
@@ -139,7 +139,9 @@ def test_none_is_running(tmp_path: Path) -> None:
 
 
 def test_what_they_wait_for(tmp_path: Path) -> None:
-    """`doctor` lists running recorders with what each waits for: the user, the agent or nothing."""
+    """`doctor` lists running recorders and says whether each waits for the user, the agent or
+    nothing.
+    """
     context = machine(tmp_path)
     recorders = [record_waiting_chat(context.recordings / "a.db", finished=False)]
     for name, prompts in {"b": True, "c": False}.items():
@@ -160,7 +162,7 @@ def test_what_they_wait_for(tmp_path: Path) -> None:
 
 
 def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:
-    """For `doctor`, a running recorder that hangs is a warning, an unreadable log an error."""
+    """For `doctor`, a recorder that hangs is a warning, and an unreadable log an error."""
     context = machine(tmp_path)
     with LogWriter(context.recordings / "x.db") as recorder:
         handshake(recorder)
