@@ -71,9 +71,9 @@ def show(page: Visit, view: str, row: int = 20) -> None:
 def test_axe_finds_nothing_serious(
     window: Visit, axe: str, paths: dict[str, Path], name: str, looks: list[Any]
 ) -> None:
-    """No view of a report page has a serious problem for axe, in any theme and width.
+    """The accessibility checker axe finds no serious problem in any view of a report page.
 
-    Each look is tried with one recording; `make soak` tries the others with both.
+    Each theme and width is tried with one recording; `make soak` tries the others with both.
     """
     page = window.open(paths[name])
     page.page.evaluate(axe + ";() => 0")
@@ -94,7 +94,7 @@ def test_axe_finds_nothing_serious(
 def test_no_page_is_wider_than_its_window(
     window: Visit, paths: dict[str, Path], hostile_report: Path
 ) -> None:
-    """No view of a report page has to be scrolled sideways at 320 pixels, whatever its texts."""
+    """No view of a report page has to be scrolled sideways at a width of 320 pixels."""
     wide = {}
     for path in (paths["tour"], hostile_report):
         page = window.open(path)

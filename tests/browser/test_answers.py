@@ -121,7 +121,7 @@ def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
 
 
 def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -> None:
-    """If a report page shows or finds nothing, the page says why, with buttons to change that."""
+    """If a filter of a report page finds nothing, it says why and offers another filter."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=list&f=call:pytest")
     message = page.page.locator("#app .message")
     message.get_by_text("No call has an id that begins with “pytest”.").wait_for()
@@ -159,7 +159,7 @@ def test_every_offered_filter_is_one(window: Visit, tmp_path: Path) -> None:
 
 
 def test_enter_in_the_search_waits_for_the_first_hit(window: Visit, tmp_path: Path) -> None:
-    """If Enter comes before a search of a report page has hits, the first hit is then chosen."""
+    """If Enter is pressed before a report page's search has hits, the first hit is chosen then."""
     page = window.open(report(DIRECTORY / "hello.db", tmp_path), "#seq=1")
     assert page.ask(ENTER_AT_ONCE) == 0
     page.page.wait_for_function(
@@ -170,7 +170,7 @@ def test_enter_in_the_search_waits_for_the_first_hit(window: Visit, tmp_path: Pa
 
 @pytest.mark.parametrize("width", [375, 800, 1024, 1280, 1440])
 def test_a_typed_filter_keeps_its_room(visit: Visitor, tmp_path: Path, width: int) -> None:
-    """In a report page, the field of a filter stays wide enough for the filter and its count."""
+    """The filter field of a report page stays wide enough for the filter and its count."""
     size = {"width": width, "height": 800}
     page = visit(report(DIRECTORY / "hello.db", tmp_path), viewport=size)
     page.page.fill("#filter", "kind:banana")

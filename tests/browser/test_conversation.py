@@ -179,7 +179,7 @@ def test_the_entry_of_each_frame_is_marked(window: Visit, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["wrong-params", "late-updates", "hang"])
 def test_findings_stand_at_their_entries(window: Visit, name: str, tmp_path: Path) -> None:
-    """Each entry in a report page shows the errors and warnings of its frames once."""
+    """In a report page, each step of the conversation shows its errors and warnings once."""
     path = DIRECTORY / f"{name}.db"
     page = opened(window, path, tmp_path)
     (shown,) = said("show", path)
@@ -205,7 +205,7 @@ def test_findings_stand_at_their_entries(window: Visit, name: str, tmp_path: Pat
 def test_an_opened_entry_shows_what_was_sent_and_answered(
     window: Visit, tmp_path: Path, kind: str, sent: str, answered: str
 ) -> None:
-    """In a report page, a request or permission opens to the messages of both sides."""
+    """In a report page, a request or permission can be opened to show request and answer."""
     page = opened(window, DIRECTORY / "edit-allowed.db", tmp_path)
     entry = page.page.locator(f".entry-{kind}").first
     entry.locator("summary").first.click()
@@ -220,7 +220,7 @@ def test_an_opened_entry_shows_what_was_sent_and_answered(
 
 
 def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Path) -> None:
-    """A report page marks the words of a search in texts, and the entries that contain them."""
+    """A report page marks the words of a search in texts, and the steps that contain them."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.ask("() => acpReport.state.select(acpReport.recording.nearest(13))")
     page.page.locator("#search").fill("greet someone")
@@ -330,7 +330,7 @@ def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
 
 
 def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: Path) -> None:
-    """In a report page, hostile texts are only text, and only sound images are drawn."""
+    """A report page shows hostile texts only as text, and draws only images that are intact."""
     window = visit.window()
     window.page.set_viewport_size({"width": 1280, "height": 6000})  # few screens are read faster
     page = window.open(hostile_report)
@@ -347,7 +347,7 @@ def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: P
 
 
 def test_thousands_of_calls_scroll(window: Visit, tmp_path: Path) -> None:
-    """A report page has few elements in the document, however long the conversation is."""
+    """A report page has few HTML elements at a time, however long the conversation is."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         for number in range(CALLS):
@@ -369,7 +369,7 @@ def test_thousands_of_calls_scroll(window: Visit, tmp_path: Path) -> None:
 
 
 def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
-    """With a filter, a report page shows each entry that has a matching frame."""
+    """With a filter, a report page shows each step of the conversation that has a matching frame."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     entries = [it for it in said("transcript", DIRECTORY / "tour.db") if it["type"] == "entry"]
     page.ask("() => acpReport.state.setFilter('call:*')")
@@ -388,7 +388,7 @@ def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
 
 
 def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
-    """A report page without payloads, or of a recording without an end, says what is missing."""
+    """A report page without payloads, or of a killed recorder, says what is missing."""
     with LogWriter(tmp_path / "killed.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("my words")]))
         recorder.chunk(STDERR, b"a line\n")
@@ -402,7 +402,7 @@ def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["tour", "hang", "omp-is-told-to-stop-by-a-stranger"])
 def test_the_first_screen_shows_the_chosen_entry(window: Visit, name: str, tmp_path: Path) -> None:
-    """In a report page, the head is above the conversation, and the chosen entry is in sight."""
+    """A report page opens at its top, and the step that is chosen first is in sight."""
     shipped = DIRECTORY / f"{name}.db"
     path = shipped if shipped.exists() else REPORTS / "fifth" / f"{name}.jsonl"
     window.page.set_viewport_size({"width": 1440, "height": 900})

@@ -41,9 +41,9 @@ READ = """() => {
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_head_says_what_show_says(plain_window: Visit, path: Path, tmp_path: Path) -> None:
-    """The head of a report page has findings, turns and counts, with links to frames.
+    """The top of a report page has findings, turns and counts, with links to frames.
 
-    The first finding is the verdict, unless it is a hint. A finding alone is said nowhere else.
+    The first finding is the headline, unless it is a hint. A finding alone is said nowhere else.
     """
     page = plain_window.open(report(path, tmp_path), ready=None)
     head, (summary,) = page.ask(READ), said("show", path)
@@ -93,7 +93,7 @@ def assert_each_has(rows: list[str], texts: list[str]) -> None:
 def test_nothing_in_a_recording_takes_the_head_over(
     plain_window: Visit, hostile_report: Path
 ) -> None:
-    """The head of a report page shows markup as text, and breaks words that are too wide."""
+    """The top of a report page shows markup as text, and breaks words that are too wide."""
     page = plain_window.open(hostile_report, ready=None)
     scripts = hostile_report.read_bytes().count(b"<script")
     assert_harmless(page, scripts)

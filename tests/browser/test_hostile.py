@@ -107,7 +107,7 @@ def test_every_view_shows_hostile_texts_as_text(
 
 
 def test_no_link_does_more_than_choose(window: Visit, tmp_path: Path) -> None:
-    """Hostile text in the address of a report page does no more than select."""
+    """Hostile text in the address (URL) of a report page can only choose frames and views."""
     path = report(DIRECTORY / "hello.db", tmp_path)
     page = window.open(path)
     hashes = []

@@ -54,7 +54,7 @@ def words_of(window: Visit, directory: Path, origin: Origin | None) -> str:
 
 
 def test_no_time_is_shown_that_nobody_knows(window: Visit, tmp_path: Path) -> None:
-    """The report page of an import shows no times that the import lacks."""
+    """The report page of an imported log without times shows no times."""
     ours = words_of(window, tmp_path, None)
     assert len(DURATION.findall(ours)) > 50
     assert "not answered" in ours

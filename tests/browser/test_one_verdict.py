@@ -87,11 +87,11 @@ def assert_all_agree(window: Visit, paths: list[Path], page: Path) -> None:
 
 
 def test_pages_tell_what_the_commands_tell(window: Visit, tmp_path: Path) -> None:
-    """The report page of a recording begins with the first finding that all commands have."""
+    """A recording's report page begins with the first finding of `check`, `show` and `list`."""
     assert_all_agree(window, SOME, tmp_path / "page.html")
 
 
 @pytest.mark.soak
 def test_all_pages_tell_what_the_commands_tell(window: Visit, tmp_path: Path) -> None:
-    """The report page of each rebuilt bug begins with the first finding that all commands have."""
+    """The report page of each rebuilt bug begins with the first finding of `show`."""
     assert_all_agree(window, [*SHIPPED, *CONVERSATIONS], tmp_path / "page.html")

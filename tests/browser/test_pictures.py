@@ -96,7 +96,7 @@ def opened(visit: Visitor, terminals: Path, tmp_path: Path) -> Iterator[Visit]:
 
 @pytest.mark.parametrize("name", ["hang", "lost-permission"])
 def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_path: Path) -> None:
-    """In the strip of a report page, waits take half of the width, and no labels overlap."""
+    """In the timeline of a report page, waits take half of the width, and no labels overlap."""
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path))
     for width, height in SIZES:
         page.page.set_viewport_size({"width": width, "height": height})
@@ -120,7 +120,7 @@ def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_
 def test_no_word_of_the_strip_and_the_toolbar_is_cut(
     window: Visit, name: str, tmp_path: Path
 ) -> None:
-    """A report page shows a pause's words whole or not at all, and its tools in few rows."""
+    """In the timeline of a report page, the words for a wait are shown whole or not at all."""
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     try:
         for width, height in SIZES:
@@ -134,7 +134,7 @@ def test_no_word_of_the_strip_and_the_toolbar_is_cut(
 
 
 def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None:
-    """If a recording has only warnings, the marks in its report page's strip are amber."""
+    """If a recording has only warnings, the marks in its report page's timeline are amber."""
     page = window.open(report(DIRECTORY / "late-updates.db", tmp_path), "#view=list")
     page.page.wait_for_function("() => document.querySelector('.sign-warning') !== null")
     drawn = ["problem", "warning"]
@@ -146,7 +146,7 @@ def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None
 
 
 def test_a_wait_before_the_first_turn_is_named(window: Visit, tmp_path: Path) -> None:
-    """The strip of a report page says who was waited for, and where its scale changes."""
+    """The timeline of a report page says who was waited for, and where its scale changes."""
     page = window.open(report(DIRECTORY / "tour.db", tmp_path))
     gap = page.page.locator(".overview-gap.debt-1").first
     assert gap.inner_text().split("\n") == ["507 ms", "the agent: initialize"]
@@ -158,7 +158,7 @@ def test_a_wait_before_the_first_turn_is_named(window: Visit, tmp_path: Path) ->
 
 
 def test_findings_that_would_touch_are_one_mark(window: Visit, tmp_path: Path) -> None:
-    """A mark on a report page's strip counts its findings, and leads to the first of them."""
+    """A mark on a report page's timeline counts its findings, and leads to the first one."""
     path = tmp_path / "reads.db"
     with LogWriter(path) as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[]))
@@ -181,7 +181,7 @@ def test_findings_that_would_touch_are_one_mark(window: Visit, tmp_path: Path) -
 
 
 def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
-    """A row in a report page's table of tool calls shows the call's card, with its terminal.
+    """In a report page's table of tool calls, a row shows the call with its terminal.
 
     The first call that failed is chosen when the table is first shown.
     """
@@ -202,7 +202,7 @@ def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
 
 
 def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) -> None:
-    """In the detail of a report page, an answer's number is a link to the answer's frame.
+    """In a report page's detail of a frame, an answer's number is a link to its frame.
 
     A line without JSON has no tree.
     """
@@ -222,7 +222,7 @@ def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) 
 def test_a_narrow_screen_has_words_below_the_strip_only_if_they_lead_somewhere(
     visit: Visitor, tmp_path: Path, name: str, has_links: bool
 ) -> None:
-    """On a narrow screen, a report page has words below the strip only with links or a range."""
+    """On a narrow screen, a report page has words below its timeline only with links or a range."""
     window = visit.window(viewport={"width": 375, "height": 700})
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     foot = page.page.locator(".overview-foot")
@@ -246,7 +246,7 @@ def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) ->
 
 
 def test_a_waterfall_greys_steps_that_the_filter_leaves_out(visit: Visitor, tmp_path: Path) -> None:
-    """With a filter, a report page's waterfall keeps all steps and greys those without a match."""
+    """With a filter, a report page's waterfall greys the steps that do not match."""
     page = visit(report(DIRECTORY / "tour.db", tmp_path), "#view=waterfall")
     rows = page.page.locator(".waterfall-row")
     rows.first.wait_for()
@@ -265,7 +265,7 @@ def test_a_waterfall_greys_steps_that_the_filter_leaves_out(visit: Visitor, tmp_
 
 
 def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Path) -> None:
-    """A report page shows a permission request only once, within the card of its tool call."""
+    """A report page shows a permission request only once, within its tool call."""
     page = visit(report(DIRECTORY / "lost-permission.db", tmp_path))
     page.page.locator(".detail-title", has_text="#11 session/request_permission").wait_for()
     page.page.locator(".detail .card .permission").wait_for()
@@ -276,7 +276,7 @@ def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Pat
 def test_an_answer_that_was_too_fast_for_a_person_is_not_a_persons(
     visit: Visitor, tmp_path: Path
 ) -> None:
-    """In a report page, the card of a permission notes an answer within 0.1 s, as `audit` does."""
+    """A report page notes if a permission request was answered within 0.1 s, as `audit` does."""
     page = visit(report(DIRECTORY / "tour.db", tmp_path), "#seq=17")
     words = page.page.locator(".detail .permission > p", has_text="answered").inner_text()
     assert "answered in 340 µs, so hardly by a person" in words
@@ -328,7 +328,7 @@ def test_a_sequence_marks_found_words(window: Visit, tmp_path: Path) -> None:
 
 
 def test_a_call_without_an_end_took_the_time_until_the_end(window: Visit, tmp_path: Path) -> None:
-    """In a report page's table of calls, a call that never ended has its time in the waterfall."""
+    """In a report page's table, a call that never ended lasts until the recording's end."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=calls")
     cells = page.page.locator(".calls-row [role=gridcell]").all_inner_texts
     page.page.locator(".calls-row").wait_for()
@@ -337,7 +337,7 @@ def test_a_call_without_an_end_took_the_time_until_the_end(window: Visit, tmp_pa
 
 @pytest.mark.parametrize("name", ["crash", "hang"])
 def test_a_wait_names_the_call_that_runs(window: Visit, tmp_path: Path, name: str) -> None:
-    """On a report page's strip, each wait within a tool call names this call and no other party."""
+    """In a report page's timeline, each wait during a tool call names the call."""
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     gaps = page.page.locator(".overview-gap.debt-2")
     gaps.first.wait_for()
@@ -345,7 +345,7 @@ def test_a_wait_names_the_call_that_runs(window: Visit, tmp_path: Path, name: st
 
 
 def test_a_waterfall_has_a_key_for_all_its_bars(window: Visit, tmp_path: Path) -> None:
-    """A report page's waterfall counts its rows, and has a key for calls that never ended."""
+    """A report page's waterfall counts its steps, and explains bars without an end."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=waterfall")
     tools = page.page.locator(".waterfall-tools").inner_text()
     rows = page.page.locator(".waterfall .list-body .list-row").count()

@@ -101,7 +101,7 @@ def test_conversations_of_real_agents_are_read_as_well(
     ["codex-acp-2.6.0", pytest.param("claude-agent-acp-0.101.0", marks=pytest.mark.soak)],
 )
 def test_views_have_all_of_a_long_conversation(window: Visit, capture: str, tmp_path: Path) -> None:
-    """The views of a report page have all rows, also those that must be scrolled to."""
+    """The views of a report page have all frames, also those that must be scrolled to."""
     database = database_of(ROOT / f"{capture}.jsonl", tmp_path)
     window.open(report(database, tmp_path))
     assert_views(window, database)
@@ -109,7 +109,7 @@ def test_views_have_all_of_a_long_conversation(window: Visit, capture: str, tmp_
 
 
 def test_what_faults_did_is_all_there(window: Visit, tmp_path: Path) -> None:
-    """A report page has the received and the delivered frame of each fault, as has its diagram."""
+    """A report page and its diagram show the received and the delivered frame of each fault."""
     path = tmp_path / "faults.db"
     lines = [line(notification(method, n=1)) for method in "abcde"]
     rules = [word for rule in FAULTS for word in ("--fault", rule)]

@@ -108,9 +108,7 @@ def found_in(verdicts: dict[str, Any]) -> Kinds:
 def test_each_failure_is_found_and_told(
     batches: Batches, expected: Kinds, whole: list[str]
 ) -> None:
-    """`verify` of several recordings prints a line for each that fails, and keeps its new
-    recording.
-    """
+    """`verify` of several recordings prints a line for each that fails, and keeps its run."""
     verdicts = batches.verdicts("whole.jsonl")
     assert found_in(verdicts) == expected
     assert whole[-1].startswith(
@@ -137,9 +135,7 @@ def test_each_failure_is_found_and_told(
 
 @pytest.mark.usefixtures("whole")
 def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected: Kinds) -> None:
-    """If a command on several recordings is killed, no agent is left; a restart does only the lost
-    work.
-    """
+    """If a command on several recordings is killed, no agent is left; a restart does the rest."""
     words = ("recs", "--results=1.jsonl", "--jobs=2", *MANNER)
     results = batches.directory / "1.jsonl"
     started = batches.begin("verify", *words)
@@ -158,9 +154,7 @@ def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected:
 
 
 def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
-    """Ctrl-C in `verify` of several recordings ends running agents, keeps results, and counts
-    missing ones.
-    """
+    """Ctrl-C in `verify` of several recordings ends their agents and keeps finished results."""
     names = [f"recs/{name}" for name in expected if "stalls" in name or "clean" in name]
     words = (*names, "--stall-timeout=0", "--results=stopped.jsonl", "--jobs=2", "-o", "stopped")
     started = batches.begin("verify", *words)
@@ -177,8 +171,7 @@ def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
 
 
 def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> None:
-    """If `verify` of several recordings cannot record a run, the result has the recorder's reason.
-    """
+    """If `verify` of several recordings cannot record a run, its result has the reason."""
     name = next(name for name in expected if "clean" in name)
     code, lines = batches.end("verify", f"recs/{name}", "--results=no.jsonl", "-o", "/proc")
     assert (code, len(lines)) == (2, 2)
@@ -246,8 +239,7 @@ def servers() -> list[int]:
 
 @pytest.mark.soak
 def test_a_thousand_recordings(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> None:
-    """`verify` of a thousand recordings of every kind gives the expected result for each of them.
-    """
+    """`verify` of a thousand recordings of every kind gives the expected result for each."""
     batches = Batches(acp_proxy, tmp_path, fork_server)
     expected = write_recordings(tmp_path / "recs", 1000, VERIFIED)
     batches.end("verify", "recs", "--results=whole.jsonl", *MANNER)

@@ -131,9 +131,7 @@ def test_the_page_uses_what_there_is() -> None:
 def test_it_is_installed_once(
     gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path
 ) -> None:
-    """The GitHub action installs acp-proxy's own source, or a given wheel, in a virtual
-    environment.
-    """
+    """The GitHub action installs its own acp-proxy, or a given wheel, in a virtual environment."""
     python = tmp_path / "programs/python"
     program(
         "python",
@@ -222,8 +220,7 @@ def test_with_never_no_verdict_fails_the_job(
 
 
 def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
-    """Wrong use of the GitHub action fails before any work, with a message on the job's web page.
-    """
+    """Wrong use of the GitHub action fails early, with a message on the job's web page."""
     job = gate(recordings="x", command="rm", version="installed")
     job.run()
     assert job.has_failed
@@ -241,8 +238,7 @@ def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun])
 
 
 def test_an_agent_that_differs_fails_the_job(gate: Callable[..., ActionRun]) -> None:
-    """If an agent differs, the GitHub action fails, and stores the new run as a text form (JSONL).
-    """
+    """If an agent differs, the GitHub action fails, and stores the run's text form (JSONL)."""
     job = gate(recordings=str(ROOT / "recordings/hello.db"), agent="true", version="installed")
     outputs = job.run()
     assert outputs["verdict"] == "failed"

@@ -180,8 +180,7 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, 
 
 
 def test_a_check_finds_the_same_however_recordings_travel(fleet: Fleet) -> None:
-    """On Dask, `check` finds the same in recordings that are sent to workers as on a shared disk.
-    """
+    """On Dask, `check` finds the same in recordings sent to workers as on a shared disk."""
     names = ["tour.db", "crash.db", "terminal.db"]
     words = [f"recordings/{name}" for name in names] + [f"file://{RECORDINGS}/{n}" for n in names]
     with fleet.cluster("") as cluster:

@@ -86,9 +86,7 @@ def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Pat
 
 
 def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path: Path) -> None:
-    """Bytes of a client without a final newline are recorded even if the client never closes its
-    end.
-    """
+    """Bytes of a client without a newline are recorded even if it never closes its end."""
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('head -c 8 >"$1"; echo received; read go <"$2"', tmp_path / "received", gate.path)
@@ -105,8 +103,9 @@ def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path
 
 @needs_proc
 def test_a_client_that_dies_breaks_the_agents_pipe(record: Recorder, tmp_path: Path) -> None:
-    """Behind the recorder, an agent whose client has left gets a broken pipe, as without the
-    recorder. Bytes that were read from the agent but not delivered are recorded and marked.
+    """Behind the recorder, an agent gets a broken pipe if its client has left, as without it.
+
+    Bytes that were read from the agent but not delivered are recorded and marked.
     """
     conversation = record(agent("flood", tmp_path / "count", 1 << 30))
     conversation.run(until=lambda: len(conversation.received) > 1 << 20)
@@ -154,9 +153,7 @@ def left_by(conversation: Talk) -> int:
 @needs_proc
 @pytest.mark.parametrize("end", ["exit 0", "kill -s SEGV $$"])
 def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, end: str) -> None:
-    """If an agent ends by itself, child processes that it leaves go on, and their output is
-    recorded.
-    """
+    """If an agent ends by itself, child processes that it leaves go on, and are recorded."""
     conversation = record(leaver(tmp_path, "ulimit -c 0;", end))
     left = left_by(conversation)
     try:

@@ -106,9 +106,7 @@ def test_the_first_process_of_a_container_exits_with_a_code(record: Recorder) ->
 
 
 def test_no_core_is_written_of_the_proxy(tmp_path: Path) -> None:
-    """If a recorder dies of its agent's signal, it writes no core file, which would contain
-    messages.
-    """
+    """If a recorder dies of its agent's signal, it writes no core file with messages in it."""
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     script = (
         "import resource; from acp_proxy.record.capture.in_place import die_of;"
@@ -141,9 +139,7 @@ def test_an_agent_that_cannot_start(
     code: int,
     complaint: str,
 ) -> None:
-    """If an agent cannot start, `record` prints a line, exits with 127 or 126, and records the
-    failure.
-    """
+    """If an agent cannot start, `record` exits with 127 or 126, and records the failure."""
     program = tmp_path / name
     if mode is not None:
         program.write_text(content)

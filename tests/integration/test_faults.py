@@ -148,9 +148,7 @@ def test_error_reply_answers_in_place_of_the_agent(forked: Recorder, tmp_path: P
 
 
 def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Path) -> None:
-    """If an agent closed its input, a line that a fault makes for the agent is recorded as
-    undelivered.
-    """
+    """If an agent closed its input, a line that a fault makes for it is undelivered."""
     conversation = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults("error-reply"))
     assert conversation.read_all() == b""
     conversation.write(A + request(4))

@@ -61,8 +61,7 @@ def test_the_tests_of_the_scripts_pass(npm_packages: Path) -> None:
 
 
 def test_the_scripts_have_types(npm_packages: Path, tmp_path: Path) -> None:
-    """The TypeScript compiler finds no mistake in the report page's scripts, except a planted one.
-    """
+    """In the report page's scripts, the TypeScript compiler finds only a planted mistake."""
     planted = tmp_path / "planted.js"
     planted.write_text(_BAD_TYPES)
     project = tmp_path / "tsconfig.json"
@@ -84,8 +83,7 @@ def test_the_scripts_keep_the_rules(npm_packages: Path) -> None:
 
 
 def test_the_rules_find_what_breaks_them(npm_packages: Path) -> None:
-    """The check of the report page's scripts reports each line of a module with planted mistakes.
-    """
+    """The check of the report page's scripts reports each line with a planted mistake."""
     name = str(checks.FRONT_END / "filter/planted.js")
     words = ("--format", "json", "--stdin", "--stdin-filename", name)
     result = _run(checks.style_command(npm_packages, *words), _BAD_STYLE)

@@ -252,8 +252,9 @@ def test_a_directory_may_be_read_only(
 
 
 def test_several_readers_may_finish_a_recording(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If several commands find the log of a recorder that was killed, each of them reads every
-    frame. To the others, the one that finishes the recording looks like a recorder that still runs.
+    """If several commands find a killed recorder's log, each of them reads every frame.
+
+    To the others, the one that finishes the recording looks like a recorder that still runs.
     """
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(100):

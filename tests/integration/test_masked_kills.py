@@ -190,9 +190,7 @@ def kill_at(name: str, number: int) -> Callable[[], Any]:
     ids=lambda point: " ".join(map(str, point)),
 )
 def test_a_recorder_is_killed_at_a_point(tmp_path: Path, point: tuple[str, int]) -> None:
-    """If a masking recorder is killed at a database commit or while it writes its log, no frame is
-    lost or unmasked.
-    """
+    """If a masking recorder is killed at a commit or in its log, no frame is lost or unmasked."""
     records, path, count_map = conversation(1), tmp_path / "x.db", mmap.mmap(-1, 4)
     patched = kill_at(*point)
 
@@ -206,8 +204,7 @@ def test_a_recorder_is_killed_at_a_point(tmp_path: Path, point: tuple[str, int])
 
 
 def test_a_recorder_that_is_not_killed(tmp_path: Path) -> None:
-    """That a masking recorder empties its capture log several times does not change the recording.
-    """
+    """A recording stays the same if its masking recorder empties the capture log several times."""
     records, path, count_map = conversation(1), tmp_path / "x.db", mmap.mmap(-1, 8)
 
     def work() -> None:
@@ -228,9 +225,7 @@ def test_a_recorder_that_is_not_killed(tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(KILLS))
 def test_a_recorder_and_a_reader_are_killed(tmp_path: Path, seed: int) -> None:
-    """If a masking recorder and then a command that finishes its log are killed, no frame is lost
-    or unmasked.
-    """
+    """If a masking recorder and then a reader are killed, no frame is lost or unmasked."""
     chance = random.Random(seed)
     records, path, count_map = conversation(seed), tmp_path / "x.db", mmap.mmap(-1, 4)
     pid = in_child(lambda: record(path, records, count_map))

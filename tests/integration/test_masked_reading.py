@@ -86,9 +86,7 @@ def test_planted_secrets_are_all_that_differs(tmp_path: Path) -> None:
 
 
 def test_markers_survive_the_text_form(tmp_path: Path) -> None:
-    """After export and import, a masked recording has the same placeholders of secrets at the same
-    places.
-    """
+    """After export and import, a masked recording has the same placeholders of secrets."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     text, again = tmp_path / "x.jsonl", tmp_path / "again.db"
     text.write_bytes(run("inspect", "export", path).stdout_bytes)

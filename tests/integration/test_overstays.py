@@ -31,9 +31,7 @@ def leave(conversation: Talk) -> None:
 
 
 def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
-    """If a client's input ends during a prompt, the agent may still answer, even after the grace
-    time.
-    """
+    """If a client's input ends during a prompt, the agent may still answer it, however late."""
     script = f"read line; cat; sleep 1.6; echo '{ANSWER[:-1].decode()}'"
     conversation = record(shell(script), "--grace", "0.3")
     assert conversation.exchange(PROMPT) == ANSWER

@@ -72,9 +72,7 @@ def workplace(record: Recorder, tmp_path: Path) -> Workplace:
 
 
 def test_an_agent_that_is_killed_in_the_middle_of_a_turn(workplace: Workplace) -> None:
-    """If an agent was killed, `show` names the signal, the turn, the open tool call and the agent's
-    stderr.
-    """
+    """If an agent was killed, `show` names the signal, the turn, the open tool call and stderr."""
     conversation = workplace.begin(CHUNK, CALL, then='echo "out of memory" >&2; kill -9 $$')
     conversation.read_all()
     conversation.wait()

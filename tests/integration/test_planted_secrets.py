@@ -289,9 +289,7 @@ def test_a_value_of_the_environment_is_stored_nowhere(record: Callable[..., Reco
 def test_no_command_shows_a_secret(
     record: Callable[..., Recorded], dialect: str, level: str
 ) -> None:
-    """No command prints a secret of a recording, or writes one into copies, exported tests or
-    reports.
-    """
+    """No command prints a recording's secret, or writes it into copies, tests or reports."""
     made = conversation(dialect, large=0, hidden=6, early=True)
     recorded = record(made, "--redact", level).end()
     assert everything(recorded) == []
@@ -317,8 +315,7 @@ def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str
 
 @pytest.mark.parametrize("level", ["secrets", "none"])
 def test_faults_show_none(record: Callable[..., Recorded], level: str) -> None:
-    """If a fault cuts, changes or duplicates a line, the recorder masks its secrets in every form.
-    """
+    """If a fault cuts, changes or duplicates a line, the recorder masks all its forms."""
     made = conversation("unstable", large=0, hidden=4)
     rules = [word for rule in FAULTS for word in ("--fault", rule)]
     recorded = record(made, "--redact", level, "--seed", "1", *rules).end()

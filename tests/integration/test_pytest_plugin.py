@@ -442,9 +442,7 @@ RECORDING_TEST = """
 
 
 def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
-    """With the pytest setting ``once``, a test's first run records the real agent; later runs
-    replay it.
-    """
+    """With the pytest setting ``once``, a test's first run records the agent; later ones replay."""
     suite.tests(RECORDING_TEST)
     made = suite.recordings / "made.jsonl"
     record = ("--acp-record=once", "--acp-agent", REAL_AGENT)
@@ -463,9 +461,7 @@ def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
 
 
 def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
-    """With the pytest setting ``rewrite``, a test that passes replaces its old recording by the new
-    one.
-    """
+    """With the pytest setting ``rewrite``, a test that passes replaces its old recording."""
     names = ("made.jsonl", "made.2.jsonl", "kept.jsonl")
     suite.recorded_as_text(*(f"recordings/{name}" for name in names))
     made, second, kept = (suite.recordings / name for name in names)
@@ -512,8 +508,7 @@ def test_recording_needs_an_agent(suite: Suite) -> None:
 
 @pytest.mark.parametrize("neighbour", ["trio", "asyncio"])
 def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
-    """Tests that are coroutines, and their fixtures, can use a replayed agent of the pytest plugin.
-    """
+    """Tests that are coroutines, and their fixtures, can use the pytest plugin's agent."""
     pytest.importorskip(f"pytest_{neighbour}")
     suite.recorded("hello")
     if neighbour == "asyncio":
@@ -570,8 +565,7 @@ def test_it_can_be_switched_off(suite: Suite) -> None:
 
 
 def test_parallel_runs_are_independent(suite: Suite) -> None:
-    """If two runs of pytest use the plugin at the same time, each has replayed agents of its own.
-    """
+    """If two runs of pytest use the plugin at once, each has replayed agents of its own."""
     suite.recorded("hello")
     suite.tests("""
         @pytest.mark.acp_recording("hello")
@@ -720,7 +714,5 @@ def what_became(suite: Suite, exports: list[Export]) -> dict[Export, list[str]]:
     ],
 )
 def test_exported_tests_pass(suite: Suite, exports: list[Export]) -> None:
-    """For each shipped recording, whole or a single turn of it, the test that acp-proxy exports
-    passes.
-    """
+    """For each shipped recording, or one turn of it, the test that acp-proxy exports passes."""
     assert what_became(suite, exports) == {export: ["PASSED"] for export in exports}

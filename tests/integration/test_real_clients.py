@@ -230,9 +230,7 @@ def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
 
 @pytest.mark.slow
 def test_both_sdks_see_the_same(python: Talks, typescript: Talks) -> None:
-    """A conversation with the Python SDK's client prints the same as with the TypeScript SDK's
-    client.
-    """
+    """The clients on the Python and the TypeScript SDK print the same conversation."""
     assert json.loads(typescript.proxied.printed) == json.loads(python.proxied.printed)
 
 

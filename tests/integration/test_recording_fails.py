@@ -98,9 +98,7 @@ def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path)
 
 
 def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If another program releases its lock on the database before the recorder gives up, the
-    recording is one file.
-    """
+    """If another program releases its lock before the recorder gives up, nothing is missing."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -118,8 +116,7 @@ def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path
 
 
 def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If the database's name is taken by another file, a recorder keeps that file and its own log.
-    """
+    """If a foreign file has the database's name, a recorder keeps that file and its own log."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         wait_until(path.exists, "the file that is to be the database")
@@ -136,8 +133,7 @@ def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_pa
 
 
 def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> None:
-    """If the disk has room for a recorder's capture log but not for its database, nothing is lost.
-    """
+    """If the disk has room for a recorder's log but not for its database, nothing is lost."""
     path = tmp_path / "x.db"
     with file_size_limit(60_000):
         conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
@@ -223,9 +219,7 @@ def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> Non
 
 @needs_prlimit
 def test_the_last_events_close_a_gap(acp_proxy: Path, tmp_path: Path) -> None:
-    """If the disk was full just before the agent's exit, the recording still counts the missing
-    bytes.
-    """
+    """If the disk was full until the agent's exit, the recording counts the missing bytes."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("before")

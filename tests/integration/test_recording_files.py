@@ -76,9 +76,7 @@ def test_an_existing_recording_is_never_touched(fork_server: ForkServer, tmp_pat
 def test_other_files_in_its_place_are_never_touched(
     fork_server: ForkServer, tmp_path: Path, what: str
 ) -> None:
-    """If a recording's name is taken by a directory or a foreign file, a recorder takes another
-    name.
-    """
+    """If a recording's name is taken by a foreign file, a recorder takes another name."""
     path = tmp_path / "x.db"
     match what:
         case "text":

@@ -134,8 +134,7 @@ def test_the_same_client_gets_the_same_answers(
 def test_a_divergence_is_on_stderr_and_in_the_exit_code(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """The report of a diverged replay has both messages, a similar one, and an option to allow it.
-    """
+    """The report of a diverged replay has both messages, a similar one, and an option for it."""
     conversation = replay(recorded.path)
     received = conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert conversation.wait() == 1
@@ -155,9 +154,7 @@ def test_a_divergence_is_on_stderr_and_in_the_exit_code(
 def test_the_option_of_the_report_allows_the_divergence(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path, name: str
 ) -> None:
-    """The option that a replay's report suggests allows the divergence, on the command line and in
-    a rules file.
-    """
+    """The option that a replay's report suggests allows the divergence, also in a rules file."""
     place, rules = "/params/prompt/0/text", tmp_path / "rules.toml"
     rules.write_text(f'{name.strip("-")} = ["{place}"]', encoding="utf-8")
     option = (name, place) if name == "--ignore" else ("--rules", str(rules))
@@ -198,8 +195,7 @@ def test_the_report_for_machines(
 def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """If the client is silent, a replay exits with 3 and says which side waits for which message.
-    """
+    """If the client is silent, a replay exits with 3 and says who waits for which message."""
     conversation = replay(
         recorded.path, "--stall-timeout", "2", already_sent=recorded.raw[1] + recorded.raw[3]
     )
@@ -225,9 +221,7 @@ def test_a_broken_pipe_is_no_traceback(
 def test_a_stop_signal_ends_the_replay_as_end_of_input(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], signum: signal.Signals
 ) -> None:
-    """After SIGTERM or SIGINT, a replay that has sent everything exits with 0, and any other with
-    1.
-    """
+    """After SIGTERM or SIGINT, a replay that has sent everything exits with 0, others with 1."""
     for last, code in ((5, 0), (3, 1)):
         conversation = replay(recorded.path)
         for number, answers in ((1, (2,)), (3, (4,)), (5, (6, 7))):
@@ -407,8 +401,7 @@ def hash_seeds(count: int) -> list[str]:
 def test_replays_agree_under_any_hash_seed(
     tmp_path: Path, replay: Callable[..., Replaying], count: int
 ) -> None:
-    """A replay sends the recorded bytes with any seed of Python's hashes, and any chunks of input.
-    """
+    """A replay sends the recorded bytes for any seed of Python's hashes, and any chunks."""
     from tests.unit.playback.drivers.test_replayer import TALK as TWO_LANES
 
     recorded = record_book(tmp_path, TWO_LANES)
@@ -427,9 +420,7 @@ def test_replays_agree_under_any_hash_seed(
 def test_the_scripted_client_plays_every_recording(
     acp_proxy: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The client that is played from a recording exits with 0 against a replay of the same
-    recording.
-    """
+    """The client that is played from a recording exits with 0 against a replay of it."""
     for name in RECORDINGS:
         recording = str(ROOT / "recordings" / f"{name}.db")
         words = [recording, "--", str(acp_proxy), "replay", recording]

@@ -71,9 +71,7 @@ def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
 
 
 def test_the_report_has_the_command_that_repeats_it(replay: Replay, tmp_path: Path) -> None:
-    """The command that a report of a replay with faults suggests makes a replay send the same
-    bytes.
-    """
+    """The command in the report of a replay with faults makes a replay send the same bytes."""
     report = tmp_path / "report.json"
     rule = "corrupt mode=flip where=dir:to-client"
     result = replay("--fault", rule, "--fault", "drop where=method:none", "--report", str(report))

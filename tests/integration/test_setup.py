@@ -30,9 +30,7 @@ def output(words: list[str], env: Mapping[str, str]) -> str:
 
 @pytest.mark.slow
 def test_acpx_starts_what_was_printed(tmp_path: Path, acp_proxy: Path, npm_packages: Path) -> None:
-    """The real client acpx can start acp-proxy from the settings that `setup` wrote, and is
-    recorded.
-    """
+    """The real client acpx can start acp-proxy from the settings that `setup` wrote."""
     programs = tmp_path / "bin dir"
     programs.mkdir()
     agent = programs / "my agent"

@@ -49,9 +49,7 @@ def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> Non
 
 
 def test_a_log_is_listed_printed_and_indexed(record: Recorder, tmp_path: Path) -> None:
-    """If a session left only its capture log, `inspect` calls it complete, and makes a recording of
-    it.
-    """
+    """If a session left only its capture log, `inspect` calls it complete and finishes it."""
     conversation = short_talk(record, tmp_path)
     (entry,) = map(json.loads, record.inspect("list", tmp_path, "--json").splitlines())
     assert (entry["recording"]["state"], entry["frames"]) == ("complete", 2)

@@ -27,9 +27,7 @@ def limited(limit: str) -> list[str]:
 
 
 def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
-    """If a recorder cannot start the process that watches over it, the agent still runs, with a
-    message.
-    """
+    """If a recorder cannot start its guardian process, the agent still runs, with a message."""
     conversation = record(["cat"], wrapper=UNGUARDED)
     assert conversation.exchange(b"hello\n") == b"hello\n"
     assert conversation.wait() == 0

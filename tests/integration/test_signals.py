@@ -164,8 +164,9 @@ def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) 
 @pytest.mark.slow
 @pytest.mark.parametrize("was_told", [False, True], ids=["agent exits", "told to stop"])
 def test_a_daemon_does_not_block_the_end(record: Recorder, tmp_path: Path, was_told: bool) -> None:
-    """If a daemon that an ended agent started keeps the agent's output open, the recorder still
-    ends. The daemon is not killed. The client gets all output so far, and the agent's exit code.
+    """If a daemon of an ended agent keeps the agent's output open, the recorder still ends.
+
+    The daemon is not killed. The client gets all output so far, and the agent's exit code.
     """
     conversation = record(agent("daemon", tmp_path / "pid"), "--grace", "0.3")
     conversation.expect(b"left\n")

@@ -70,7 +70,7 @@ def test_the_command_runs_once_for_each_silence(record: Recorder, tmp_path: Path
 
 
 def test_the_command_is_killed_with_the_recorder(record: Recorder, tmp_path: Path) -> None:
-    """If a recorder is killed, the process that watches over it kills the command of --on-stall."""
+    """If a recorder is killed, its guardian process kills the command of --on-stall."""
     conversation, group = ringing(record, tmp_path)
     conversation.process.kill()
     conversation.wait()

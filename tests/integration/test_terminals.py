@@ -152,9 +152,7 @@ def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -
 def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
     record: Recorder, tmp_path: Path
 ) -> None:
-    """On a terminal, processes that a recorded agent leaves behind stay in its client's process
-    group.
-    """
+    """On a terminal, processes that a recorded agent leaves stay in its client's process group."""
     script = "(trap '' HUP; read go <>\"$1\") >/dev/null 2>&1 & echo $!"
     os.mkfifo(tmp_path / "never")
     with open_terminal() as terminal:
@@ -171,7 +169,7 @@ def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
 
 
 def test_an_agent_outlives_its_guardian(record: Recorder) -> None:
-    """If the process that watches over a recorder is killed, the conversation does not change."""
+    """If a recorder's guardian process is killed, the conversation does not change."""
     with open_terminal() as terminal:
         run = record(shell("read go; echo $PPID; read code; exit $code"), wrapper=terminal.wrapper)
         run.write(b"go\n")
@@ -184,9 +182,7 @@ def test_an_agent_outlives_its_guardian(record: Recorder) -> None:
 
 
 def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
-    """If the terminal stops an agent for reading in the background, stderr and the recording say
-    so.
-    """
+    """If a terminal stops an agent that reads in the background, stderr and recording say so."""
     conversation = record(shell("kill -s TTIN $$; echo woken"), "--grace", "1000")
     expected = b"stopped by SIGTTIN: it tried to read from the terminal of its client"
     wait_until(lambda: expected in conversation.stderr, "the stop to be printed")

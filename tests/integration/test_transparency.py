@@ -154,9 +154,7 @@ def test_descriptors_that_do_not_block(
 def test_standard_descriptors_that_are_closed(
     record: Recorder, tmp_path: Path, closed: str
 ) -> None:
-    """If stdin, stdout or stderr is closed at a recorder's start, the recorder opens /dev/null for
-    it.
-    """
+    """If stdin, stdout or stderr is closed at a recorder's start, it becomes /dev/null."""
     gate = Gate(tmp_path / "gate")
     script = 'cat; echo sent; echo complained >&2; read go <"$1"; exit 3'
     if "<" not in closed:

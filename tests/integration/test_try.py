@@ -117,9 +117,7 @@ def trials(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.mark.parametrize("agent", [PLAIN_AGENT, SDK_AGENT], ids=["plain", "sdk"])
 def test_a_turn_is_printed_recorded_and_played_again(trials: Trials, agent: list[str]) -> None:
-    """A turn in `try` is printed and recorded; the recording is clean, can be replayed and
-    verified.
-    """
+    """A turn in `try` is printed and recorded; the recording is clean and can be replayed."""
     code, printed = trials.run("--prompt", "hello", agent=agent)
     assert code == 0
     assert "Hello! Grüße, café, 你好, 😀." in printed
@@ -324,9 +322,7 @@ def test_a_killed_trial_leaves_nothing_behind(trials: Trials) -> None:
 
 
 def test_on_a_terminal_prompts_are_typed_and_changes_are_shown(trials: Trials) -> None:
-    """On a terminal, `try` asks about each permission, and about each write with the change it
-    makes.
-    """
+    """On a terminal, `try` asks about each permission, and about each write with its change."""
     with open_terminal() as terminal:
         with open(terminal.path, "rb+", buffering=0) as screen:  # noqa: PTH123
             fd = screen.fileno()

@@ -91,9 +91,7 @@ def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Pa
 
 
 def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Path) -> None:
-    """`verify` finds no difference in another run of the same agent, whatever ids the agent
-    chooses.
-    """
+    """`verify` finds no difference in another run of the same agent, whatever its ids are."""
     pairs = ROOT / "tests" / "data" / "pairs"
     agent = [str(acp_proxy), "replay", str(pairs / "vibe-sessions.b.jsonl"), "--rewrite-text"]
     agent += ["--ignore", "/params/prompt/0/text"]
@@ -173,9 +171,7 @@ def test_expect_limits_what_is_compared(
 
 
 def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
-    """If permission options have new names, `verify` still chooses them, and reports only the
-    names.
-    """
+    """If permission options have new names, `verify` chooses them, and reports the names."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "options"])
     assert result.code == 1
     assert {title for title, _ in result.differences} == {"changed session/request_permission"}
@@ -239,8 +235,7 @@ def test_an_endless_agent_is_ended(verify: Verifier) -> None:
 
 
 def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
-    """`verify` reports lines that are not JSON if it compares all frames, but not if only outcomes.
-    """
+    """`verify` counts lines that are not JSON as differences, unless only outcomes count."""
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
     assert (result.code, result.kinds) == (0, [])
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"])

@@ -80,9 +80,7 @@ def test_a_model_that_words_its_answer_differently_is_clean(
 def test_an_agent_that_does_not_always_do_the_same_is_unstable(
     verify: Verifier, recorded: Path, tmp_path: Path, odd: str, place: str
 ) -> None:
-    """If an agent differs from run to run, `verify --runs` shows frames of both runs, and exits
-    with 1.
-    """
+    """If an agent differs from run to run, `verify --runs` shows two frames, and exits with 1."""
     result = verify.here(recorded, agent(tmp_path, odd), "--runs", "3")
     assert (result.code, result.report["verdict"]) == (1, "unstable")
     assert [run["run"] for run in result.report["unstable"]] == [2, 3]
@@ -97,9 +95,7 @@ def test_an_agent_that_does_not_always_do_the_same_is_unstable(
 def test_what_all_runs_do_differently_is_a_difference(
     verify: Verifier, recorded: Path, tmp_path: Path
 ) -> None:
-    """`verify --runs` reports a change that all runs have in common, but none that is in some runs
-    only.
-    """
+    """`verify --runs` reports a change that all runs have in common, but no chance difference."""
     result = verify.here(recorded, agent(tmp_path, "kind!"), "--runs", "3")
     assert (result.code, result.report["verdict"]) == (1, "differs")
     assert result.differences == [("changed session/update tool_call", "/params/update/kind")]
@@ -107,8 +103,7 @@ def test_what_all_runs_do_differently_is_a_difference(
 
 
 def test_a_batch_refuses_runs(verify: Verifier, tmp_path: Path) -> None:
-    """`verify --runs` refuses several recordings, and options for several recordings, in one line.
-    """
+    """`verify --runs` refuses several recordings, and options for them, in one line."""
     for words in (RECORDINGS, RECORDINGS / "hello.db"):
         options = ("--runs", "2", *(["--jobs", "1"] if words.suffix else []))
         result = verify.here(words, agent(tmp_path), *options)

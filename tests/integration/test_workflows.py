@@ -70,9 +70,7 @@ def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
 
 
 def test_a_step_that_tries_the_wheel_can_fail(tmp_path: Path) -> None:
-    """The GitHub workflow that tests the wheel fails if the client got a line that was not
-    recorded.
-    """
+    """The GitHub workflow for the wheel fails if the client got a line that was not recorded."""
     run, steps = job(tmp_path)
     step = steps["Record, kill and show"]
     script = step["run"].replace("kill -KILL $!", "kill -KILL $!\necho more >>agent")

@@ -85,7 +85,7 @@ def test_a_reply_with_the_recorded_outcome_continues_the_replay(
 def test_another_outcome_abandons_the_session(
     record: Record, request_: str, recorded: str, live_: str
 ) -> None:
-    """If a client's reply has another outcome than the recorded one, a replay ends the prompt.
+    """If a client's reply has another outcome than recorded, a replay ends the prompt.
 
     The prompt gets an error at once.
     """
@@ -99,7 +99,7 @@ def test_another_outcome_abandons_the_session(
 
 @pytest.mark.parametrize("request_", [PERMISSION, READ, WRITE, WAIT, ASK, "_x/y {}"])
 def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str) -> None:
-    """In a replay, an error in place of a recorded result is another outcome of any request."""
+    """In a replay, a client's error in place of a recorded result is another outcome."""
     live = asked(record, request_, "result {}")
     live.send(GONE)
     (divergence,) = [item for item in live.divergences if item.rank == "primary"]
@@ -108,7 +108,7 @@ def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str
 
 
 def test_all_errors_are_one_outcome(record: Record) -> None:
-    """For a replay, all errors in a client's replies are one outcome; another code is noted."""
+    """For a replay, all errors that a client answers are one outcome; other codes are noted."""
     book_reply = 'error {"code": -32001, "message": "no such file"}'
     live = asked(record, READ, book_reply)
     assert live.send(GONE) == ["<- 8", "<- 9"]
@@ -128,7 +128,7 @@ def test_drift_is_reported_with_its_place(record: Record) -> None:
 
 
 def test_a_reply_before_its_request_is_reported(record: Record) -> None:
-    """If a client replies before a replay has sent the request, the divergence names the reply."""
+    """If a client replies before a replay has sent the request, the report names the reply."""
     live = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}
@@ -186,7 +186,7 @@ def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
 
 
 def test_a_replay_that_is_not_inert_sends_every_request(record: Record) -> None:
-    """With ``--allow-outside`` and without ``--inert``, a replay sends every recorded request."""
+    """With ``--allow-outside`` and without ``--inert``, a replay withholds no recorded request."""
     live = record(HOSTILE).replay(1, 3, allow_outside=True)
     live.check("""
         5-8

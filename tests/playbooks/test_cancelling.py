@@ -43,7 +43,7 @@ def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
 
 
 def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -> None:
-    """If a client cancels before its prompt, a replay ends no turn, and calls this unrecorded."""
+    """If a client cancels before its prompt, a replay ends no turn, and reports it as new."""
     live = begun(record, CANCELLED)
     live.send(8)
     assert live.mismatches == ["unrecorded-cancel primary in s"]
@@ -106,7 +106,7 @@ def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
 
 
 def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> None:
-    """In a replay, a client may cancel a permission after it has cancelled the turn."""
+    """In a replay, a client that has cancelled its turn may also cancel a permission request."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -129,7 +129,7 @@ def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> N
 
 
 def test_a_cancelled_turn_does_not_excuse_the_next(record: Record) -> None:
-    """If a client cancels a permission but not its turn, a replay takes it as denied."""
+    """If a client cancels a permission request but not its turn, a replay takes it as denied."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -200,7 +200,7 @@ def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> No
 
 
 def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) -> None:
-    """In a replay, a ``$/cancel_request`` that was recorded without an open request is optional."""
+    """If a ``$/cancel_request`` was recorded without an open request, a client may omit it."""
     text = """
         1-2 handshake
         3 -> #1 session/list {}

@@ -55,9 +55,9 @@ def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
-    """If a client logs in otherwise than recorded, a replay has a divergence of the handshake.
+    """If a client logs in otherwise than recorded, a replay calls the handshake diverged.
 
-    Later divergences are cascades of it.
+    All later divergences count as consequences.
     """
     live = record(V2).replay()
     live.send(1, '#1 auth/login {"methodId": "other"}')
@@ -67,7 +67,7 @@ def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
 
 
 def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
-    """In a replay of the draft, files and terminals name no session, and have the open turn's."""
+    """In a replay of the draft, file and terminal requests belong to the open turn's session."""
     live = record(DRAFT).replay()
     live.check("""
         1-15

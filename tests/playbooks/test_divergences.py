@@ -62,7 +62,7 @@ def test_the_code_of_a_refusal_is_not_reserved(record: Record) -> None:
 
 
 def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
-    """In a replay, later divergences of a session that was abandoned count as cascades."""
+    """In a replay, later divergences of a session that was given up count as consequences."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -74,7 +74,7 @@ def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
 
 
 def test_another_session_continues(record: Record) -> None:
-    """If one session of a replay diverges, only this session is abandoned."""
+    """If one session of a replay diverges, the replay gives up only this session."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -87,7 +87,7 @@ def test_another_session_continues(record: Record) -> None:
 
 
 def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> None:
-    """In a replay, open requests of an abandoned session get errors, so that no client hangs."""
+    """In a replay, open requests of a session that was given up get errors; no client hangs."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -105,7 +105,7 @@ def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> N
 
 
 def test_a_repeated_message_is_exhausted(record: Record) -> None:
-    """If a client repeats a message, a replay calls it exhausted, and not unmatched."""
+    """If a client repeats a message, a replay says that it came once more than recorded."""
     live = begun(record)
     live.check("""
         -> 5
@@ -186,7 +186,7 @@ def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
 
 
 def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
-    """A replay reports a missing message exactly a second after a later one of the same session."""
+    """A replay reports a missing message a second after a later one of the same session."""
     live = begun(record)
     live.check("""
         -> 7
@@ -198,7 +198,7 @@ def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_reordered_messages_are_no_divergence(record: Record) -> None:
-    """A replay accepts reordered messages if the missing one comes within a second."""
+    """A replay accepts messages in another order if the missing one comes within a second."""
     live = begun(record)
     live.check("""
         -> 7
@@ -212,7 +212,7 @@ def test_reordered_messages_are_no_divergence(record: Record) -> None:
 
 
 def test_each_line_restarts_the_second(record: Record) -> None:
-    """In a replay, each line of the client restarts the second in which a message may be late."""
+    """In a replay, each line of the client gives a missing message another second to come."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> 7
@@ -237,7 +237,7 @@ def test_a_missing_message_is_reported_once(record: Record) -> None:
 
 
 def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
-    """If a session of a replay is abandoned, it no longer waits for any message."""
+    """If a replay has given up a session, it waits for none of the session's messages."""
     live = begun(record)
     live.check("""
         -> 7
@@ -252,7 +252,7 @@ def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
 
 
 def test_lenient_skips_a_missing_exchange(record: Record) -> None:
-    """With ``replay --lenient``, a missing exchange is skipped and reported."""
+    """With ``replay --lenient``, a request that the client omits is skipped and reported."""
     live = begun(record, lenient=True)
     live.check("""
         -> 7
@@ -265,7 +265,7 @@ def test_lenient_skips_a_missing_exchange(record: Record) -> None:
 
 
 def test_lenient_continues_after_a_different_message(record: Record) -> None:
-    """With ``replay --lenient``, a different message is refused, and the expected one skipped."""
+    """With ``replay --lenient``, a message that differs is refused, and the recorded skipped."""
     live = begun(record, lenient=True)
     live.check("""
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
@@ -308,7 +308,7 @@ def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_after_another_handshake_all_divergences_are_cascades(record: Record) -> None:
-    """If the client's handshake differs, a replay takes all other divergences as cascades."""
+    """If the client's handshake differs, all other divergences of a replay are consequences."""
     live = record(CHAT).replay()
     live.check("""
         -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": false}}
@@ -330,7 +330,7 @@ def test_ignored_members_do_not_count(record: Record) -> None:
 
 
 def test_equal_requests_match_in_recorded_order(record: Record) -> None:
-    """In a replay, equal requests of the client match in the recorded order."""
+    """If a client makes equal requests, a replay answers them in the recorded order."""
     live = begun(record, """
         1-4 session
         5 -> #2 _again {"sessionId": "s"}
@@ -404,7 +404,7 @@ def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> Non
 
 
 def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
-    """If a client replies to no open request, a replay reports it, but abandons no session."""
+    """If a client replies to no open request, a replay reports it, but gives up no session."""
     live = begun(record)
     live.check("""
         -> #99 result {}
@@ -415,7 +415,7 @@ def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
 
 
 def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
-    """In a replay, a recorded reply to no request matches, and may also be missing."""
+    """In a replay, a client may send or omit a recorded reply that belongs to no request."""
     text = """
         1-2 handshake
         3 <- | Starting up...
@@ -431,7 +431,7 @@ def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
 
 
 def test_a_stall_names_what_each_lane_waits_for(record: Record) -> None:
-    """If a replay stalls, it exits with 3, and names the message that each session awaits."""
+    """If both sides of a replay wait, it exits with 3, and names what each session awaits."""
     live = begun(record, CHAT + SECOND)
     live.send(5, 9)
     live.check("""
@@ -449,7 +449,7 @@ def test_a_stall_names_what_each_lane_waits_for(record: Record) -> None:
 
 
 def test_without_a_stall_timeout_a_replay_never_stalls(record: Record) -> None:
-    """Without a stall timeout a replay never stalls."""
+    """Without a stall timeout, a replay waits for its client without limit."""
     live = begun(record, stall_ns=None)
     live.check("""
         .. 1000000s
@@ -486,7 +486,7 @@ def test_the_end_of_input_reports_what_was_left(record: Record) -> None:
 
 
 def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
-    """After its end, a replay ignores events and sends nothing."""
+    """After its end, a replay ignores further input and sends nothing."""
     live = begun(record)
     live.leave()
     assert live.send(5) == []
@@ -494,7 +494,7 @@ def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
 
 
 def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(record: Record) -> None:
-    """A replay's report shows all primary divergences, even after a thousand others."""
+    """A replay's report shows all primary divergences, even after a thousand consequences."""
     live = begun(record)
     live.send(*["| garbage"] * 1100)
     live.send('#7 session/prompt {"sessionId": "s", "prompt": []}')

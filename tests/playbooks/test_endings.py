@@ -22,7 +22,7 @@ LISTED = """
 
 @pytest.mark.parametrize("told", ["-> SIGTERM", "-> SIGINT", "-> SIGHUP", "-> end"])
 def test_a_stopped_agent_waits_for_the_end_of_input(record: Record, told: str) -> None:
-    """If the recorded agent was stopped, a replay answers optional requests up to the end."""
+    """If the recorded agent was stopped by its client, a replay answers until its input ends."""
     live = record(LISTED + f"{told}\n<- end").replay()
     live.check("""
         1-4
@@ -51,7 +51,7 @@ def test_a_crash_follows_the_last_frame(record: Record) -> None:
 
 
 def test_the_end_waits_a_second_for_optional_requests(record: Record) -> None:
-    """A replay still answers an optional request within a second of the client's last message."""
+    """Before its end, a replay waits a second for a request that the client may omit."""
     live = record(LISTED + "<- end").replay()
     live.check("""
         1-4
@@ -64,7 +64,7 @@ def test_the_end_waits_a_second_for_optional_requests(record: Record) -> None:
 
 
 def test_the_end_reports_an_optional_request_that_did_not_come(record: Record) -> None:
-    """If an optional request never came, a replay reports the request and its answer at the end."""
+    """If a request that the client may omit never came, a replay reports it at the end."""
     recorded = record(LISTED + "<- end")
     live = recorded.replay()
     live.check("""
@@ -112,7 +112,7 @@ def test_an_unanswered_request_is_reported(record: Record) -> None:
 
 
 def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
-    """In a replay, a recorded batch of answers diverges if only one of its requests came."""
+    """A recorded JSON-RPC batch of answers diverges in a replay if one request never came."""
     live = record(r"""
         1-2 handshake
         3 -> | [{"jsonrpc":"2.0","id":1,"method":"_a"},{"jsonrpc":"2.0","id":2,"method":"_b"}]
@@ -128,7 +128,7 @@ def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
 
 @pytest.mark.parametrize("order", list(Order))
 def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order: Order) -> None:
-    """In a replay, a frame that only waited for an optional request does not diverge at the end."""
+    """At its end, a replay reports no divergence for a frame that waited for an omitted request."""
     live = record("""
         1-2 handshake
         3 -> #1 session/list {}
@@ -143,7 +143,7 @@ def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order
 
 
 def test_an_incomplete_recording_ends_without_optional_requests(record: Record) -> None:
-    """A replay of an incomplete recording ends without waiting for optional requests."""
+    """A replay of an incomplete recording ends without waiting for requests that may be omitted."""
     live = record(LISTED).replay(1, 3)
     live.leave()
     result = report(live.engine, "recorded", is_incomplete=True)

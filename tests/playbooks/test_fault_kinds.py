@@ -91,7 +91,7 @@ def test_bandwidth_holds_over_frames() -> None:
 
 
 def test_slice_splits_characters_and_tokens() -> None:
-    """The fault `slice` splits UTF-8 characters and tokens, and loses no byte."""
+    """The fault `slice` may split a UTF-8 character or a JSON token, but loses no byte."""
     recorded = check(
         ["slice bytes=1 delay_ms=2"],
         r"""
@@ -148,7 +148,7 @@ def test_reorder_lets_later_frames_go_first() -> None:
 
 
 def test_reorder_of_everything_does_not_hold_for_ever() -> None:
-    """If the fault `reorder` matches every frame, each is released by the next."""
+    """If the fault `reorder` matches every frame, each frame is sent after the next one."""
     check(
         ["reorder"],
         """
@@ -173,7 +173,7 @@ def test_reorder_of_everything_does_not_hold_for_ever() -> None:
     ],
 )
 def test_corrupt_does_what_its_mode_says(mode: str, line: str) -> None:
-    """A mode of the fault `corrupt` that uses no chance makes exactly the change in its name."""
+    """Each mode of the fault `corrupt` that is not random makes exactly the named change."""
     check(
         [f"corrupt mode={mode}"],
         rf"""
@@ -185,7 +185,7 @@ def test_corrupt_does_what_its_mode_says(mode: str, line: str) -> None:
 
 @pytest.mark.parametrize(("mode", "byte"), [("bad-utf8", b"\xff"), ("nul", b"\0")])
 def test_corrupt_puts_a_byte_somewhere(mode: str, byte: bytes) -> None:
-    """The fault `corrupt` inserts a byte at a different place each time."""
+    """In its random mode, the fault `corrupt` inserts a byte at a different position each time."""
     recorded = FaultTranscript([f"corrupt mode={mode}"])
     lines = set()
     for _ in range(40):
@@ -247,7 +247,7 @@ def test_truncate_without_newline_glues_the_next_frame() -> None:
 
 
 def test_replace_by_a_line() -> None:
-    """The fault `replace` sends its line in place of the frame, with the frame's newline."""
+    """The fault `replace` sends the rule's line in place of the frame, with the same newline."""
     check(
         ["""replace 'frame={"jsonrpc":"2.0"}' where=dir:to-client"""],
         r"""
@@ -258,7 +258,7 @@ def test_replace_by_a_line() -> None:
 
 
 def test_replace_sets_members() -> None:
-    """The fault `replace` sets and appends members; a frame without the place passes."""
+    """The fault `replace` sets and appends JSON members; other frames pass unchanged."""
     rule = """replace 'set={"/params/a"=1, "/params/new/b"=[true], "/params/list/-"="x"}'"""
     recorded = check(
         [rule],
@@ -290,7 +290,7 @@ def test_error_reply_answers_a_request_of_either_side() -> None:
 
 
 def test_a_late_reply_is_overtaken() -> None:
-    """If a fault delays a reply, the frames behind the reply do not wait for it."""
+    """If a fault delays a reply, frames after the reply do not wait for it."""
     check(
         ["reply mode=late latency_ms=2000 where=method:session/prompt"],
         f"""
@@ -305,7 +305,7 @@ def test_a_late_reply_is_overtaken() -> None:
 
 
 def test_a_reply_can_wait_for_the_cancel_that_gives_up_on_it() -> None:
-    """A reply that a fault holds until a cancellation ignores cancellations of other sessions."""
+    """A reply that a fault holds until a cancellation ignores those of other sessions."""
     check(
         ["reply mode=late after_cancel=true latency_ms=50 where=method:session/prompt"],
         """
@@ -322,7 +322,7 @@ def test_a_reply_can_wait_for_the_cancel_that_gives_up_on_it() -> None:
 
 
 def test_a_reply_can_wait_for_the_cancel_of_its_request() -> None:
-    """A reply that a fault holds comes after ``$/cancel_request`` for its request."""
+    """A reply that a fault holds until a cancellation also comes after ``$/cancel_request``."""
     check(
         ["reply mode=late after_cancel=true latency_ms=0", "ignore-cancel"],
         """
@@ -338,7 +338,7 @@ def test_a_reply_can_wait_for_the_cancel_of_its_request() -> None:
 
 
 def test_a_reply_that_nobody_gives_up_on_comes_at_the_end() -> None:
-    """A reply that a fault holds and nobody cancels comes at the end of its direction."""
+    """A reply that a fault holds until a cancellation comes at the end if nobody cancels."""
     check(
         ["reply mode=late after_cancel=true latency_ms=0"],
         """
@@ -353,7 +353,7 @@ def test_a_reply_that_nobody_gives_up_on_comes_at_the_end() -> None:
 
 
 def test_a_reply_can_come_twice() -> None:
-    """The fault `reply` can double replies; it lets requests and notifications pass."""
+    """The fault `reply mode=double` sends replies twice, and changes no other frames."""
     check(
         ["reply mode=double"],
         """
@@ -368,7 +368,7 @@ def test_a_reply_can_come_twice() -> None:
 
 @pytest.mark.parametrize("mode", ["wrong-id", "orphan"])
 def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
-    """The fault `reply` can change the id of a reply; in the mode `orphan`, the reply is kept."""
+    """The fault `reply` can change a reply's id; its mode `orphan` also sends the true reply."""
     recorded = FaultTranscript([f"reply mode={mode}"])
     raw = b'{"jsonrpc": "2.0", "id": 1, "result": 1e3}\n'
     out = [o.data for o in recorded.feed(Direction.TO_CLIENT, raw) if isinstance(o, ScheduledWrite)]
@@ -412,7 +412,7 @@ def test_stall_keeps_all_that_follows() -> None:
 
 
 def test_a_stalled_direction_gets_no_error_reply_either() -> None:
-    """In a direction that a fault has stalled, other fault rules inject no line."""
+    """After a fault has stalled a direction, other fault rules cannot add a line to it."""
     recorded = check(
         ["stall where=dir:to-client", "error-reply where=kind:request"],
         """
@@ -427,7 +427,7 @@ def test_a_stalled_direction_gets_no_error_reply_either() -> None:
 
 
 def test_stray_lines_come_before_the_frame() -> None:
-    """The fault `stray-stdout` adds its line before the frame, and only to the agent's output."""
+    """The fault `stray-stdout` adds a line before a frame of the agent's output."""
     check(
         [r"stray-stdout 'text=Loading models...'"],
         r"""
@@ -441,7 +441,7 @@ def test_stray_lines_come_before_the_frame() -> None:
 
 
 def test_a_stderr_flood_leaves_the_frame_alone() -> None:
-    """The fault `stderr-flood` does not change the frame that sets it off."""
+    """The fault `stderr-flood` does not change the frame that its rule matches."""
     check(
         ["stderr-flood lines=2"],
         """
@@ -462,7 +462,7 @@ def test_a_stderr_flood_leaves_the_frame_alone() -> None:
     ],
 )
 def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
-    """The fault `huge-frame` sends the frame's message in a frame of exactly the set size."""
+    """The fault `huge-frame` pads the frame's message to exactly the size that the rule sets."""
 
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         assert len({key for key, _ in pairs}) == len(pairs)
@@ -482,7 +482,7 @@ def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
 
 
 def test_a_huge_frame_needs_a_place_for_the_padding() -> None:
-    """The fault `huge-frame` ignores frames that are large or have no place for padding."""
+    """The fault `huge-frame` ignores frames that are large or cannot be padded."""
     recorded = check(
         ["huge-frame bytes=60"],
         r"""
@@ -517,7 +517,7 @@ def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
 
 
 def test_close_ends_a_direction() -> None:
-    """The fault `close` ends a direction, and lets the frame pass only if told to keep it."""
+    """The fault `close` ends a direction, and drops the frame unless the rule keeps it."""
     check(
         ["close where=dir:to-agent after=1"],
         """
@@ -555,12 +555,12 @@ def test_signals_follow_the_frame(kind: str, signum: int) -> None:
 
 
 def test_terminate_kills_after_a_grace() -> None:
-    """The fault `terminate` waits for the grace time between its two signals."""
+    """The fault `terminate` waits for the grace time between SIGTERM and SIGKILL."""
     check(["terminate grace_ms=2"], "1 -> | a\n-> 1\nsignal 15, then kill 2000000")
 
 
 def test_exit_ends_everything() -> None:
-    """After the fault `exit`, neither its frame nor anything else arrives."""
+    """After the fault `exit`, neither the matched frame nor anything else arrives."""
     check(
         ["exit code=3 where=method:session/prompt"],
         """
@@ -588,7 +588,7 @@ def test_exit_after_half_a_frame() -> None:
 
 
 def test_rules_apply_in_the_order_of_the_plan() -> None:
-    """Each fault rule works on the result of the plan's earlier rules, copies included."""
+    """Each fault rule works on what the plan's earlier rules made of a frame, including copies."""
     check(
         ["truncate keep_bytes=2", "duplicate"],
         r"""
@@ -606,7 +606,7 @@ def test_rules_apply_in_the_order_of_the_plan() -> None:
 
 
 def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None:
-    """If a fault drops a frame, rules that would change it do not fire, but signals are sent."""
+    """If a fault drops a frame, later fault rules do not change it, but may still send signals."""
     recorded = check(
         ["drop", "duplicate", "kill times=1", "stray-stdout times=1"],
         r"""
@@ -619,7 +619,7 @@ def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None
 
 
 def test_what_happens_beside_a_frame_happens_once() -> None:
-    """If a fault copies a frame, its side effects and stray lines are not repeated."""
+    """If a fault copies a frame, later fault rules act once, not once for each copy."""
     check(
         ["duplicate", "stray-stdout text=x", "terminate"],
         r"""
@@ -633,7 +633,7 @@ def test_what_happens_beside_a_frame_happens_once() -> None:
 
 
 def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
-    """A line that a fault rule made up is not dropped or cut by later rules of the plan."""
+    """Later rules of a fault plan neither drop nor cut a line that an earlier rule added."""
     check(
         ["stray-stdout text=stray", "drop"],
         r"""
@@ -644,7 +644,7 @@ def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
 
 
 def test_slow_kinds_add_up() -> None:
-    """If two faults slow a frame, their delays add up, for all pieces of the frame."""
+    """If two faults slow a frame, their delays add up, for each piece of the frame."""
     check(
         ["latency latency_ms=100", "slice bytes=2 delay_ms=5"],
         r"""
@@ -674,7 +674,7 @@ def test_slow_kinds_add_up() -> None:
 
 
 def test_every_kind_has_a_playbook() -> None:
-    """Every kind of fault is tested in the playbook of fault kinds."""
+    """Every kind of fault is tested by a scenario in the module `test_fault_kinds`."""
     text = Path(__file__).read_text()
     for kind in KINDS:
         assert f'"{kind}' in text or f'"""{kind}' in text, kind

@@ -68,7 +68,7 @@ OLDEST_MCP = """
 
 @pytest.mark.parametrize("transcript", [CHILD, MCP, OLD_MCP, OLDEST_MCP])
 def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
-    """If a request opened only one of two sessions, a replay sends the same in any order."""
+    """If a request opened only one of two sessions, each order of a replay sends the same."""
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):
@@ -82,7 +82,7 @@ def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
 
 
 def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> None:
-    """In a replay, a child session is in the lane of the session that announces it."""
+    """In a replay, frames of a child session keep their order among those of the parent session."""
     record(f"""
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -111,7 +111,7 @@ def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> No
 
 
 def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Record) -> None:
-    """In a replay, a session that is not announced is in the lane of the message before it."""
+    """In a replay, a session that no message announces is played with the session before it."""
     record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -124,7 +124,7 @@ def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Rec
 
 
 def test_a_client_may_cancel_a_child(record: Record) -> None:
-    """In a replay, a client's messages for a child session are matched with those of the child."""
+    """A replay matches a client's messages for a child session with those recorded for it."""
     live = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -141,7 +141,7 @@ def test_a_client_may_cancel_a_child(record: Record) -> None:
 
 
 def test_a_child_is_verified(record: Record) -> None:
-    """`verify` plays a recorded client whose agent has child sessions, and sends its answers."""
+    """`verify` plays the recorded client to an agent that has child sessions."""
     live = verify(record(CHILD))
     live.check("""
         1-10
@@ -151,7 +151,7 @@ def test_a_child_is_verified(record: Record) -> None:
 
 
 def test_a_child_may_have_another_name(record: Record) -> None:
-    """In `verify`, a child session with another name stands for the recorded child session."""
+    """In `verify`, a live child session with another name stands for the recorded one."""
     live = verify(
         record(f"""
             1-4 session
@@ -199,7 +199,7 @@ def test_a_childs_idle_ends_no_turn_of_its_parent(record: Record) -> None:
 
 
 def test_mcp_over_acp_is_verified(record: Record) -> None:
-    """`verify` plays MCP over ACP, and does not wait for a turn that has ended."""
+    """`verify` plays recorded MCP messages over ACP, even after the end of a turn."""
     live = verify(record(MCP))
     live.check("""
         1-15

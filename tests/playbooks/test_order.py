@@ -31,7 +31,7 @@ def test_a_replay_begins_with_the_client(record: Record) -> None:
 
 
 def test_each_message_releases_the_frames_after_it(record: Record) -> None:
-    """In a replay, each message of the client releases the frames that were recorded after it."""
+    """In a replay, each message of the client releases the frames recorded after it."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         1-7
@@ -47,7 +47,7 @@ def test_each_message_releases_the_frames_after_it(record: Record) -> None:
 
 
 def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
-    """In a replay, the turn of one session continues without messages in another."""
+    """In a replay, the turn of one session goes on even if another session gets no messages."""
     live = record(TWO_SESSIONS).replay(1, 3, 5)
     live.check("""
         -> 8
@@ -73,7 +73,7 @@ def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
 
 
 def test_equal_requests_for_sessions_match_in_recorded_order(record: Record) -> None:
-    """In a replay, equal requests for sessions match in the recorded order, whatever their ids."""
+    """In a replay, equal requests for new sessions match in recorded order, whatever their ids."""
     live = record("""
         1 -> #"i" initialize {"protocolVersion": 1}
         2 <- #"i" result {"protocolVersion": 1}
@@ -116,7 +116,7 @@ INTERCHANGEABLE = """
 
 
 def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> None:
-    """If a client swaps two sessions with equal histories, a replay swaps them, too."""
+    """If a client swaps two sessions with equal messages so far, a replay swaps them, too."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7, 9)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -141,7 +141,7 @@ def test_interchangeable_sessions_may_be_in_another_directory(record: Record) ->
 
 
 def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -> None:
-    """In a replay, two sessions cannot be swapped after they had different messages."""
+    """A replay refuses to swap two sessions that have already had different messages."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -151,7 +151,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -
 
 
 def test_updates_may_precede_the_reply_that_creates_their_session(record: Record) -> None:
-    """In a replay, updates before the answer to session/new wait for the request."""
+    """In a replay, updates recorded before the answer to session/new wait for that request."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
@@ -167,7 +167,7 @@ def test_updates_may_precede_the_reply_that_creates_their_session(record: Record
 
 
 def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
-    """In a replay, an update recorded after a turn goes out without another client message."""
+    """In a replay, an update recorded after a turn's end needs no further client message."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -182,7 +182,7 @@ def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
 
 
 def test_replies_keep_their_recorded_order(record: Record) -> None:
-    """In a replay, the reply recorded first goes out first, even if its request came last."""
+    """In a replay, replies go out in recorded order, whatever the order of their requests."""
     live = record("""
         1-4 session
         5 -> #2 session/set_mode {"sessionId": "s", "modeId": "x"}
@@ -196,7 +196,7 @@ def test_replies_keep_their_recorded_order(record: Record) -> None:
 
 
 def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
-    """In a replay, one id may be open in both directions; each request gets its own reply."""
+    """In a replay, client and agent may have open requests with the same id at once."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -214,7 +214,7 @@ def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
 
 
 def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Record) -> None:
-    """If an agent has two open requests with one id, a replay takes a reply as the older one's."""
+    """If two requests of an agent are open with one id, a replay takes a reply as the older's."""
     recorded = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -243,7 +243,7 @@ HISTORY_PANEL = """
 
 
 def test_an_optional_request_may_be_left_out(record: Record) -> None:
-    """In a replay, a request that nothing depends on may be omitted, and this is reported."""
+    """In a replay, a client may omit a request that nothing depends on; this is reported."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -262,7 +262,7 @@ def test_an_optional_request_may_be_left_out(record: Record) -> None:
 
 
 def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
-    """In a replay, a reply waits up to a second for a request that was open with it."""
+    """In a replay, a reply waits a second for a request that was open at the same time."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -277,7 +277,7 @@ def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
 
 
 def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> None:
-    """In a replay, a missing optional request delays other replies by only a second."""
+    """In a replay, an omitted request that was optional delays other replies by only a second."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -297,7 +297,7 @@ def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> N
 
 
 def test_recorded_order_passes_optional_requests(record: Record) -> None:
-    """A replay in recorded order awaits optional requests for only a second, too."""
+    """A replay with ``--order recorded`` waits only a second for requests that may be omitted."""
     live = record(HISTORY_PANEL).replay(order=Order.RECORDED)
     live.check("""
         -> 1
@@ -329,7 +329,7 @@ def test_initialize_may_come_twice(record: Record) -> None:
 
 
 def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
-    """In a replay, frames of a session wait for the reply to initialize."""
+    """In a replay, frames of a session wait until `initialize` has been answered."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         -> 3
@@ -354,7 +354,7 @@ def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -
 
 
 def test_a_client_may_pipeline(record: Record) -> None:
-    """In a replay, a message that the client sends early matches; frames keep their order."""
+    """In a replay, a client may send messages early; the frames keep their recorded order."""
     live = record("""
         1-2 handshake
         3 -> #1 session/load {"sessionId": "s", "cwd": "/p", "mcpServers": []}
@@ -381,7 +381,7 @@ def test_a_client_may_pipeline(record: Record) -> None:
 
 
 def test_notifications_of_the_client_block_nothing(record: Record) -> None:
-    """In a replay, no frame waits for a notification of the client, except a cancellation."""
+    """In a replay, no frame waits for a client's notification, except for a cancellation."""
     text = """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -419,7 +419,7 @@ def test_the_lane_of_a_fork_begins_with_its_request(record: Record) -> None:
 
 
 def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
-    """In a replay, an unanswered request stays unanswered, in both directions."""
+    """In a replay, a request without a recorded answer gets none, in either direction."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -437,7 +437,7 @@ def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
 
 
 def test_a_connection_without_sessions_is_played_to_its_end(record: Record) -> None:
-    """In a replay without sessions, notifications long after the last request are sent."""
+    """In a replay without sessions, all notifications after the last request are sent."""
     noise = "\n".join(f'{n} <- _tick {{"n": {n}}}' for n in range(3, 1003))
     live = record(f"""
         1-2 handshake

@@ -51,7 +51,7 @@ def lose_without_a_word(recorded: RecordedTranscript, number: int) -> None:
 
 
 def test_a_dropped_frame_is_not_played(record: Record) -> None:
-    """A replay does not send a frame that a fault dropped in the recording, but all others."""
+    """A replay does not send a frame that a fault dropped in the recording."""
     recorded = record(STORY)
     mark(recorded, 6, None)
     live = recorded.replay(1, 3)
@@ -60,7 +60,7 @@ def test_a_dropped_frame_is_not_played(record: Record) -> None:
 
 
 def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
-    """If a fault changed a recorded frame, a replay sends it as it arrived, even if broken."""
+    """If a fault changed a recorded frame, a replay sends the changed frame, even if broken."""
     recorded = record(STORY)
     mark(recorded, 6, b'{"jsonrpc": "2.0"\r\n')
     mark(recorded, 7, b'{"half')
@@ -71,7 +71,7 @@ def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
 
 
 def test_the_last_rule_decides_what_arrived(record: Record) -> None:
-    """If several faults fired at a frame, a replay sends what the last one delivered."""
+    """If several faults changed a recorded frame, a replay sends what arrived at the client."""
     recorded = record(STORY)
     mark(recorded, 6, b"first\n")
     mark(recorded, 6, b"second\n")
@@ -82,7 +82,7 @@ def test_the_last_rule_decides_what_arrived(record: Record) -> None:
 
 
 def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
-    """If a fault injected a message of the client, a replay does not expect it."""
+    """If a fault made up a recorded message of the client, a replay does not expect it."""
     recorded = record(
         STORY.replace("10 <-", "11 <-").replace(
             "11 <-", '10 -> #7 result {"outcome": {"outcome": "cancelled"}}\n    11 <-'
@@ -96,7 +96,7 @@ def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
 
 
 def test_a_changed_message_of_the_client_is_expected_as_sent(record: Record) -> None:
-    """If a fault changed or dropped a client's message, a replay expects it as it was sent."""
+    """If a fault changed or dropped a recorded client message, a replay expects the original."""
     recorded = record(STORY)
     mark(recorded, 9, None)
     mark(recorded, 5, b"something else\n")
@@ -106,7 +106,7 @@ def test_a_changed_message_of_the_client_is_expected_as_sent(record: Record) -> 
 
 
 def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
-    """If a fault dropped the answer to a request, a replay leaves the request open."""
+    """If a fault dropped a recorded answer, a replay does not answer the request either."""
     recorded = record(STORY)
     mark(recorded, 10, None)
     live = recorded.replay(1, 3, 5)
@@ -115,7 +115,7 @@ def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
 
 
 def test_nothing_is_played_after_a_stall(record: Record) -> None:
-    """After a fault stalled a direction, a replay sends no recorded frames in it."""
+    """If a fault stalled a direction in the recording, a replay stops sending at that frame."""
     recorded = record(STORY)
     mark(recorded, 8, None)
     lose_without_a_word(recorded, 10)
@@ -133,7 +133,7 @@ TURNS = """
 
 
 def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> None:
-    """If a fault dropped a client's message, a replay does not blame its client for it."""
+    """If a fault of a replay dropped a client's message, it does not count as missing."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -147,7 +147,7 @@ def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> Non
 
 
 def test_a_dropped_message_may_be_sent_again(record: Record) -> None:
-    """If a client sends a message again that a fault dropped, a replay takes it for the first."""
+    """A client of a replay may send a message again that a fault of the replay dropped."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -157,9 +157,9 @@ def test_a_dropped_message_may_be_sent_again(record: Record) -> None:
 
 
 def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
-    """If a fault dropped a request, a replay goes on without its answer.
+    """If a fault of a replay dropped a request, the replay goes on without its answer.
 
-    A stall names the request.
+    If it stalls later, the report names the request.
     """
     recorded = record(TURNS)
     live = recorded.replay()
@@ -177,7 +177,7 @@ def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
 
 
 def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
-    """If a fault dropped the answer to a prompt, a client of a replay may cancel the turn."""
+    """If a fault of a replay dropped a prompt's answer, the client may cancel the turn."""
     recorded = record(STORY)
     live = recorded.replay(1, 3, 5)
     live.engine.note_lost(recorded.raw[9].rstrip(), "drop")
@@ -190,7 +190,7 @@ def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
 
 
 def test_another_divergence_counts_beside_a_dropped_message(record: Record) -> None:
-    """If a fault dropped a message, a replay excuses only divergences that may follow from it."""
+    """If a fault of a replay dropped a message, other mistakes of the client still count."""
     recorded = record(TURNS)
     live = recorded.replay(1, 3)
     live.engine.note_lost(recorded.raw[5].rstrip(), "drop")

@@ -50,7 +50,7 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
 
 
 def test_session_ids_do_not_distinguish_recordings(record: Record) -> None:
-    """A replay of recordings of several starts sends the session id of the first recording."""
+    """If an agent was recorded once per start, a replay answers session/new as the first."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""
@@ -72,7 +72,7 @@ NAMES = ("one", "two", "three")
 
 
 def test_the_third_of_three_is_found(record: Record) -> None:
-    """A replay of recordings of several starts chooses the one with the client's prompt."""
+    """Of recordings of several starts of an agent, a replay chooses the one with the prompt."""
     transcripts = [record(chat(name, f"say {name}")) for name in NAMES]
     for name, recorded in zip(NAMES, transcripts, strict=True):
         live = start(*transcripts)
@@ -86,7 +86,7 @@ def test_the_third_of_three_is_found(record: Record) -> None:
 
 
 def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
-    """If recordings of several starts are equal, a replay always chooses the first."""
+    """If several recordings given to a replay are equal, it always chooses the first."""
     transcripts = [record(chat("a", "x")), record(chat("b", "x"))]
     for _ in range(2):
         live = start(*transcripts)
@@ -107,7 +107,7 @@ def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
     ],
 )
 def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, answer: str) -> None:
-    """If recordings of several starts differ in an answer, a replay plays the first.
+    """If several recordings given to a replay differ in an early answer, it plays the first.
 
     Another session id does not count.
     """
@@ -122,7 +122,7 @@ def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, a
 
 
 def test_only_the_session_id_is_replaced(record: Record) -> None:
-    """A replay of several recordings replaces only the session id in a line."""
+    """A replay of one of several recordings replaces only the session id in a line."""
     line = r'| {{"params" : {{"sessionId":{}, "n":1e3,"t":"\\u0062"}},"method":"session/update"}}'
     said = '6 <- session/update {"sessionId": "b", "update": {"text": "b y"}}'
     second = chat("b", "y").replace(said, "6 <- " + line.format(r'"\\u0062"'))
@@ -159,7 +159,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     record: Record, late: int, prompt: str
 ) -> None:
-    """If several recordings differ in when an update came, a replay sends it after the prompt."""
+    """If an update raced with the prompt in some recordings, a replay sends it after the prompt."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
@@ -189,7 +189,7 @@ def test_a_different_update_chooses_the_first(record: Record) -> None:
 
 
 def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
-    """A replay of several recordings sends a frame that all have at the time of the slowest."""
+    """Until a replay has chosen among recordings, frames come when they do in the slowest."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
     live.check("""
@@ -207,7 +207,7 @@ def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
 
 
 def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
-    """If a client names a session of an earlier process, a replay does not rename it."""
+    """If a client loads a session by its name, a replay of several recordings keeps it."""
     loads = """
         1-2 handshake
         3 -> #1 session/load {{"sessionId": "old", "cwd": "/p"}}
@@ -224,7 +224,7 @@ def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
 
 
 def test_two_sessions_never_share_a_name(record: Record) -> None:
-    """Two starts of a replay of several recordings never give two sessions the same name."""
+    """Two starts of a replay of several recordings never give two sessions the same id."""
     two = """
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -248,7 +248,7 @@ def test_two_sessions_never_share_a_name(record: Record) -> None:
 
 
 def test_a_divergence_from_all_recordings_chooses_nothing(record: Record) -> None:
-    """A replay of several recordings finds the right one even after an invalid first line."""
+    """A replay chooses the right one of several recordings even after an invalid first line."""
     transcripts = [record(chat("a", "x")), record(chat("b", "y"))]
     live = start(*transcripts)
     live.send("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')

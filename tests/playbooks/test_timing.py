@@ -55,12 +55,12 @@ def timed(
     ids=["instant", "recorded", "x0.5", "idle-cap"],
 )
 def test_gaps_are_exact(record: Record, pacing: Pacing, moments: tuple[float, ...]) -> None:
-    """The gaps in a replay are exact to the nanosecond, without a person's time to think."""
+    """The gaps between a replay's frames are exact, without the time that a person thought."""
     assert timed(record(SLOW), pacing) == list(zip("24678", moments, strict=True))
 
 
 def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> None:
-    """If a client does not wait for answers, a replay counts gaps from the last recorded event."""
+    """If a client does not wait for answers, a replay counts gaps from the event before."""
     live = record(SLOW).replay(1, 3, 5, pacing=Pacing(1.0))
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]
@@ -100,7 +100,7 @@ def test_lanes_keep_their_own_time(record: Record) -> None:
 
 
 def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
-    """In a replay, a frame that waits for its time is not a stall."""
+    """In a replay, a frame that waits until its recorded time does not count as a stall."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}

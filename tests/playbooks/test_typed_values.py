@@ -117,7 +117,7 @@ DRAFT = """
 
 
 def test_values_of_the_draft_are_replaced(record: Record) -> None:
-    """In a replay of the draft, typed values in tool output, pictures and plans are replaced."""
+    """A replay of the 1.0 draft replaces ids and paths in tool output, pictures and plans."""
     live = begun(record, DRAFT)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}
@@ -187,7 +187,7 @@ ANYBODYS = """
 
 
 def test_a_path_of_an_extension_may_be_in_the_live_directory(record: Record) -> None:
-    """In a replay, a string in an extension message may be a path in the client's directory."""
+    """A replay recognizes a path in the client's directory in any extension message."""
     live = begun(record, ANYBODYS)
     live.check("""
         -> #1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}
@@ -203,7 +203,7 @@ def test_a_path_of_an_extension_may_be_in_the_live_directory(record: Record) -> 
 
 @pytest.mark.parametrize("path", ["/z/other", "/y/src", "/z2/src", "z/src", "/z/src/"])
 def test_another_path_is_another_message(record: Record, path: str) -> None:
-    """In a replay, two paths below the client's directory differ if their rest differs."""
+    """In a replay, two paths in the client's directory are equal only if the rest is equal."""
     live = begun(record, ANYBODYS)
     live.send('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
     live.send(f'#2 _custom/analyze {{"path": "{path}", "deep": [{{"files": ["/z", "/z/b"]}}]}}')
@@ -232,7 +232,7 @@ TODAY = """
 
 
 def test_ids_that_the_client_chose_are_replaced_in_frames(record: Record) -> None:
-    """A replay replaces ids of requests, messages and MCP connections that the client chose."""
+    """A replay uses the ids of requests, messages and MCP connections that the client chose."""
     live = begun(record, TODAY)
     live.send(3)
     live.check("""

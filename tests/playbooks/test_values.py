@@ -26,7 +26,7 @@ STRANGE = r"""
 
 @pytest.mark.parametrize("token", ['"text"', "1.0", "-7", '"0b7c6c1e-18e0-4b8f-9d6e-7d8f7a3f6f51"', '"\\u00e9\\n"', "123456789012345678901234567890"])  # fmt: skip
 def test_a_reply_repeats_the_live_id_and_nothing_else_changes(record: Record, token: str) -> None:
-    """In a replayed reply only the id is replaced; spaces, escapes and duplicate keys stay."""
+    """In a reply of a replay, only the id is replaced; spaces, escapes and equal keys stay."""
     live = record(STRANGE).replay()
     written = token.replace("\\", "\\\\")
     live.check(f"""
@@ -37,7 +37,7 @@ def test_a_reply_repeats_the_live_id_and_nothing_else_changes(record: Record, to
 
 
 def test_every_kind_of_line_is_replayed(record: Record) -> None:
-    """A replay sends invalid and blank lines, a CRLF and an unfinished end byte for byte."""
+    """A replay sends invalid and blank lines, CR LF and an unfinished last line byte for byte."""
     recorded = record(STRANGE)
     live = recorded.replay(1, 3)
     assert live.send(5) == ["<- 6", "<- 7", "<- 8", "<- 9", "<- 10"]
@@ -104,7 +104,7 @@ def begun(record: Record, text: str, **options: object) -> Live:
 
 
 def test_directories_are_replaced(record: Record) -> None:
-    """A replay replaces paths and URIs below a directory at typed places only."""
+    """A replay replaces paths only in members for paths and URIs, and not in free text."""
     live = begun(record, BOUND)
     live.check(
         ELSEWHERE
@@ -165,7 +165,7 @@ def test_another_path_below_the_directory_differs(record: Record) -> None:
 
 
 def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
-    """If a client names two directories for a recorded one, a replay reports the conflict."""
+    """If a client uses two directories in place of one recorded one, a replay reports it."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/p", "mcpServers": []}
@@ -183,7 +183,7 @@ def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
 
 
 def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record) -> None:
-    """If one message of a client has two values for a directory, a replay reports a conflict."""
+    """If one message names two directories in place of a recorded one, a replay reports it."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/p"]}
@@ -197,7 +197,7 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record
 
 
 def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
-    """A replay matches a request in the recorded directory before one in another directory."""
+    """A replay prefers a request in the recorded directory to one in another directory."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/q"}
@@ -255,7 +255,7 @@ TERMINALS = """
 
 
 def test_terminals_are_replaced(record: Record) -> None:
-    """In a replay, a terminal has the client's id, which is free again after its release."""
+    """In a replay, a terminal has the id that the client gave it, until it is released."""
     live = begun(record, TERMINALS)
     live.send(3)
     live.check("""
@@ -277,7 +277,7 @@ def test_terminals_are_replaced(record: Record) -> None:
 
 
 def test_a_second_value_for_an_open_terminal_is_a_conflict(record: Record) -> None:
-    """If a client has a second id for an open terminal, a replay reports a conflict."""
+    """If a client gives a second id to an open terminal, a replay reports a conflict."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -305,7 +305,7 @@ BATCHES = """
 
 
 def test_batches_go_both_ways(record: Record) -> None:
-    """A replay answers a JSON-RPC batch member by member; only replies get the client's ids."""
+    """A replay answers each message of a JSON-RPC batch, replies with the client's ids."""
     live = begun(record, BATCHES)
     live.check("""
         -> #1 session/new {"cwd": "/q"}
@@ -331,7 +331,7 @@ def test_a_recorded_batch_replays_against_itself(record: Record) -> None:
 
 
 def test_a_member_of_a_batch_diverges_alone(record: Record) -> None:
-    """If a member of a JSON-RPC batch diverges, a replay reports only this member."""
+    """If one message of a JSON-RPC batch diverges, a replay reports only this message."""
     live = begun(record, BATCHES)
     live.send(3)
     live.check("""

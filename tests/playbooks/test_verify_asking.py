@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def test_faults_of_the_recording_do_not_change_what_is_answered(record: Record) -> None:
-    """If faults changed an agent's requests or made them up, `verify` answers as recorded."""
+    """`verify` answers an agent's recorded requests, even if faults changed them then."""
     recorded = record(f'{START}<- {read("/a")}\n-> #0 result {{"content": "A"}}\n<- {END}')
     mark(recorded, 6, recorded.raw[6].replace(b"/a", b"/b"))
     live = verify(recorded).check(STARTED)
@@ -41,7 +41,7 @@ def test_faults_of_the_recording_do_not_change_what_is_answered(record: Record) 
 
 
 def test_an_answer_has_the_live_id(record: Record) -> None:
-    """An answer of `verify` has the live id of its request, and no other byte changes."""
+    """An answer of `verify` has the id of the live request; no other byte changes."""
     live = asking(
         record, f'<- {read("/p/f")}\n-> {{"jsonrpc":"2.0" , "id":0,"result":{{"content":"1e3"}}}}'
     )
@@ -80,7 +80,7 @@ def test_an_unrecorded_request_is_refused(record: Record, live_: str) -> None:
 
 
 def test_a_request_beyond_the_recorded_number_is_refused(record: Record) -> None:
-    """If an agent repeats a request too often, `verify` refuses it and calls it exhausted."""
+    """If an agent repeats a request more often than recorded, `verify` refuses it."""
     live = asking(record, f"<- {permission(LS, ALLOW)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(LS, ALLOW)}
@@ -138,7 +138,7 @@ def test_a_refusal_describes_the_divergence(record: Record) -> None:
 def test_only_a_recorded_request_can_be_exhausted(
     record: Record, recorded: str, other: str
 ) -> None:
-    """For `verify`, a request with other params is unmatched, and not exhausted."""
+    """`verify` calls a request with new params unmatched, and not one that came too often."""
     again = recorded.replace("#0", "#2")
     live = asking(record, f"<- {recorded}\n-> #0 result {{}}")
     live.check(f"""
@@ -155,7 +155,7 @@ def test_only_a_recorded_request_can_be_exhausted(
 
 
 def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> None:
-    """If a request of the agent names no session, `verify` finds it in any session."""
+    """If a request of the agent names no session, `verify` looks for it in all sessions."""
     ask = "#%d _x/y {}"
     recorded = record(f"""
         1 -> #0 initialize {{}}
@@ -173,7 +173,7 @@ def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> Non
 
 
 def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> None:
-    """If an agent repeats a request too often, `verify` reports it even beside an open one."""
+    """If a request comes more often than recorded, `verify` reports it even beside an open one."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"}'
     recorded = f"<- {create % (0, 'ls')}\n-> #0 result {{}}\n<- {create % (1, 'ps')}"
     live = asking(record, f"{recorded}\n-> #1 result {{}}")
@@ -191,7 +191,7 @@ def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> 
 
 
 def test_near_misses_list_ids_last(record: Record) -> None:
-    """In `verify`, the list of similar requests has ids last, and no difference by directory."""
+    """In its list of similar requests, `verify` shows differences in ids last."""
     create = '#%d terminal/create {"callId": "%s", "env": [%s], "args": ["%s/a"], "command": "%s", "sessionId": "s"}'
     recorded = record(f"""
         {START}
@@ -248,7 +248,7 @@ def test_a_directory_is_moved_once(
 
 
 def test_near_misses_of_any_params_are_found(record: Record) -> None:
-    """`verify` finds requests that are similar to a refused one, for params of any form."""
+    """For a refused request with params of any form, `verify` finds similar recorded ones."""
     deep = '{"a": ' * 700 + "1" + "}" * 700
     ask = '#%d _x/%s {"sessionId": "s", "path": "/p", "x": %s}'
     live = asking(record, f"<- {write('/p/f', 'x')}\n-> #0 result {{}}", roots={"/p": "/p"})
@@ -264,7 +264,7 @@ def test_near_misses_of_any_params_are_found(record: Record) -> None:
 
 
 def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) -> None:
-    """With --lenient, `verify` sends the next answer of the method, whatever the params are."""
+    """With --lenient, `verify` answers a request with the method's next recorded answer."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "x"}}', lenient=True)
     live.check(f"""
         <- {read("/p/g")}
@@ -276,7 +276,7 @@ def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) ->
 
 
 def test_ignored_places_do_not_count_for_equality(record: Record) -> None:
-    """For `verify`, requests are equal if they differ only at ignored places."""
+    """For `verify`, requests are equal if they differ only at pointers named by `--ignore`."""
     call = '#%d elicitation/create {"sessionId": "s", "x": %d, "t": %d}'
     live = asking(
         record,
@@ -321,7 +321,7 @@ def test_only_the_question_that_was_accepted_is_accepted(
 
 
 def test_a_command_is_identified_by_its_arguments(record: Record) -> None:
-    """`verify` matches commands by their arguments, in any order of requests."""
+    """`verify` matches requests for commands by their arguments, in any order of requests."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"%s}'
     live = asking(
         record,
@@ -365,7 +365,7 @@ def test_a_request_without_recorded_answer_gets_none(record: Record) -> None:
 
 
 def test_requests_in_a_batch_are_answered_in_a_batch(record: Record) -> None:
-    """`verify` answers requests in a JSON-RPC batch by a batch, with their live ids."""
+    """`verify` answers a JSON-RPC batch of requests by a batch, with the live ids."""
     asked = '[{"jsonrpc": "2.0", "id": %s, "method": "_x/a"}, {"jsonrpc": "2.0", "id": %s, "method": "_x/b"}]'
     answered = (
         '[{"jsonrpc": "2.0", "id": %s, "result": 1}, {"jsonrpc": "2.0", "id": %s, "result": 2}]'
@@ -381,7 +381,7 @@ def test_requests_in_a_batch_are_answered_in_a_batch(record: Record) -> None:
 
 
 def test_an_answer_before_its_request_is_withheld_until_that_comes(record: Record) -> None:
-    """`verify` sends an answer that was recorded before its request only after the request."""
+    """`verify` sends an answer that was recorded too early only after its request."""
     recorded = record(f'{START}-> #0 result {{"content": "A"}}\n<- {read("/a")}\n<- {END}')
     live = verify(recorded).check(STARTED)
     assert live.informed == ["withheld in connection 6"]

@@ -24,7 +24,7 @@ def answer(token: object, text: str) -> str:
 
 
 def test_a_batch_is_sent_without_answers_that_were_not_requested(record: Record) -> None:
-    """`verify` removes answers that nobody requested from a JSON-RPC batch; they come later."""
+    """If only some requests of a JSON-RPC batch came, `verify` sends the other answers later."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"""
         <- {read("/p/a", "11")}
@@ -40,7 +40,7 @@ def test_a_batch_is_sent_without_answers_that_were_not_requested(record: Record)
 
 
 def test_the_rest_of_a_batch_may_never_be_sent(record: Record) -> None:
-    """If some answers of a JSON-RPC batch are never requested, `verify` never sends them."""
+    """If a request of a JSON-RPC batch never comes, `verify` never sends its answer."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"<- {read('/p/b', '11')}\n.. 1s\n-> [{answer(11, 'B')}]\n<- {END}\n-> end")
     assert (live.mismatches, live.informed) == ([], ["early in s 8"])
@@ -65,7 +65,7 @@ def test_a_batch_with_a_request_does_not_wait_for_its_answers(record: Record) ->
 
 
 def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
-    """For `verify`, a JSON-RPC batch of notifications counts as one message of the agent."""
+    """`verify` waits for a JSON-RPC batch of notifications like for one message of the agent."""
     recorded = record("""
         1-4 session
         5 <- [{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}]
@@ -77,7 +77,7 @@ def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
 
 
 def test_messages_are_counted_from_a_batch_with_an_answer(record: Record) -> None:
-    """After a JSON-RPC batch of the agent with an answer, `verify` counts further messages."""
+    """`verify` waits for updates after a JSON-RPC batch in which the agent answered."""
     end = '{"jsonrpc": "2.0", "id": 2, "result": {}}'
     update = '{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}'
     recorded = record(f"""

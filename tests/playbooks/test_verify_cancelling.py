@@ -34,7 +34,7 @@ CANCELLED = f"""{SESSION}
 
 
 def test_a_cancellation_is_sent_after_as_many_updates(record: Record) -> None:
-    """`verify` sends a cancellation after as many updates as in the recording."""
+    """`verify` sends a cancellation after as many updates of the agent as were recorded."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -47,7 +47,7 @@ def test_a_cancellation_is_sent_after_as_many_updates(record: Record) -> None:
 
 
 def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None:
-    """`verify` cancels a silent agent before the silence is a stall."""
+    """If an agent is silent, `verify` sends the recorded cancellation before the stall timeout."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -65,7 +65,7 @@ def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None
 
 
 def test_a_slow_agent_is_not_cancelled_early(record: Record) -> None:
-    """`verify` cancels a slow agent with an open turn only shortly before a stall."""
+    """If an agent is slow, `verify` cancels its open turn only shortly before the stall timeout."""
     live = verify(record(CANCELLED)).check(f"{HAS_SESSION}\n-> 5\n.. 26s\n<- 6\n.. 26s\n<- 7\n-> 8")
     assert live.informed == []
     live = verify(record(CANCELLED), stall_ns=None)
@@ -108,7 +108,7 @@ def test_only_an_open_request_is_cancelled(record: Record) -> None:
 
 
 def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
-    """After a cancellation, `verify` does not grant a permission that was granted before it."""
+    """Once `verify` has cancelled a turn, it answers later permission requests with `cancelled`."""
     live = asking(
         record,
         f"""
@@ -133,7 +133,7 @@ def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
 
 
 def test_a_cancellation_answers_open_permission_requests(record: Record) -> None:
-    """When `verify` cancels a turn, open permissions get the recorded answer, or `cancelled`."""
+    """When `verify` cancels, permission requests get the recorded answer, or `cancelled`."""
     live = asking(
         record,
         f"""
@@ -161,7 +161,7 @@ def test_a_cancellation_answers_open_permission_requests(record: Record) -> None
 
 
 def test_a_permission_of_another_session_stays_open(record: Record) -> None:
-    """When `verify` cancels a turn, a permission of another session stays open."""
+    """When `verify` cancels a turn, a permission request of another session stays open."""
     ask = permission({}, token=7).replace('"sessionId": "s"', '"sessionId": "b"')
     recorded = record(f"""
         1-2 handshake

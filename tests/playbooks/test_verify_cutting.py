@@ -45,7 +45,7 @@ STOPPED = f"""{SESSION}
     ],
 )
 def test_the_cutting_of_a_text_does_not_matter(record: Record, cut: list[list[str]]) -> None:
-    """Before `verify` cancels, it awaits the same text, however the text is cut into chunks."""
+    """`verify` cancels after the same length of text, however the text is cut into chunks."""
     first, (*before, last) = ([chunk(text) for text in texts] for texts in cut)
     sent = "\n".join(f"<- {what}" for what in [*first, UPDATE % 2, *before])
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n{sent}\n.. 9s")
@@ -54,7 +54,7 @@ def test_the_cutting_of_a_text_does_not_matter(record: Record, cut: list[list[st
 
 
 def test_a_character_may_be_cut_in_two(record: Record) -> None:
-    """For `verify`, a character that is split between two chunks keeps its length."""
+    """When `verify` counts text, a character that is split between two chunks counts as one."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {chunk(FIRST_HALF)}
@@ -69,7 +69,7 @@ def test_a_character_may_be_cut_in_two(record: Record) -> None:
 
 
 def test_a_thought_is_another_text(record: Record) -> None:
-    """For `verify`, a thought is another text than a message, as is a message with another id."""
+    """When `verify` counts text, thoughts and other messages' texts do not count for a message."""
     live = verify(record(STOPPED)).check(
         f"{HAS_SESSION}\n-> 5\n<- {chunk('Let me think so it is')}"
     )
@@ -80,7 +80,7 @@ def test_a_thought_is_another_text(record: Record) -> None:
     "kind", ["usage_update", "session_info_update", "available_commands_update"]
 )
 def test_state_updates_do_not_count(record: Record, kind: str) -> None:
-    """`verify` does not await state updates, and does not count them as other updates."""
+    """`verify` neither waits for updates of a session's state nor counts them."""
     state = STATE % kind
     recorded = record(f"""{SESSION}
         5 <- {state}
@@ -98,7 +98,7 @@ def test_state_updates_do_not_count(record: Record, kind: str) -> None:
 
 
 def test_the_end_waits_for_state_updates(record: Record) -> None:
-    """If state updates came last, `verify` waits for them at its end, up to five seconds."""
+    """If a recording ends with updates of state, `verify` waits for them for five seconds."""
     title, usage = STATE % "session_info_update", STATE % "usage_update"
     recorded = record(f"""{SESSION}
         5 <- {title}
@@ -113,7 +113,7 @@ def test_the_end_waits_for_state_updates(record: Record) -> None:
 
 
 def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
-    """Before `verify` cancels, it waits longer for a slow text than for other messages."""
+    """Before `verify` cancels, it waits longer for slow text than for other messages."""
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n<- {UPDATE % 1}\n<- {UPDATE % 2}")
     for _ in range(7):
         live.check(f"<- {chunk('a')}\n.. 26s")

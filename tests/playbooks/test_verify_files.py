@@ -18,7 +18,7 @@ def content(text: str, token: str = "0") -> str:
 
 
 def test_a_file_may_be_read_again(record: Record) -> None:
-    """In `verify`, a file that an agent reads again gets the recorded contents."""
+    """If an agent reads a file again, `verify` sends the recorded contents again."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2\\n3\\n"}}')
     live.check(f"""
         <- {read("/p/f")}
@@ -39,7 +39,7 @@ def test_a_file_may_be_read_again(record: Record) -> None:
 
 
 def test_a_part_of_a_file_is_known_from_the_whole(record: Record) -> None:
-    """`verify` knows a part of a file from the whole, even if only the recorded agent read it."""
+    """If the recorded agent read a whole file, `verify` can answer a request for a part of it."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2"}}')
     live.check(f"""
         <- {read("/p/f", line=2)}
@@ -72,7 +72,7 @@ def test_an_agent_can_read_what_it_has_written(record: Record) -> None:
 
 
 def test_a_refused_write_has_no_contents(record: Record) -> None:
-    """`verify` does not learn the contents of a refused or unrecorded write."""
+    """`verify` does not remember what an agent tried to write if the write was refused."""
     live = asking(record, f'<- {write("/p/f", "x")}\n-> #0 error {{"code": 1, "message": "no"}}')
     live.check(f"""
         <- {write("/p/f", "x")}
@@ -89,7 +89,7 @@ def test_a_refused_write_has_no_contents(record: Record) -> None:
 
 
 def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
-    """`verify` does not learn a whole file from a part of the file."""
+    """If an agent read a part of a file, `verify` does not take it as the whole file."""
     live = asking(record, f'<- {read("/p/f", limit=1)}\n-> #0 result {{"content": "1\\n"}}')
     live.check(f"""
         <- {read("/p/f", limit=1)}
@@ -103,7 +103,7 @@ def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
 
 
 def test_the_first_recorded_contents_count(record: Record) -> None:
-    """`verify` uses the first of two recorded contents of a file."""
+    """If a file has two recorded contents, `verify` answers other reads with the first."""
     live = asking(
         record,
         f"""

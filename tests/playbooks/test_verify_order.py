@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
-    """`verify` sends a message only after the answers before it, even if the agent is slow."""
+    """`verify` sends a message only after the recorded answers before it, however late."""
     live = verify(
         record(f'{SESSION} 5 -> #2 session/prompt {{"sessionId": "s"}}\n6 <- #2 result {{}}')
     )
@@ -33,7 +33,7 @@ def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
 
 
 def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
-    """`verify` sends requests together that were open together; answers come in any order."""
+    """`verify` has requests open together if they were in the recording."""
     recorded = record("""
         1-2 handshake
         3 -> #"a" session/new {"cwd": "/p"}
@@ -77,7 +77,7 @@ def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
 
 
 def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> None:
-    """`verify` waits before a message for the updates after the last answer, or for a silence."""
+    """`verify` waits before a message for the updates recorded before it, or for a silence."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -98,7 +98,7 @@ def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> No
 
 
 def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
-    """A recorded silence of two seconds prolongs the wait of `verify` to nine seconds."""
+    """If the agent was silent for two seconds in the recording, `verify` waits for up to nine."""
     recorded = record(f"""{SESSION}
         .. 2s
         5 <- {UPDATE % 1}
@@ -116,7 +116,7 @@ def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
 
 
 def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
-    """`verify` waits for an agent's updates only for a while, even if other messages come."""
+    """`verify` waits for an agent's updates only for a limited time, even if others come."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -129,7 +129,7 @@ def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
 
 
 def test_the_end_waits_for_the_last_messages(record: Record) -> None:
-    """At its end, `verify` waits for as many last messages as recorded, or for a silence."""
+    """At its end, `verify` waits for the recorded number of last messages, or for a silence."""
     recorded = record(f"{SESSION} 5 <- {UPDATE % 1}\n6 <- {UPDATE % 2}")
     verify(recorded).check(f"""{HAS_SESSION}
         <- 5
@@ -144,7 +144,7 @@ def test_the_end_waits_for_the_last_messages(record: Record) -> None:
 
 
 def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
-    """The wait of `verify` for the last messages has a limit."""
+    """At its end, `verify` waits for the last messages only for a limited time."""
     live = verify(record(f"{SESSION} 5 <- {UPDATE % 1}")).check(HAS_SESSION)
     sent = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(50)]
     assert [place for place, news in enumerate(sent) if "-> end" in news] == [37]
@@ -153,7 +153,7 @@ def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
 
 
 def test_answers_keep_their_place_among_requests(record: Record) -> None:
-    """If an agent asks less often for a command's output, `verify` still ends the command."""
+    """If an agent asks for a command's output fewer times, `verify` still ends the command."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- #0 terminal/create {{"sessionId": "s", "command": "ls"}}
@@ -181,7 +181,7 @@ def test_answers_keep_their_place_among_requests(record: Record) -> None:
 
 
 def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
-    """`verify` does not hold back an answer for long, since the agent may wait for it."""
+    """`verify` holds back an answer only briefly, since the agent may wait for it."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": [1]}}
         6 <- #2 result {{}}
@@ -204,7 +204,7 @@ def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
 
 
 def test_recorded_order_waits_for_all_messages(record: Record) -> None:
-    """With ``--order recorded``, a message of `verify` also waits for other sessions' messages."""
+    """With ``--order recorded``, `verify` also waits for messages of other sessions."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
@@ -233,7 +233,7 @@ def test_recorded_order_waits_for_all_messages(record: Record) -> None:
     ],
 )
 def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, gap: float) -> None:
-    """With a pace, `verify` delays a message from the moment when it could be sent."""
+    """With a pace, `verify` waits the recorded gap from when the message could be sent."""
     recorded = record(f"""
         1-2 handshake
         .. {thought * 1000 - 1}ms
@@ -274,7 +274,7 @@ def test_a_prompt_waits_for_the_turn_before_it_in_v2(record: Record) -> None:
 
 
 def test_a_message_of_a_finished_turn_is_sent_at_once(record: Record) -> None:
-    """`verify` sends a message that belongs to a finished turn at once."""
+    """If its turn is over already, `verify` sends a recorded message at once, and notes it."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {UPDATE % 1}

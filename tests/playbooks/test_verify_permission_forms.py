@@ -82,7 +82,7 @@ READ = {"operation": "file_read", "resource": "/p/a"}
 def test_a_draft_request_for_something_else_is_not_granted(
     record: Record, came: dict[str, Any]
 ) -> None:
-    """`verify` denies a draft permission if its operation or resource was not recorded."""
+    """In the 1.0 draft, `verify` grants only recorded operations on recorded resources."""
     live = drafted(record, f"<- {draft_ask(**READ)}\n-> {GRANTED}")
     live.check(f"""
         <- {draft_announce(tool="terminal/create", input={"command": "rm -rf /"})}
@@ -98,14 +98,14 @@ def test_a_draft_request_for_something_else_is_not_granted(
 
 @pytest.mark.parametrize("more", [{}, {"reason": "because"}, {"toolCallId": "unknown"}])
 def test_a_draft_request_for_the_same_is_granted(record: Record, more: dict[str, Any]) -> None:
-    """`verify` grants a draft permission for the same operation and resource, whatever the ids."""
+    """In the 1.0 draft, `verify` grants the same operation and resource, whatever the ids are."""
     live = drafted(record, f"<- {draft_ask(**READ, reason='to see')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(**READ, **more)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
 
 
 def test_a_draft_request_covers_what_its_tool_call_announced(record: Record) -> None:
-    """For `verify`, a draft permission covers the announced input of its tool call."""
+    """In the 1.0 draft, `verify` grants permission only for the same input of the tool call."""
     mcp = {"operation": "mcp_tool", "toolCallId": "c"}
     conversation = f"""
         <- {draft_announce(tool="search", input={"q": "parser"})}
@@ -122,21 +122,21 @@ def test_a_draft_request_covers_what_its_tool_call_announced(record: Record) -> 
 
 
 def test_a_draft_operation_without_a_resource_names_nothing(record: Record) -> None:
-    """`verify` refuses a draft permission for an operation without a resource."""
+    """In the 1.0 draft, `verify` grants no permission for an operation without a resource."""
     live = drafted(record, f"<- {draft_ask(operation='network_access')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(operation='network_access')}\n-> {DENIED}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
 
 
 def test_a_draft_denial_is_repeated(record: Record) -> None:
-    """If a permission of the draft was denied, `verify` denies any permission request."""
+    """If a permission of the 1.0 draft was denied, `verify` denies any request in its place."""
     live = drafted(record, f'<- {draft_ask(**READ)}\n-> #7 result {{"granted": false}}')
     live.check(f"<- {draft_ask(operation='file_delete', resource='/')}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
 
 
 def test_a_draft_request_in_a_cancelled_turn_is_denied(record: Record) -> None:
-    """In the draft, `verify` denies a permission request in a cancelled turn."""
+    """In the 1.0 draft, `verify` denies a permission request in a cancelled turn."""
     conversation = f'-> session/cancel {{"sessionId": "s"}}\n<- {draft_ask(**READ)}\n-> {GRANTED}'
     start = START.replace('{"protocolVersion": 1}', '{"protocolVersion": 1, "capabilities": {}}')
     live = verify(record(f"{start}\n{conversation}\n<- {END}")).check(f"{STARTED}\n-> 6")
@@ -154,7 +154,7 @@ BARE = f"""
 
 
 def test_an_id_stands_for_what_was_announced(record: Record) -> None:
-    """For `verify`, a permission request with only a tool call's id covers the announced call."""
+    """`verify` grants a permission request with only a tool call's id by the call's content."""
     for first in (
         [announce(call="other", **LS)],
         [announce("other", title="?"), announce("other", "tool_call_update", **LS)],
@@ -169,7 +169,7 @@ def test_an_id_stands_for_what_was_announced(record: Record) -> None:
 
 
 def test_an_id_for_something_else_is_refused(record: Record) -> None:
-    """`verify` denies permission by the id of a tool call that was announced differently."""
+    """`verify` denies a permission request for a tool call that was announced differently."""
     elsewhere = announce("c", **LS).replace('"sessionId": "s"', '"sessionId": "t"')
     for first in (
         [announce(**RM)],
@@ -187,7 +187,7 @@ def test_an_id_for_something_else_is_refused(record: Record) -> None:
 
 
 def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record) -> None:
-    """`verify` denies permission by the id of a tool call that was never announced."""
+    """`verify` denies a permission request for a tool call that the agent never announced."""
     live = asking(record, f"<- {bare()}\n-> {selected('y')}")
     live.check(f"<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
@@ -195,14 +195,14 @@ def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record
 
 
 def test_the_place_of_a_member_does_not_matter(record: Record) -> None:
-    """For `verify`, a permission request may name the members that were announced before."""
+    """`verify` grants a request that repeats what its tool call's announcement said."""
     live = asking(record, BARE)
     live.check(f"<- {permission({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
     assert live.mismatches == []
 
 
 def test_a_tool_call_that_changes_before_the_answer_is_refused(record: Record) -> None:
-    """If a tool call changes before the answer, `verify` denies the permission for it."""
+    """If a tool call changes before the answer, `verify` denies its permission request."""
     slow = (
         f"<- {announce(**LS)}\n<- {bare()}\n<- #9 _x/wait {{}}\n-> #9 result 1\n-> {selected('y')}"
     )
@@ -284,7 +284,7 @@ def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
 
 
 def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Record) -> None:
-    """In a JSON-RPC batch, `verify` does not choose an option with another kind than recorded."""
+    """In a JSON-RPC batch, `verify` chooses no permission option of another kind than recorded."""
     item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     live = asking(record, f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]")
@@ -300,7 +300,7 @@ def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Record) -> N
 
 
 def test_an_option_that_always_allows_must_have_the_same_name(record: Record) -> None:
-    """For `verify`, an option that always allows must have the recorded name."""
+    """`verify` chooses an option that always allows only if it has the recorded name."""
     always = ("a:allow_always:Always allow ls", "n:reject_once")
     for offered, answer in (
         ("a:allow_always:Always allow ls", "7"),

@@ -67,7 +67,7 @@ def elsewhere(record: Record, recorded: str) -> LiveAgent:
 def test_permission_for_something_else_is_not_granted(
     record: Record, was: dict[str, Any], came: dict[str, Any]
 ) -> None:
-    """`verify` denies permission for another action; the recorded permission stays usable."""
+    """If `verify` denies another action, the recorded permission can still be granted later."""
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(came, token=9)}
@@ -115,7 +115,7 @@ def test_permission_for_the_same_is_granted(
 def test_an_offered_option_is_chosen(
     record: Record, offered: tuple[str, ...], answer: str | None
 ) -> None:
-    """To reject, `verify` chooses reject-once before reject-always."""
+    """To reject a permission request, `verify` prefers the option reject-once to reject-always."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(RM, *offered, token=5)}
@@ -160,7 +160,7 @@ def test_other_options_do_not_matter(
     *,
     lenient: bool,
 ) -> None:
-    """`verify` chooses the option of a permission by its recorded kind, and then by its id."""
+    """`verify` chooses a permission's option by its recorded kind, and then by its id."""
     named = (
         "y:allow_once:Yes",
         "b:allow_once:Both",
@@ -181,7 +181,7 @@ def test_other_options_do_not_matter(
 
 
 def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
-    """If the recorded client chose an unoffered option, `verify` does so, too.
+    """If the recorded client chose an option that was not offered, `verify` does so, too.
 
     If the live request offers this option, `verify` cancels.
     """
@@ -198,7 +198,7 @@ def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
 
 
 def test_options_decide_among_equal_requests(record: Record) -> None:
-    """In `verify`, equal permission requests with different options get their own answers."""
+    """`verify` tells equal permission requests apart by the options that they offer."""
     recorded = f"<- {permission(LS)}\n-> {selected('y')}\n<- {permission(LS, REJECT, token=1)}\n-> {selected('n', 1)}"
     live = asking(record, recorded)
     live.check(f"""
@@ -214,7 +214,7 @@ def test_options_decide_among_equal_requests(record: Record) -> None:
 
 
 def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
-    """`verify` calls a permission request exhausted only if it is for the same permission."""
+    """`verify` says that a permission request came too often only if the action is the same."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(LS)}
@@ -269,7 +269,7 @@ NAMELESS = [
 def test_a_request_that_names_nothing_is_refused_even_unchanged(
     record: Record, call: dict[str, Any]
 ) -> None:
-    """`verify` denies a permission request that names nothing: its meaning may differ."""
+    """`verify` denies a permission request that does not say what it is for."""
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
     live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
@@ -277,7 +277,7 @@ def test_a_request_that_names_nothing_is_refused_even_unchanged(
 
 @pytest.mark.parametrize("call", NAMELESS[1:])
 def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -> None:
-    """With --lenient, `verify` trusts the title of a permission request without a scope."""
+    """With --lenient, `verify` compares permission requests without any action by their titles."""
     for came, is_allowed in ((call, True), ({**call, "title": "rm"}, False), (RM, False)):
         live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
         answer = "7" if is_allowed else outcome("n")
@@ -286,7 +286,7 @@ def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -
 
 
 def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
-    """With --lenient, `verify` answers similar permission requests, but grants nothing else."""
+    """With --lenient, `verify` also answers similar permission requests, but no others."""
     for offered, answer in (((ALLOW, REJECT), "n"), ((ALLOW,), None)):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=True)
         live.check(f"<- {permission(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
@@ -294,7 +294,7 @@ def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
 
 
 def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
-    """If a permission request differs at an ignored place, `verify` still denies it."""
+    """`verify` denies another action even if it differs only at a pointer that is ignored."""
     ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind", "/params")
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", ignored=ignored)
     live.check(f"<- {permission(RM)}\n-> {outcome('n')}\n<- {END}\n-> end")
@@ -335,7 +335,7 @@ ASKING = sorted(path for path in PAIRS.glob("*.a.jsonl") if requests(path)[1])
 @pytest.mark.parametrize("path", ASKING, ids=lambda path: path.name.partition(".")[0])
 @pytest.mark.parametrize("turned", [False, True])
 def test_two_runs_of_a_real_agent_have_the_same_scopes(path: Path, *, turned: bool) -> None:
-    """Two runs of a real agent have the same permission scopes, despite ids and times."""
+    """Permission requests in two runs of a real agent are equal, despite ids and times."""
     paths = [path, path.with_name(path.name.replace(".a.", ".b."))]
     (old_cwd, old), (new_cwd, new) = map(requests, reversed(paths) if turned else paths)
     bindings = Bindings(roots={old_cwd: new_cwd})

@@ -25,7 +25,7 @@ def updated(**members: Any) -> str:
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("other", ["y:allow_always", "y:reject_once", "y:allow_once_more"])
 def test_an_id_of_two_kinds_is_not_chosen(record: Record, other: str, *, lenient: bool) -> None:
-    """`verify` never chooses an option id that two options with different kinds share."""
+    """`verify` never chooses an option id that two options of different kinds share."""
     for offered in (("y:allow_once", other), (other, "y:allow_once")):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=lenient)
         live.check(f"<- {permission(LS, *offered)}\n-> {outcome(None)}\n<- {END}\n-> end")
@@ -62,7 +62,7 @@ def test_a_lenient_client_does_not_trust_a_missing_title(
 
 
 def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
-    """If a tool call has an unreadable update, `verify` denies the permission for it."""
+    """If a tool call has an unreadable update, `verify` denies its permission request."""
     first = updated(rawInput={"command": "ls"})
     live = asking(record, f"<- {first}\n<- {permission(BARE)}\n-> {selected('y')}")
     huge = updated(rawInput={"command": "rm -rf ~", "n": 0}).replace('"n": 0', f'"n": {"9" * 5000}')
@@ -72,7 +72,7 @@ def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
 
 @pytest.mark.parametrize("name", ["insertAt", "start_at", "cut_at_ms", "timestamp"])
 def test_a_small_number_is_no_time(record: Record, name: str) -> None:
-    """For `verify`, a small number is not a time, even with a name such as ``insertAt``."""
+    """For `verify`, a small number is not a time, even if its name is ``insertAt``."""
     raw = {"path": "/p/a"}
     was = {"rawInput": {**raw, name: 5}}
     for value, is_allowed in ((5, True), (6, False)):
@@ -98,7 +98,7 @@ def test_a_small_number_is_no_time(record: Record, name: str) -> None:
     ],
 )
 def test_a_neighbour_of_the_directory_does_not_move_with_it(record: Record, text: str) -> None:
-    """`verify` does not move a path that only resembles the recorded directory."""
+    """`verify` does not replace a path that only resembles the recorded directory."""
     was = {"rawInput": {"command": text}}
     came = {"rawInput": {"command": text.replace("/p", "/live")}}
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")

@@ -32,7 +32,7 @@ def test_the_end_of_a_turn_cancels_no_other_turn(record: Record) -> None:
 
 
 def test_a_cancellation_holds_for_all_turns_of_a_session(record: Record) -> None:
-    """When `verify` cancels a turn, the cancellation holds for all open turns of the session."""
+    """When `verify` cancels a session, this holds for all open turns of the session."""
     recorded = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -70,7 +70,7 @@ def test_a_request_of_the_next_turn_is_not_cancelled(record: Record) -> None:
 
 
 def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> None:
-    """In `verify`, a request that comes after a cancelled turn is not cancelled, also in v2."""
+    """A request that comes after a cancelled turn has ended is not cancelled by `verify`."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}
@@ -90,7 +90,7 @@ def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> No
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, version: int) -> None:
-    """If a request misses its turn, `verify` does not await it after the turn's end."""
+    """`verify` waits for a request of the agent only until the end of the request's turn."""
     answer, answered = ('{"stopReason": "end_turn"}', "") if version == 1 else ("{}", f"<- {IDLE}")
     ends = f"<- #2 result {answer}" if version == 1 else f"<- {IDLE}"
     begins = "" if version == 1 else f"<- #2 result {answer}"
@@ -120,7 +120,7 @@ def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, versio
 
 
 def test_an_open_turn_is_waited_for(record: Record) -> None:
-    """`verify` awaits the end of an open turn, and ignores idle updates without an open turn."""
+    """In v2, `verify` waits until an open turn has ended, and ignores earlier idle updates."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}

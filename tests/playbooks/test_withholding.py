@@ -75,7 +75,7 @@ ACTIVE: dict[str, dict[str, Any]] = {
 def test_an_inert_agent_sends_no_acting_request(
     record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
-    """A replay with ``--inert`` sends no request that acts, in any dialect, even in a batch."""
+    """A replay with ``--inert`` sends no request that acts, also within a JSON-RPC batch."""
     live = asked(record, answered(method, ACTIVE[method]), dialect, inert=True)
     assert live.send(5) == ["<- 8"]
     assert live.mismatches == []
@@ -96,7 +96,7 @@ def test_an_inert_agent_sends_no_acting_request(
 def test_an_inert_agent_reads_and_asks(
     record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
-    """A replay with ``--inert`` may read files and ask a person."""
+    """A replay with ``--inert`` still sends requests to read a file or to ask a person."""
     live = asked(record, answered(method, HARMLESS[method]), dialect, inert=True)
     assert live.send(5) == ["<- 6"]
     assert live.send(7) == ["<- 8"]
@@ -104,7 +104,7 @@ def test_an_inert_agent_reads_and_asks(
 
 
 def test_an_inert_agent_sends_no_method_unknown_in_its_dialect(record: Record) -> None:
-    """A replay with ``--inert`` sends no method that is unknown in the recording's dialect."""
+    """A replay with ``--inert`` sends no method that the recording's dialect does not have."""
     live = asked(record, answered("fs/read_text_file", {"path": "/p/a"}), V2, inert=True)
     assert live.send(5) == ["<- 8"]
 
@@ -138,7 +138,7 @@ def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes:
 def test_an_inert_agent_sends_no_other_acting_line(
     record: Record, line: str, *, passes: bool
 ) -> None:
-    """A replay with ``--inert`` sends no unknown notifications, and no lines like requests."""
+    """A replay with ``--inert`` sends no unknown notification, and no broken request."""
     live = asked(record, f"<- {line}", inert=True)
     assert live.send(5) == (["<- 6", "<- 7"] if passes else ["<- 7"])
 
@@ -181,7 +181,7 @@ def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
 
 
 def test_requests_after_a_withheld_extension_are_optional(record: Record) -> None:
-    """After a replay has withheld an extension request, later extension requests are optional."""
+    """After a replay has withheld an extension request, the client may omit later ones."""
     story = f"""
         {answered("_ext/run", {"job": 1})}
         -> #3 _ext/done {{"sessionId": "s", "job": 1}}
@@ -267,7 +267,7 @@ INSIDE: list[tuple[str, dict[str, Any]]] = [
 def test_requests_inside_the_clients_directories_go_out(
     record: Record, method: str, params: dict[str, Any]
 ) -> None:
-    """A replay sends requests inside the client's directories with the live directories."""
+    """A replay sends requests inside of the client's directories, with live paths."""
     live = asked(record, answered(method, params))
     assert len(live.send(5)) == 1
     assert live.report.withheld == ()
@@ -351,7 +351,7 @@ TWO_WAYS = [
 @pytest.mark.parametrize("inert", [False, True])
 @pytest.mark.parametrize("line", TWO_WAYS)
 def test_ambiguous_lines_are_withheld(record: Record, line: str, *, inert: bool) -> None:
-    """A replay withholds a line that a lenient client may read as a request with effects."""
+    """A replay withholds a line that is no request, but may be read as one with effects."""
     came = line.replace("%s", WRITE_OUTSIDE).encode("unicode_escape").decode()
     live = asked(record, f"<- | {came}", inert=inert)
     assert live.send(5) == ["<- 7"]

@@ -33,9 +33,9 @@ def assert_sound(a: list[int], b: list[int], pairs: list[tuple[int, int]]) -> No
 
 @given(few, few)
 def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
-    """An alignment of two short sequences pairs as many equal items as possible, in order.
+    """`diff` pairs as many equal items of two short sequences as possible, in order.
 
-    An alignment of long sequences pairs equal items in order.
+    For long sequences, it pairs equal items in order.
     """
     pairs = align(a, b)
     assert_sound(a, b, pairs)
@@ -45,7 +45,7 @@ def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
 
 @given(st.lists(st.integers(0, 300), max_size=200, unique=True), st.randoms(use_true_random=False))
 def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random) -> None:
-    """An alignment of two shuffled sequences of unique items has as many pairs as possible."""
+    """If sequences of unique items are shuffled, `diff` pairs as many items as possible."""
     b = sorted(a, key=lambda item: item + chance.randrange(40))
     pairs = align(a, b)
     assert_sound(a, b, pairs)
@@ -54,7 +54,7 @@ def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random)
 
 @pytest.mark.parametrize("kinds", [2, 3, 50, 100_000])
 def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
-    """An alignment of two long sequences loses few pairs for a few changes between them."""
+    """For a few changes between two long sequences, `diff` fails to pair only few items."""
     chance = random.Random(kinds)
     a = [chance.randrange(kinds) for _ in range(20_000)]
     b = list(a)
@@ -70,7 +70,7 @@ def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
 
 
 def test_a_chain_of_anchors_takes_linear_work() -> None:
-    """An alignment of two sequences reads a number of items that grows linearly with them."""
+    """When `diff` pairs two sequences, the number of items that it reads grows linearly."""
 
     class Seen(list[str]):
         looked = 0
@@ -89,7 +89,7 @@ def test_a_chain_of_anchors_takes_linear_work() -> None:
 
 @given(st.lists(st.integers(0, 30), max_size=30))
 def test_the_longest_increasing_choice(places: list[int]) -> None:
-    """The longest increasing subsequence of numbers increases, and a longer one does not exist."""
+    """The longest increasing subsequence that `diff` finds is increasing, and none is longer."""
     pairs = list(enumerate(places))
     chosen = longest_in_order(pairs)
     assert_sound([0] * 31, [0] * 31, chosen)

@@ -15,7 +15,7 @@ from tests.support.drawn_messages import STEPS, recorded
 
 @given(steps=STEPS)
 def test_any_recording_has_an_audit(steps: list[tuple[int, Any]]) -> None:
-    """The output of `audit` has no control characters, and its numbers are those of frames."""
+    """The output of `audit` has no control characters, and numbers its actions in order."""
     with recorded(steps) as path:
         for form in ([], ["turn:1"]):
             shown = run("inspect", "audit", path, *form)

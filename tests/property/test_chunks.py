@@ -58,7 +58,7 @@ def obvious(raw: bytes) -> Chunk | None:
 
 @given(messages, st.booleans())
 def test_both_readers_agree(message: Any, escaped: bool) -> None:
-    """The fast and the simple reader of chunks agree on any session update, with any escapes."""
+    """For text chunks, the fast parser and a simple one agree on any session update."""
     text = json.dumps(message, ensure_ascii=escaped)
     raw = text.encode(errors="replace")
     assert chunk_of(raw) == obvious(raw)
@@ -66,7 +66,7 @@ def test_both_readers_agree(message: Any, escaped: bool) -> None:
 
 @given(kinds, texts, st.none() | texts)
 def test_the_text_of_a_chunk_is_read(kind: str, text: str, message_id: str | None) -> None:
-    """The readers of chunks return a chunk's text unchanged, and no text for another update."""
+    """The parsers of chunks return a chunk's text unchanged, and no text for another update."""
     update = {"sessionUpdate": kind, "messageId": message_id}
     update_params = {"update": {**update, "content": {"type": "text", "text": text}}}
     raw = json.dumps({"method": "session/update", "params": update_params}).encode()
@@ -75,5 +75,5 @@ def test_the_text_of_a_chunk_is_read(kind: str, text: str, message_id: str | Non
 
 @given(st.binary(), st.binary())
 def test_any_bytes_are_read(before: bytes, after: bytes) -> None:
-    """The fast reader of chunks accepts any bytes without an exception."""
+    """The fast parser of text chunks accepts any bytes without an exception."""
     assert chunk_of(before + b"agent_message_chunk" + after) is None

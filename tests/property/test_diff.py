@@ -59,7 +59,7 @@ def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
 
 @given(data=st.data())
 def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.DataObject) -> None:
-    """If one value of one message changes, `diff` reports that field and nothing else."""
+    """If one value of one message changes, `diff` reports that JSON member and nothing else."""
     path = data.draw(st.sampled_from(sources))
     line = data.draw(st.sampled_from(lines_of(path)))
     ways = [*compared_leaves(line)]
@@ -69,7 +69,7 @@ def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.Dat
 
 @pytest.mark.soak
 def test_every_changed_value_is_exactly_that_field(sources: list[Path]) -> None:
-    """If any single value of a recording changes, `diff` reports that field and nothing else."""
+    """If any single value of a recording changes, `diff` reports that value and nothing else."""
     every = [(path, line) for path in sources for line in lines_of(path)]
     assert len(every) > 600
     for path, line in every:
@@ -111,7 +111,7 @@ def test_another_id_in_one_frame_is_exactly_that_field(
 def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
     """If a frame is removed from B, `diff` reports it as only in A.
 
-    A text around a removed chunk stays one text.
+    If it is a text's chunk, the text around it stays one text.
     """
     for path, line in chosen(statements(sources)):
         report, entries = compare(path, changed(path, {line.place: None}))
@@ -141,7 +141,7 @@ def assert_only_the_text_changed(report: Diff, entries: list[DiffEntry]) -> None
 
 
 def test_swapped_frames_are_one_move(sources: list[Path]) -> None:
-    """If two neighbours of a sequence change places, `diff` reports one move."""
+    """If two neighbouring frames change places, `diff` reports one moved frame."""
     pairs = [(path, *pair) for path in sources for pair in neighbours(path)]
     assert len(pairs) > 50
     for path, line, after in pairs:
@@ -154,7 +154,7 @@ def test_swapped_frames_are_one_move(sources: list[Path]) -> None:
 
 @given(data=st.data())
 def test_several_changes_are_all_reported(sources: list[Path], data: st.DataObject) -> None:
-    """`diff` reports each of several changes of a recording as if the others were absent."""
+    """`diff` reports each of several changes as it would report the change alone."""
     path = data.draw(st.sampled_from(sources))
     lines = [line for line in lines_of(path) if is_statement(line) and not line.is_piece]
     assume(len(lines) > 1)

@@ -154,7 +154,7 @@ def may_change_places(path: Path, line: Line, after: Line) -> bool:
 
 
 def test_a_changed_handshake_is_exactly_that_field(sources: list[Path]) -> None:
-    """If a value of ``initialize`` or of its response changes, `diff` reports only that field."""
+    """If a value of ``initialize`` or of its response changes, `diff` reports only this value."""
     tried = set()
     for path in sources:
         for line in handshake_of(path):
@@ -199,7 +199,7 @@ def test_a_second_handshake_is_one_more_exchange(path: Path) -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_another_ending_is_exactly_that_field(path: Path) -> None:
-    """If endings are compared, `diff` reports another exit code or signal as one difference."""
+    """If `diff` compares how recordings end, another exit code or signal is one difference."""
     report, entries = compare(path, ended(path, 3))
     assert (report.counts, entries) == (Counts(ending=1), [])
     assert report.ending == (Field("/exit_code", 0, 3),)

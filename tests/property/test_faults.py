@@ -95,7 +95,7 @@ def test_noop_is_transparent(drawn: list[Frame]) -> None:
 )
 @given(drawn=frames, seed=st.integers(0, 9))
 def test_slow_kinds_lose_and_swap_nothing(rules: list[str], drawn: list[Frame], seed: int) -> None:
-    """Faults that slow a direction deliver all of its bytes in order, however late."""
+    """Faults that slow a direction deliver all of its bytes in order."""
     outputs = run(plan_of(*rules), drawn, seed)
     for direction in Direction:
         assert arrived(outputs, direction) == b"".join(lines_of(drawn, direction))
@@ -184,7 +184,7 @@ def interleaved(order: random.Random) -> list[Frame]:
 
 
 def test_interleaving_changes_nothing() -> None:
-    """A fault plan gives each session the same faults, however the sessions interleave."""
+    """A fault plan gives each session the same faults, in whatever order sessions alternate."""
     expected = what_fired(RULES, interleaved(random.Random(0)))
     assert len(expected) > 20
     for run_number in range(1, 101):
@@ -210,7 +210,7 @@ def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
 
 
 def test_rules_of_one_kind_draw_independently() -> None:
-    """If a rule of a fault plan has no name, another rule of its kind does not change its draws."""
+    """If a rule of a fault plan has no name, another rule does not change its random numbers."""
     drawn = interleaved(random.Random(4))
     rule, other = "drop probability=0.3", "drop probability=0.1 where=dir:to-agent"
 

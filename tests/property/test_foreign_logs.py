@@ -46,13 +46,13 @@ stderr = words.filter(str.strip).map(lambda text: Sent(STDERR, text.encode()))
 
 
 def test_every_format_has_a_writer() -> None:
-    """For each format that `import` reads, the tests can write logs in this format."""
+    """For each log format that `import` reads, the tests can write logs in this format."""
     assert {writer.format for writer in WRITERS.values()} == {*NAMES}
 
 
 @given(st.sampled_from(sorted(WRITERS)), st.lists(sent | stderr, max_size=6), st.data())
 def test_written_logs_are_read(name: str, conversation: list[Sent], data: st.DataObject) -> None:
-    """A log that `import` reads in pieces of any size gives the same messages and line counts."""
+    """A log that `import` reads in pieces of any size gives the same messages and line numbers."""
     writer = WRITERS[name]
     conversation = [
         entry for entry in conversation if entry.stream is not STDERR or writer.has_stderr

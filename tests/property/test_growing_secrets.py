@@ -34,7 +34,7 @@ def texts_of(known: SecretValues) -> st.SearchStrategy[str]:
 def test_words_are_found_as_by_one_automaton(
     first: list[str], later: list[str], text: str, data: st.DataObject
 ) -> None:
-    """Needles of secrets that are added between searches are found as if known from the start."""
+    """Secrets that become known between searches are found as if known from the start."""
     begin = [word.encode() for word in first]
     needles = GrowingNeedles(Needles(begin)) if begin else GrowingNeedles()
     words = [word.lower() for word in begin]
@@ -52,7 +52,7 @@ def test_words_are_found_as_by_one_automaton(
 
 @given(VALUES, st.data())
 def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataObject) -> None:
-    """Among overlapping known secrets, the search finds the leftmost first, then the longest."""
+    """Of overlapping secrets, the search finds the leftmost first, and of these the longest."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)

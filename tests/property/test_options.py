@@ -64,7 +64,7 @@ def by_click(args: list[str]) -> RecordOptions:
 
 @given(arguments, environments)
 def test_both_read_the_same(args: list[str], environ: dict[str, str]) -> None:
-    """If the fast reader of `record` accepts options, click reads the same values from them.
+    """If `record` accepts options without click, click reads the same values from them.
 
     Click accepts or refuses the others. A refusal is one line on stderr and exit code 2.
     """
@@ -99,7 +99,7 @@ def plain_value(option: Any) -> st.SearchStrategy[str]:
 
 @given(st.data())
 def test_ordinary_use_needs_no_click(data: st.DataObject) -> None:
-    """The fast reader of options of `record` accepts ordinary arguments and variables."""
+    """`record` can read ordinary options and variables itself, without importing click."""
     args, environ = [], {}
     for option in data.draw(st.lists(st.sampled_from(EARLY), unique=True)):
         value = data.draw(plain_value(option)) if option.read else ""

@@ -78,14 +78,14 @@ def spoiled(draw: st.DrawFn, value: Any) -> Any:
 def test_any_bytes_have_a_preview(
     raw: bytes, kind: str, method: str | None, error: str | None
 ) -> None:
-    """Any frame has a preview in `log`, whatever its bytes and labels are."""
+    """`log` can shorten any frame to a line, whatever its bytes and labels are."""
     assert is_plain(preview(raw, kind, method, error))
 
 
 @settings(max_examples=300)
 @given(method=st.sampled_from(METHODS), value=VALUES)
 def test_any_message_has_a_preview(method: str, value: Any) -> None:
-    """Params, results and errors of any shape have a preview of one printable line."""
+    """`log` shortens params, results and errors of any shape to one printable line."""
     for kind, member in (("request", "params"), ("response", "result"), ("error", "error")):
         shown = preview(json.dumps({member: value}).encode(), kind, method)
         assert is_plain(shown)
@@ -93,7 +93,7 @@ def test_any_message_has_a_preview(method: str, value: Any) -> None:
 
 @given(st.sampled_from(EXAMPLES), st.data())
 def test_a_spoiled_message_has_a_preview(example: Any, data: st.DataObject) -> None:
-    """A message of ACP's documents has a preview, whatever its values are replaced by."""
+    """`log` can shorten any ACP message to one line, whatever its values are."""
     message = data.draw(spoiled(example.message))
     kind = "error" if "error" in example.message else example.kind
     assert is_plain(preview(json.dumps(message).encode(), kind, example.method))
@@ -102,7 +102,7 @@ def test_a_spoiled_message_has_a_preview(example: Any, data: st.DataObject) -> N
 @settings(max_examples=200)
 @given(update=st.sampled_from(sorted(UPDATES)), value=st.dictionaries(WORDS, VALUES, max_size=6))
 def test_any_update_has_a_preview(update: str, value: dict[str, Any]) -> None:
-    """The preview of a session update names its kind, whatever else the update contains."""
+    """The line that `log` prints for a session update names the update's kind."""
     message = {"params": {"update": {**value, "sessionUpdate": update}}}
     shown = preview(json.dumps(message).encode(), "notification", "session/update")
     assert is_plain(shown)
@@ -111,13 +111,13 @@ def test_any_update_has_a_preview(update: str, value: dict[str, Any]) -> None:
 
 @given(st.sampled_from(CASES), st.integers(0, 400))
 def test_the_beginning_of_an_example_has_a_preview(case: Case, size: int) -> None:
-    """A line that is cut off at any place still has a preview."""
+    """`log` can print a line for a message that is cut off at any character."""
     assert is_plain(preview(case.raw[:size], case.kind, case.method))
 
 
 @given(st.sampled_from(CASES), st.integers(0, 2**32), st.data())
 def test_no_preview_shows_base64(case: Case, seed: int, data: st.DataObject) -> None:
-    """A preview hides base64 at any place of a message, alone or within other text."""
+    """The line that `log` prints for a message has no base64, wherever it is in the message."""
     picture = base64.b64encode(random.Random(seed).randbytes(data.draw(st.integers(150, 4000))))
     around = data.draw(
         st.sampled_from(

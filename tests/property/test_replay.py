@@ -75,7 +75,7 @@ def leaving_out(number: int, step: Step, raw: bytes) -> list[bytes]:
 def test_a_message_left_out_is_named_unless_it_is_optional(
     conversations: list[Conversation],
 ) -> None:
-    """If a replay reports no omitted message, its log names the requests without an answer."""
+    """If a client omits a message and a replay reports nothing, its log names the request."""
     clean = 0
     for conversation in conversations:
         may_be = [say for say in conversation.frames if say.step.is_optional]
@@ -197,7 +197,7 @@ def test_one_mistake_is_one_divergence(
     mistake: Callable[[Step, bytes], list[bytes]],
     chosen: Callable[[list[Place]], list[Place]],
 ) -> None:
-    """If a client makes a mistake at a required message, a replay has one primary divergence.
+    """If a client makes one mistake at a required message, a replay reports one divergence.
 
     There are two exceptions. Among equal requests it is unknown which one is missing or surplus.
     And if the agent closed its output, nothing is read from the client after the last frame.
@@ -245,7 +245,7 @@ def is_last_word(conversation: Conversation, step: Step) -> bool:
 def test_a_response_before_its_request_is_one_divergence(
     conversations: list[Conversation],
 ) -> None:
-    """If a client replies before a replay has sent the request, there is one divergence."""
+    """If a client replies before the request, a replay reports one divergence."""
     made = 0
     for conversation in conversations:
         for reply in conversation.required:
@@ -275,7 +275,7 @@ def moved(conversation: Conversation, reply: Step, to: int) -> Any:
 
 
 def test_ignored_differences_stay_clean(conversations: list[Conversation]) -> None:
-    """A replay accepts other spellings, ids, contents, client names and ``_meta`` of messages."""
+    """A replay accepts messages with another spelling, id, file content or client name."""
     for conversation in conversations:
         played = play(conversation, forgiven)
         assert played.counted == [], conversation.path.name
@@ -422,7 +422,7 @@ PACINGS = [Pacing(), Pacing(0.001)]
 def test_the_interleaving_of_lanes_changes_no_lane(
     lines: list[Line], chance: random.Random
 ) -> None:
-    """In a replay, the order and pace of the client's sessions do not change any session."""
+    """In a replay, the order and pace of a client's sessions do not change any session."""
     for conversation in recorded(lines):
         for pacing in PACINGS:
             played = play(conversation, choose=chance.choice, pacing=pacing)

@@ -51,9 +51,9 @@ def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> N
 def test_a_secret_in_two_pieces_is_kept_back(
     case: Planted, before: str, data: st.DataObject
 ) -> None:
-    """If a secret may begin in a streamed text, masking keeps the text back until it is found.
+    """If a streamed text may end in a secret, masking keeps the end back until more comes.
 
-    A text that was kept back is searched again with the text that follows.
+    What was kept back is searched again with the text that follows.
     """
     text = before + case.text
     start, end = len(before) + case.start, len(before) + case.end
@@ -75,7 +75,7 @@ def too_early(text: str) -> bool:
 
 
 def test_harmless_texts_are_seldom_kept_back() -> None:
-    """Masking keeps back few harmless texts of the manual and of agents, wherever they are cut."""
+    """At most one in twenty places at which a harmless text is cut makes masking wait."""
     cuts = kept = 0
     for text in list(written())[::5]:
         for place, character in enumerate(text):

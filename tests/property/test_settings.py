@@ -150,7 +150,7 @@ def test_an_entry_is_added_beside_the_others(data: bytes) -> None:
 
 @given(documents(), documents())
 def test_an_entry_is_removed_wherever_it_stands(data: bytes, other: bytes) -> None:
-    """When `setup` removes an entry from settings, only the entry, its comma and line go."""
+    """When `setup` removes a settings entry, only the entry, its comma and its line go."""
     agents = {"first": 1, NAME: ENTRY, "last": value_or_nothing(other)}
     for names in (["first", NAME, "last"], [NAME, "first"], ["first", NAME], [NAME]):
         some = json.dumps({SECTION: {name: agents[name] for name in names}}, indent=1)
@@ -168,7 +168,7 @@ def test_an_entry_is_removed_wherever_it_stands(data: bytes, other: bytes) -> No
 
 @given(documents(), st.sampled_from(["file", "link", "missing"]))
 def test_undo_restores_every_byte(data: bytes, kind: str) -> None:
-    """`setup --undo` restores a file, the target of a symbolic link, and a missing file."""
+    """`setup --undo` restores a file, a symbolic link's target, and that a file was missing."""
     with tempfile.TemporaryDirectory() as place:
         path = settings_in(Path(place), data, kind)
         before = surroundings(path)

@@ -100,7 +100,7 @@ uses other tool call ids. Nothing that the clients send before distinguishes the
 def test_each_start_plays_its_own_recording(
     conversations: list[Conversation], agent: str, played: str
 ) -> None:
-    """A test with several starts of an agent gets each start's own recording, byte for byte.
+    """A client that is tested with several starts of an agent gets each start's recording.
 
     Only session ids differ. All clients with `played` in their names are played, with all
     recordings of their agent.

@@ -73,7 +73,7 @@ def check(turn: TurnTime, fall: TurnWaterfall) -> None:
 def test_the_parts_of_a_turn_make_up_the_turn(
     messages: list[tuple[tuple[int, object], int]], dialect: str
 ) -> None:
-    """For `stats`, however requests, updates and turns overlap, no time is lost or repeated."""
+    """For `stats`, requests that overlap in a turn neither lose time nor count time twice."""
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory) / "x.db", dialect=dialect) as recorder:
             for (stream, message), pause in messages:

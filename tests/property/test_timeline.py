@@ -25,13 +25,13 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 @given(raw=st.binary())
 def test_any_bytes_have_a_first_prompt_or_none(raw: bytes) -> None:
-    """Any bytes in place of a first prompt have a text or none in `list`, without an exception."""
+    """`list` accepts any bytes in place of a first prompt without an exception."""
     assert first_prompt(raw).isprintable()
 
 
 @given(value=VALUES)
 def test_any_prompt_is_printable(value: Any) -> None:
-    """The text of any first prompt in `list` is one printable line."""
+    """`list` prints any first prompt as one printable line."""
     assert first_prompt(json.dumps({"params": value}).encode()).isprintable()
     assert first_prompt(json.dumps({"params": {"prompt": value}}).encode()).isprintable()
 

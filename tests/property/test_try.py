@@ -76,7 +76,7 @@ def test_every_request_of_an_agent_has_an_answer(
 
 @given(st.lists(st.tuples(st.sampled_from(METHODS), PARAMS | VALUES), max_size=6))
 def test_every_message_can_be_shown_as_it_comes(messages: list[tuple[str, Any]]) -> None:
-    """`try` shows requests, answers and updates of any shape as entries, or not at all."""
+    """`try` can print requests, answers and updates of any shape without an exception."""
     entries = LiveEntries()
     for number, (method, params) in enumerate(messages):
         for message in (

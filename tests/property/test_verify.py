@@ -55,7 +55,7 @@ def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
 def test_an_unchanged_agent_passes_with_all_options(
     recording: Path, options: dict[str, Any]
 ) -> None:
-    """For `verify`, an unchanged agent passes in any order of messages, and with --lenient."""
+    """An unchanged agent passes `verify` in any order of messages, and with --lenient."""
     check(verify(recording, **{"lenient": recording.name in NAMELESS, **options}))
 
 
@@ -77,7 +77,7 @@ def test_a_permission_that_names_nothing_is_not_granted(tmp_path: Path) -> None:
 def test_any_conversation_is_verified_in_any_order(
     words: list[tuple[str, int]], data: st.DataObject
 ) -> None:
-    """For `verify`, an agent may serve its sessions in any order."""
+    """An agent passes `verify` in whatever order it serves its sessions."""
 
     def choose(ready: list[AgentFrame]) -> AgentFrame:
         return data.draw(st.sampled_from(ready), label="next")
@@ -106,7 +106,7 @@ ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
 def test_verification_ends_whatever_the_agent_sends(
     words: list[tuple[str, int]], acts: dict[int, str]
 ) -> None:
-    """If frames were not sent, `verify` names a primary divergence as the cause, and ends."""
+    """Whatever an agent does, `verify` ends, and gives a reason for frames it did not send."""
     count = iter(range(1000))
 
     def act(_: Step, raw: bytes) -> list[bytes]:

@@ -174,8 +174,7 @@ def test_old_names_are_absent(source: Source) -> None:
 
 
 def test_every_module_has_tests(source: Source) -> None:
-    """Each module of the package has tests in the folder of the same path, or where a table says.
-    """
+    """Each module of the package has tests in the folder of its path, or where a table says."""
     assert architecture.untested(source, ROOT / "tests", TESTED_BY) == []
 
 
@@ -237,8 +236,7 @@ def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_class_name_that_two_modules_use_is_found(plant: Callable[..., Source]) -> None:
-    """The check of class names finds two public classes with one name; private ones may share one.
-    """
+    """The check of class names finds two public classes with one name; private ones may share."""
     source = plant(low__a="class A: ...\nclass _B: ...", low__b="class A: ...\nclass _B: ...")
     assert architecture.shared_class_names(source) == ["A: acp_proxy.low.a, acp_proxy.low.b"]
 
@@ -271,9 +269,7 @@ def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path:
 
 
 def test_an_argument_that_is_not_explained_is_found(plant: Callable[..., Source]) -> None:
-    """The check of docstrings reports unexplained parameters, except in private functions and of a
-    single one.
-    """
+    """The check of docstrings reports unexplained parameters of public functions with several."""
     source = plant(
         low__a='''
 def f(a, b):

@@ -58,9 +58,7 @@ def test_all_are_found() -> None:
 
 @pytest.mark.parametrize("path", all_captures(), ids=name)
 def test_each_is_whole(path: Path) -> None:
-    """In the file of a captured conversation, each line is a JSON object, and the agent's exit is
-    last.
-    """
+    """In a captured conversation's file, each line is a JSON object, and the exit is last."""
     capture = load(path)
     for joined in capture.stream_bytes("to-agent"), capture.stream_bytes("to-client"):
         assert joined.endswith(b"\n")
@@ -99,9 +97,7 @@ def test_recordings_name_no_machine() -> None:
 
 
 def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
-    """Every kind of line in a captured conversation's file can be read: reads, ends, signals,
-    exits.
-    """
+    """Every kind of line in a captured conversation's file can be read, such as an exit."""
     path = write_capture(
         tmp_path / "x.jsonl",
         {"t": 0.5, "dir": "c2a", "n": 3, "text": "é\n"},
@@ -122,9 +118,7 @@ def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
 
 
 def test_a_wrong_length_is_an_error(tmp_path: Path) -> None:
-    """If a read in a captured conversation's file has the wrong length, the error has the line
-    number.
-    """
+    """If a read in a captured conversation's file has a wrong length, the error has its line."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "dir": "c2a", "n": 4, "text": "abc"})
     with pytest.raises(ValueError, match=r"x\.jsonl:2: expected 4 bytes, got 3"):
         load(path)
@@ -139,9 +133,7 @@ def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", ["gemini-0.61.0", "claude-code-acp-0.16.2"])
 def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
-    """A program that plays a captured agent that was killed kills itself in the same way at the
-    end.
-    """
+    """A program that plays a captured agent ends by the signal that killed the real agent."""
     path = ROOT / agent / "killed.jsonl"
     capture = load(path)
     process = subprocess.Popen(
@@ -183,8 +175,7 @@ def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: 
 
 
 def test_the_client_fails_when_the_agent_got_other_bytes() -> None:
-    """A program that plays a captured client fails if the agent got other bytes than were captured.
-    """
+    """A program that plays a captured client fails if the agent got other bytes than captured."""
     said = load(HANDSHAKE).stream_bytes("to-client")
     assert speak(said, exit_code=0).returncode == 0
     result = speak(said, exit_code=player.TOLD_SOMETHING_ELSE)

@@ -39,9 +39,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_each_demo_keeps_a_recording_of_its_own(recordings: Path) -> None:
-    """`make demo` uses the first free name for its recording; a name with a leftover log is not
-    free.
-    """
+    """`make demo` names its recording so that no database or leftover log has this name."""
     assert free_name(recordings / "missing") == "demo"
     assert free_name(recordings) == "demo-2"
     (recordings / "demo-2.db.log").touch()

@@ -228,8 +228,7 @@ SPECIAL = ("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT", "ACP_PRO
 
 
 def test_every_variable_is_documented() -> None:
-    """The manual's page about variables names beside each option the variable with the same effect.
-    """
+    """The manual's page about variables names beside each option the variable for it."""
     text = page("environment.md")
     for variable, option in variables().items():
         assert f"| `{variable}` | `{option}` |" in text
@@ -449,9 +448,7 @@ WORDS = {
 def test_the_json_of_a_command_is_documented(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """The manual's page about JSON describes every kind of object that a command prints with
-    --json.
-    """
+    """The manual's page about JSON describes each object that a command prints with --json."""
     path = record_planted(tmp_path / "x.db")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -534,9 +531,7 @@ def test_the_format_of_a_database_is_documented() -> None:
 
 
 def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
-    """The manual's page about the database lists all states, kinds of frames and events, and SQL
-    views.
-    """
+    """The manual's page about the database lists all states, kinds of frames and SQL views."""
     text = page("database.md")
     states = ["recording", "complete", "unindexed", "incomplete"]
     assert first_cells(section(text, "States")) == states
@@ -554,8 +549,7 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
 
 
 def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each sqlite-utils command on the manual's page about the database prints rows of a recording.
-    """
+    """Each sqlite-utils command on the manual's page about the database prints rows."""
     monkeypatch.chdir(tmp_path)
     record_conversation(tmp_path / "run.db")
     text = page("database.md")
@@ -575,8 +569,7 @@ def test_a_question_has_the_answer_that_is_shown(question: Question) -> None:
 
 
 def test_there_are_twenty_questions() -> None:
-    """The manual's page about the database has twenty questions, each with a query and its result.
-    """
+    """The manual's page about the database has twenty questions with queries and results."""
     assert len(list(questions())) == page("database.md").count("```sql") == 20
 
 
@@ -604,8 +597,7 @@ def anchors(text: str) -> set[str]:
     "path", [*PAGES, *ROOMS], ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_every_link_has_a_target(path: Path) -> None:
-    """Each relative link of the manual leads to an existing file, and to an existing heading in it.
-    """
+    """Each relative link of the manual leads to an existing file, and a heading in it."""
     text = path.read_text(encoding="utf-8")
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", prose):
@@ -632,9 +624,7 @@ def test_the_page_of_architecture_is_read_in_ten_minutes() -> None:
 
 @pytest.mark.parametrize("path", ROOMS, ids=lambda path: path.parent.name)
 def test_the_readme_of_a_room_fits_a_screen(path: Path) -> None:
-    """The README of a folder of the package has the folder's name as title, and at most twenty
-    lines.
-    """
+    """The README of a package's folder has the folder's name as title, and at most 20 lines."""
     lines = path.read_text(encoding="utf-8").splitlines()
     assert lines[0] == f"# {path.parent.name}"
     assert len(lines) <= 20

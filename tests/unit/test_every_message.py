@@ -54,8 +54,7 @@ def weighted() -> Iterator[object]:
 
 @pytest.mark.parametrize("case", [*weighted()])
 def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> None:
-    """Each message of the protocol is labelled, shown, replayed, compared by `diff`, and verified.
-    """
+    """Each ACP message is labelled, shown, replayed, compared by `diff`, and verified."""
     with RecordingReader(case.record(tmp_path / "message.db"), unredacted=True) as recorded:
         for check in CHECKS:
             gaps = GAPS.get(check.__name__, {})
@@ -67,8 +66,7 @@ def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> N
 
 
 def test_every_gap_belongs_to_a_message() -> None:
-    """Each known exception to the tests with every ACP message names an existing test and message.
-    """
+    """Each exception to the tests with every ACP message names an existing test and message."""
     assert GAPS.keys() <= {check.__name__ for check in CHECKS}
     for name in (name for gaps in GAPS.values() for name in gaps):
         assert any(case.name.startswith(name) for case in CASES)

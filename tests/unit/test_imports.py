@@ -90,9 +90,7 @@ def test_starting_loads_small_modules_only() -> None:
 
 @pytest.mark.parametrize("path", CAPTURE, ids=lambda path: path.stem)
 def test_no_module_of_capture_imports_more(path: Path) -> None:
-    """At the top of its modules, the part of `record` that copies bytes imports only allowed
-    modules.
-    """
+    """The part of `record` that copies bytes imports only allowed modules when it starts."""
     tree = ast.parse(path.read_text())
     everywhere = set(imports(ast.walk(tree)))
     at_once = set(imports(tree.body))
@@ -129,8 +127,7 @@ IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "thr
 
 
 def test_the_engine_is_pure() -> None:
-    """The code that decides in replay and verify imports no clock, random numbers, I/O or database.
-    """
+    """The code that decides in replay and verify imports no clock, random, I/O or database."""
     ours = {"base", "playback", "protocol", "recording", "redaction"}
     drivers = PACKAGE / "playback/drivers"
     for path in {*(PACKAGE / "playback").rglob("*.py")} - {*drivers.rglob("*.py")}:
@@ -234,8 +231,7 @@ def test_a_short_command_never_looks_for_garbage() -> None:
 
 
 def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
-    """A recording whose lines cannot hold a secret is replayed without importing the masking code.
-    """
+    """A recording whose lines cannot hold a secret is replayed without most of the masking code."""
     script = (
         "import io, acp_proxy.cli.playback.replay as command\n"
         "from pathlib import Path\n"

@@ -27,8 +27,7 @@ def recorded(record: Record) -> RecordedTranscript:
 
 
 def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
-    """A transcript in a scenario file of the tests becomes frames: messages, raw lines and times.
-    """
+    """A transcript in a scenario file of the tests becomes frames: messages, lines and times."""
     assert recorded.raw == {
         1: b'{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}\n',
         2: b'{"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}\n',

@@ -125,9 +125,7 @@ def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> P
     ],
 )
 def test_the_score_of_the_reports(among: Collection, read: int | None, least: int) -> None:
-    """For bug reports that were rebuilt as recordings, `show` finds enough of the causes to reach a
-    set score.
-    """
+    """For rebuilt bug reports, `show` finds enough of the causes to reach a set score."""
     points = {entry["file"]: best_points(entry, among, read) for entry in among.reports}
     score = 100 * sum(map(sum, points.values())) / (3 * len(points))
     said = [f"{score:.0f} % of {3 * len(points)} points of {len(points)} reports"]
@@ -140,9 +138,7 @@ def test_the_score_of_the_reports(among: Collection, read: int | None, least: in
 
 @pytest.mark.parametrize("among", COLLECTIONS, ids=named)
 def test_every_report_names_frames_of_its_recording(among: Collection) -> None:
-    """Each expected finding for a rebuilt bug report names its frames or events, and the side to
-    blame.
-    """
+    """Each expected finding for a rebuilt bug report names frames, and the side to blame."""
     for entry in among.reports:
         rows = (among.path / entry["file"]).read_text(encoding="utf-8").splitlines()[1:]
         assert entry["frames"], entry["file"]

@@ -32,9 +32,7 @@ NAMES = [*FILES, *FORMER]
 
 
 def test_every_file_is_made() -> None:
-    """Each schema file in the package is still used, and each protocol version belongs to a
-    dialect.
-    """
+    """Each schema file in the package is used, and each protocol version has a dialect."""
     assert {path.stem for path in VERSIONS.iterdir()} == {*NAMES}
     assert {name for names in DIALECTS.values() for name in names} == {*NAMES}
     assert {path.stem for path in DIRECTORY.iterdir()} == {*DIALECTS, DRAFT}
@@ -60,15 +58,12 @@ def test_a_file_has_no_prose(name: str) -> None:
 
 
 def test_what_requests_require_is_what_the_types_say() -> None:
-    """The schema file that says whom to blame for refused requests agrees with the dialects' types.
-    """
+    """The schema file of whom to blame for refused requests agrees with the dialects' types."""
     assert REQUIRED.read_text() == required_params()
 
 
 def test_words_that_stay_in_private_text_are_those_that_types_enumerate() -> None:
-    """The list of words that masking of private texts keeps equals the enumerated words of the
-    schemas.
-    """
+    """The words that masking of private texts keeps are the enumerated words of the schemas."""
     assert ENUMERATED.read_text() == enumerated()
 
 
@@ -80,8 +75,7 @@ def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
-    """Messages made by one protocol version's schema are valid in the merged schema of its dialect.
-    """
+    """Messages made by one protocol version's schema are valid in its dialect's merged schema."""
     (dialect,) = (item for item, names in DIALECTS.items() if name in names)
     schema = DialectSchema.of_dialect(dialect)
     assert [
@@ -92,9 +86,7 @@ def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
 
 
 def test_differences_are_found() -> None:
-    """If an ACP example is judged differently by the derived types and by its schema, the tool
-    reports it.
-    """
+    """If types judge an ACP example differently from its schema, the schema tool reports it."""
     form = {"$ref": "#/$defs/A"}
     types: dict[str, Any] = {
         "params": {"to-agent": {"session/new": form}},

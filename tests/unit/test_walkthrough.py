@@ -10,8 +10,7 @@ from tests.tools.walkthrough import PAGE, Shown, commands, output
 
 @pytest.mark.parametrize("shown", [*commands()], ids=lambda shown: shown.command)
 def test_a_command_prints_what_is_shown(shown: Shown) -> None:
-    """The output in the manual's walkthrough is current, as ``tests.tools.walkthrough`` writes it.
-    """
+    """The output in the manual's walkthrough is what ``tests.tools.walkthrough`` writes."""
     assert shown.output == output(shown.command)
 
 

@@ -27,9 +27,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
-    """For `diff`, keys of a JSON object that contain different generated values stay different
-    keys.
-    """
+    """For `diff`, JSON keys that contain different generated values stay different keys."""
 
     def run(first: int, other: int) -> Run:
         made = Run(0)
@@ -60,8 +58,7 @@ def test_keys_that_are_values_keep_their_order() -> None:
 
 
 def test_a_rule_is_learned_for_keys_that_are_values() -> None:
-    """A rule that `diff` learns for JSON keys with generated values has ``*`` in place of the key.
-    """
+    """A rule that `diff` learns for JSON keys with generated values has ``*`` as the key."""
     a, b = (_output(Run(n), {UUIDS[n]: word}) for n, word in ((0, "a"), (1, "b")))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == (("/params/update/rawOutput/*",), Counts())
@@ -95,8 +92,7 @@ def _asked(number: int, *, parent_first: bool) -> Run:
 
 
 def test_calls_that_name_another_may_still_race() -> None:
-    """For `diff`, parallel tool calls may end in any order, even if they name a common parent call.
-    """
+    """For `diff`, parallel tool calls may end in any order, even if they name a parent call."""
     assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
 
 
@@ -122,8 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """`diff` ignores the order of parallel tool calls even if it compares their updates separately.
-    """
+    """`diff` ignores the order of parallel calls even if it compares updates separately."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -246,8 +241,7 @@ def test_a_directory_is_known_among_many() -> None:
 
 
 def test_each_side_has_its_own_limit_of_directories() -> None:
-    """`diff` limits the number of recognized directories for each recording, not for both together.
-    """
+    """`diff` limits the number of recognized directories for each recording by itself."""
 
     def run(number: int) -> Run:
         made = Run(number)

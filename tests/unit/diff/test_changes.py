@@ -77,9 +77,7 @@ def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
 
 
 def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
-    """For `diff`, the order of tool calls matters if they become edits, but not if they become
-    reads.
-    """
+    """For `diff`, the order of tool calls matters if they become edits, but not if reads."""
 
     def run(number: int, *names: str, kinds: tuple[str, str]) -> Run:
         made = Run(number)
@@ -95,9 +93,7 @@ def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
 
 
 def test_differences_come_in_the_order_of_a() -> None:
-    """`diff` lists differences in the order of recording A, and frames of only B after their
-    neighbours.
-    """
+    """`diff` lists differences in the order of A, and frames of only B after their neighbours."""
     a, b = Run(0), Run(1)
     for word in ("begin", "gone", "same", "one", "last", "moved", "late"):
         a.tell("x", word=word)
@@ -154,9 +150,7 @@ def test_several_changed_items_are_paired_in_order() -> None:
 
 
 def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
-    """`diff` reports changes before and within a run of repeated items as two changes, not as a
-    move.
-    """
+    """`diff` reports two changes around repeated items as two changes, and not as a move."""
 
     def run(number: int, *told: str) -> Run:
         made = Run(number)

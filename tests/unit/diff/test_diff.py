@@ -77,9 +77,7 @@ def test_a_value_may_be_named_before_it_is_introduced() -> None:
 
 
 def test_a_directory_may_lack_its_slash() -> None:
-    """`diff` recognizes a directory that lacks its first slash, as opencode writes it outside a
-    repository.
-    """
+    """`diff` recognizes a directory without its first slash, as some opencode versions write it."""
     a, b = (Run(number).tell("plan", at=f"{Run(number).cwd[1:]}/notes.txt") for number in (0, 1))
     assert compare(a.end(), b.end())[0].is_equal
     a, b = (Run(number).tell("plan", at="/mnt/home/a/project/x") for number in (0, 1))
@@ -87,8 +85,7 @@ def test_a_directory_may_lack_its_slash() -> None:
 
 
 def test_a_title_is_cut_somewhere() -> None:
-    """For `diff`, two shortened titles are equal if both were cut within or after their directory.
-    """
+    """For `diff`, two shortened titles are equal if cut within or after their directory."""
 
     def run(number: int, title: str) -> Run:
         return Run(number).tell("session_info_update", title=title).end()
@@ -238,9 +235,7 @@ def test_a_null_is_a_line() -> None:
 
 
 def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
-    """A recorded text that looks like a placeholder of `diff` for generated values is compared as
-    text.
-    """
+    """A recorded text that looks like a name that `diff` gives to values is compared as text."""
     a = Run(0).tell("plan", entries=[], of=Run(0).session)
     assert not compare(a, Run(1).tell("plan", entries=[], of="session:1"))[0].is_equal
 
@@ -275,9 +270,7 @@ def test_sessions_are_paired_by_their_contents() -> None:
 
 
 def test_updates_of_a_state_may_come_at_any_time() -> None:
-    """For `diff`, an update of a session's state may come at another time, and may repeat known
-    values.
-    """
+    """For `diff`, an update of a session's state may come at another time, and may be repeated."""
     commands = [{"name": "a", "description": "b"}]
     a = Run(0).tell("available_commands_update", availableCommands=commands).words("hi")
     b = Run(1).words("hi").tell("available_commands_update", availableCommands=commands)
@@ -370,9 +363,7 @@ def test_options_ignore_and_name() -> None:
 
 
 def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
-    """If `diff` takes values at two pointers as aliases, values that are equal in A must be equal
-    in B.
-    """
+    """If `diff` takes two pointers as aliases, values that are equal in A must be equal in B."""
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
@@ -418,8 +409,7 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 
 
 def test_one_kind_of_message_can_be_compared_apart() -> None:
-    """If `diff` compares one kind of message separately, its messages may move, but not be missing.
-    """
+    """If `diff` compares one kind of message separately, it may move, but not be missing."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     result, (entry,) = compare(a, b)
     assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)

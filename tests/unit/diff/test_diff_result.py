@@ -24,9 +24,7 @@ def sessions(number: int, *words: str) -> Run:
 @pytest.mark.parametrize("change", [Change.ONLY_A, Change.ONLY_B])
 @pytest.mark.parametrize("more", ["cats", "dogs"])
 def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> None:
-    """If only one recording has a session, `diff` reports all its frames, even those that create
-    it.
-    """
+    """If only one recording has a session, `diff` reports all frames of this session."""
     both, single = ("cats", "dogs"), "dogs" if more == "cats" else "cats"
     if change is Change.ONLY_A:
         result, entries = compare(sessions(0, *both), sessions(1, single))
@@ -91,17 +89,14 @@ def test_only_one_half_of_the_handshake_may_count() -> None:
 
 
 def test_a_directory_of_b_is_not_recognized_in_a() -> None:
-    """If `diff` takes a directory of B for one of A, it does not look for B's directory in texts of
-    A.
-    """
+    """If `diff` takes a directory of B for one of A, it ignores B's directory in texts of A."""
     a = Run(0).words(f"wrote {Run(1).cwd}/x").end()
     b = Run(1).words(f"wrote {Run(1).cwd}/x").end()
     assert compare(a, b, same=((Run(1).cwd, Run(0).cwd),))[0].counts == Counts(changed=1)
 
 
 def test_the_result_has_the_first_hundred_names_of_a_kind() -> None:
-    """The result of `diff` lists at most a hundred generated values of each kind, with their names.
-    """
+    """The result of `diff` lists at most a hundred generated values of each kind."""
 
     def run(number: int, calls: int) -> Run:
         made = Run(number)

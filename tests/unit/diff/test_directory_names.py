@@ -68,8 +68,7 @@ def test_a_directory_is_recognized(
 
 @pytest.mark.parametrize("words", ["{}", "cd {}", "{}/a"])
 def test_a_short_directory_is_recognized(words: str) -> None:
-    """`diff` recognizes a short directory, such as /app in a container, in a text of a few words.
-    """
+    """`diff` recognizes a short directory, such as a container's /app, in a text of a few words."""
     a, b = (run(n, cwd, words.format(cwd)) for n, cwd in enumerate(("/app", "/home/me/project")))
     assert compare(a, b)[0].is_equal
     assert compare(b, a)[0].is_equal
@@ -77,9 +76,7 @@ def test_a_short_directory_is_recognized(words: str) -> None:
 
 @pytest.mark.parametrize("cwd", ["p", "w/p", ".", "~/p"])
 def test_a_relative_directory_is_told(cwd: str) -> None:
-    """`diff` reports a changed relative directory, since its meaning depends on the agent's
-    directory.
-    """
+    """`diff` reports a changed relative directory: it depends on the agent's directory."""
     a, b = (run(0, path, "").end() for path in ("/w/p", cwd))
     result, (entry,) = compare(a, b)
     assert result.counts == Counts(changed=1)

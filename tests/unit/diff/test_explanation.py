@@ -92,9 +92,7 @@ MARKER = "[redacted:env:0a0b0c0d]"
     ],
 )
 def test_a_text_is_hidden_where_the_other_has_a_marker(marker: str, text: Any, hidden: Any) -> None:
-    """`diff` hides a text if the other recording has a masked secret there, but not the text around
-    it.
-    """
+    """`diff` hides a text if the other recording has a masked secret there, but not its context."""
     masked = f"sign in with {marker} now"
     assert hide_secrets(Field("/a", masked, text)) == Field("/a", masked, hidden)
     assert hide_secrets(Field("/a", text, masked)) == Field("/a", hidden, masked)
@@ -124,7 +122,5 @@ def test_each_marker_hides_what_stands_in_its_place() -> None:
 
 
 def test_a_value_that_only_one_has_is_shown() -> None:
-    """`diff` shows a value that only one recording has, since no placeholder of a secret replaces
-    it.
-    """
+    """`diff` shows a value that only one recording has, since nothing masked is in its place."""
     assert hide_secrets(Field("/a", a="pin7", only="a")) == Field("/a", a="pin7", only="a")

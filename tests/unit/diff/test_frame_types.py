@@ -60,8 +60,7 @@ def test_output_of_another_stream_is_another_text() -> None:
 
 
 def test_a_push_that_the_agent_refuses_is_reported() -> None:
-    """If an agent refuses pushed terminal output, `diff` reports its answer, but not if it accepts.
-    """
+    """If an agent refuses pushed terminal output, `diff` reports its answer, but no acceptance."""
     a, b = Run(0), Run(1)
     for run in (a, b):
         run.add(OUT, request(7, "terminal/output", terminalId="t-1", data="x"))
@@ -92,16 +91,14 @@ def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
 
 
 def test_output_may_be_left_out() -> None:
-    """If a rule ignores the JSON pointer of a terminal's output, `diff` ignores the whole output.
-    """
+    """If a rule ignores a terminal output's JSON pointer, `diff` ignores the whole output."""
     a, b = pushes(Run(0), ("t", "x")), pushes(Run(1), ("t", "y"), ("t", "z"))
     assert compare(a, b, ignored=("/params/data",))[0].is_equal
     assert not compare(a, b, exact=True)[0].is_equal
 
 
 def test_long_output_is_not_held() -> None:
-    """`diff` compares long terminal output in pieces, whatever the boundaries of its messages are.
-    """
+    """`diff` compares long terminal output in pieces, whatever its messages' boundaries are."""
     words = "some words " * 50_000
     a = pushes(Run(0), *(("t", words[i : i + 7000]) for i in range(0, len(words), 7000)))
     b = pushes(Run(1), *(("t", words[i : i + 4099]) for i in range(0, len(words), 4099)))

@@ -59,8 +59,7 @@ def test_values_are_paired_by_their_first_place() -> None:
 
 
 def test_values_are_paired_by_their_text() -> None:
-    """`diff` pairs generated values that are equal texts, even if they occur at different pointers.
-    """
+    """`diff` pairs generated values that are equal texts, even at different pointers."""
     a = calls(("a-1111111", "x", "1"), ("b-1111111", "y", "2"))
     b = calls(("b-1111111", "v", "3"), ("a-1111111", "w", "4"))
     names = aliases(a, b)

@@ -215,8 +215,7 @@ def differs_in(a: Run, b: Run) -> str:
 
 @pytest.mark.parametrize(("a", "b", "where"), {**TOLD, **ASKED}.values(), ids=[*TOLD, *ASKED])
 def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], where: str) -> None:
-    """`diff` reports a change at the same level of `--expect` even if both recordings are swapped.
-    """
+    """`diff` reports a change at the same level of `--expect` if the recordings are swapped."""
     runs = Run(0), Run(0)
     for run, said in zip(runs, (a, b), strict=True):
         run.said += said
@@ -234,9 +233,7 @@ def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, w
 
 @pytest.mark.parametrize("dialect", ["v1", "draft-1.0"])
 def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None:
-    """`diff` reports a difference if one recording grants the first permission, and the other the
-    second.
-    """
+    """`diff` reports a difference if A grants the first of two permissions, and B the second."""
 
     def decided(*granted: bool) -> Run:
         run = Run(0)

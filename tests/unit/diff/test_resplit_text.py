@@ -22,9 +22,7 @@ def test_a_text_is_the_same_in_other_pieces() -> None:
 
 
 def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
-    """If chunks differ in a JSON member beside their text, `diff` reports the pointer of this
-    member.
-    """
+    """If chunks differ in a JSON member beside their text, `diff` reports that member's pointer."""
     a, b = Run(0).words("one", "two"), Run(1).words("onetwo", _meta={"x": 1})
     _, (entry,) = compare(a.end(), b.end())
     assert [(field.pointer, field.only) for field in entry.fields] == [
@@ -60,8 +58,7 @@ def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
 
 
 def test_one_odd_chunk_in_a_text_is_one_field() -> None:
-    """If one chunk of a text has another JSON member, `diff` reports the member, and not the text.
-    """
+    """If one chunk of a text has another JSON member, `diff` reports this member alone."""
     a = Run(0).words("one ", "two ", "three")
     b = Run(1).words("one ").words("two ", _meta={"x": 1}).words("three")
     result, (entry,) = compare(a.end(), b.end())
@@ -132,9 +129,7 @@ def test_chunks_of_the_draft_are_joined_too() -> None:
 
 
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
-    """If a word of a long text changed, `diff` reports one change, with the numbers of all its
-    frames.
-    """
+    """If a word of a long text changed, `diff` reports one change, with all frames of the text."""
     a = Run(0).words("one", "two", "three", "four")
     b = Run(1).words("onetwo", "3four")
     result, (entry,) = compare(a.end(), b.end())
@@ -145,8 +140,7 @@ def test_a_changed_word_of_a_long_text_is_one_field() -> None:
 
 
 def test_the_text_of_chunks_can_be_left_out() -> None:
-    """`diff` leaves out a text at a JSON pointer that a rule ignores, even if it comes in chunks.
-    """
+    """`diff` leaves out a text at a JSON pointer that a rule ignores, even if in chunks."""
     a, b = Run(0).words("one", " two").end(), Run(1).words("three").end()
     assert compare(a, b, ignored=("/params/update/content/text",))[0].is_equal
     assert compare(a, b, aliases=("/params/update/content/text",))[0].is_equal

@@ -13,9 +13,7 @@ PAGE = page("diff.md")
 
 
 def test_every_default_rule_has_its_row() -> None:
-    """The manual's table of default rules of `diff` has every rule, in order, with its name for
-    values.
-    """
+    """The manual has every default rule of `diff`, in order, with its name for values."""
     rows = re.findall(
         r"^\| `(/[^`]*)` \| (.*) \|$", section(PAGE, "What differs between any two runs"), re.M
     )

@@ -25,9 +25,7 @@ def said(number: int, text: str, size: int) -> Run:
     ids=lambda place: f"at {place}",
 )
 def test_one_letter_is_one_change(word: str, place: int) -> None:
-    """If one letter of a long text changed, `diff` reports one change, even in a part kept as a
-    hash.
-    """
+    """If one letter of a long text changed, `diff` reports one change, wherever the letter is."""
     text = (word * LENGTH)[:LENGTH]
     other = f"{text[:place]}X{text[place + 1 :]}"
     result, (entry,) = compare(said(0, text, 4000), said(1, other, 4000))
@@ -53,8 +51,7 @@ def test_a_text_that_goes_on_is_another() -> None:
 
 
 def test_values_have_names_in_it() -> None:
-    """`diff` recognizes directories in a long text, even if longer names shift the parts it hashes.
-    """
+    """`diff` recognizes directories in a long text, even if they shift the parts it hashes."""
     a, b = (said(n, f"in {Run(n).cwd}/x we " * (LENGTH // 20), 4000) for n in (0, 1))
     assert compare(a, b)[0].is_equal
     a, b = (said(n, f"in {Run(n).cwd}/{'xy'[n]} we " * (LENGTH // 20), 4000) for n in (0, 1))

@@ -91,9 +91,7 @@ def spoiled(recorder: LogWriter) -> None:
 def test_a_recording_is_compared_as_it_was_received(
     tmp_path: Path, other: Callable[[LogWriter], None]
 ) -> None:
-    """`diff` ignores frames that faults created; frames that faults changed are compared as
-    received.
-    """
+    """`diff` ignores frames that faults created, and undoes what faults changed in others."""
     result = compared(tmp_path, told, other)
     assert (result.counts, result.a.frames, result.b.frames) == (Counts(), FRAMES, FRAMES)
     (tmp_path / "turned").mkdir()
@@ -142,8 +140,7 @@ def asked(recorder: LogWriter, method: str, *waits_ms: int) -> None:
 
 
 def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
-    """`diff` compares the median and maximum latency of each method, in the order of recording A.
-    """
+    """`diff` compares the median and maximum latency of each method, in the order of A."""
 
     def a(recorder: LogWriter) -> None:
         asked(recorder, "x/even", 40, 10, 30, 20)

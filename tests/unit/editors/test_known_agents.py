@@ -68,9 +68,7 @@ def test_an_installed_agent_is_preferred() -> None:
 
 
 def test_a_package_that_was_not_compared_is_only_named() -> None:
-    """If nobody has checked a known agent's package, acp-proxy only prints the command to install
-    it.
-    """
+    """If nobody has checked a known agent's package, acp-proxy only prints how to run it."""
     assert advice("opencode", lambda _: False) == (
         "opencode is not in PATH, and nobody has compared the package @opencode/cli with the"
         " project of the agent; if you trust it, type: npx -y @opencode/cli acp"
@@ -201,9 +199,7 @@ def test_an_agent_whose_package_was_not_compared_is_not_run(
 
 
 def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
-    """`@NAME` becomes a known agent's program without reading the table if the program is
-    installed.
-    """
+    """`record` expands `@NAME` to a known agent's command, and otherwise reads no agents' table."""
     agent = tmp_path / "opencode"
     agent.write_text('#!/bin/sh\necho "$0 $@"\n')
     agent.chmod(0o755)

@@ -91,9 +91,7 @@ def test_settings_that_cannot_be_read_are_a_problem(tmp_path: Path, text: str) -
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_is_printed_starts_the_agent(tmp_path: Path, name: str) -> None:
-    """The entry that `setup` prints for a client's settings starts acp-proxy with the agent's
-    command, by full paths.
-    """
+    """The settings entry that `setup` prints starts acp-proxy with the agent, by full paths."""
     machine = make_home(tmp_path)
     agent = recorded(known_agent("opencode", machine), OWN, machine, is_graphical=True)
     assert agent.command == (*OWN, "record", "--", f"{tmp_path}/bin/opencode", "acp")
@@ -135,8 +133,7 @@ CONTROLS = [chr(n) for n in (*range(32), 127) if chr(n) != "\n"]
 
 
 def test_each_known_agent_has_a_snippet() -> None:
-    """`setup` can print a settings entry for each client and each agent that the client supports.
-    """
+    """`setup` can print a settings entry for each client and each agent that it supports."""
     agent = recorded(known_agent("gemini", NOBODY), OWN, NOBODY, is_graphical=True)
     assert agent.notes == ("npx was not found in PATH; put its absolute path there",)
     agent = recorded(known_agent("nova", NOBODY), OWN, NOBODY, is_graphical=True)
@@ -167,9 +164,7 @@ def test_a_script_gets_a_path_with_its_interpreter(tmp_path: Path) -> None:
 
 
 def test_agents_are_recognized() -> None:
-    """In a client's settings, `setup` recognizes a known agent by its program, or by the package it
-    runs.
-    """
+    """In settings, `setup` recognizes a known agent by its program or by the package it runs."""
     assert known_id(["/opt/bin/opencode", "acp"]) == "opencode"
     assert known_id(["npx", "-y", "@google/gemini-cli@1.2", "--acp"]) == "gemini"
     assert known_id(["uvx", "fast-agent-acp==1", "-x"]) == "fast-agent"
@@ -178,9 +173,7 @@ def test_agents_are_recognized() -> None:
 
 
 def test_acp_proxy_is_recognized() -> None:
-    """In settings, `setup` recognizes acp-proxy as a program or a Python module, but not after
-    `--`.
-    """
+    """In settings, `setup` recognizes acp-proxy as a program or a module, but not after `--`."""
     for words, proxy in (
         (("env", "A=b", "/x/acp-proxy", "record", "--", "a"), ("env", "A=b", "/x/acp-proxy")),
         (("python3", "-m", "acp_proxy", "record", "a"), ("python3", "-m", "acp_proxy")),
@@ -191,9 +184,7 @@ def test_acp_proxy_is_recognized() -> None:
 
 
 def test_values_are_hidden(tmp_path: Path) -> None:
-    """`setup` shows a client's settings without values of variables and headers, and with secrets
-    masked.
-    """
+    """`setup` shows settings without values of variables and headers, and masks secrets."""
     machine = make_home(tmp_path)
     mask = Masker(
         lambda text: text.replace(KEY, "*"), lambda words: [w.replace(KEY, "*") for w in words]

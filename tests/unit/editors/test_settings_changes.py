@@ -66,9 +66,7 @@ class Interruption:
 def test_an_interrupted_change_can_be_taken_back(
     tmp_path: Path, is_there: bool, is_kill: bool
 ) -> None:
-    """If `setup` is interrupted, it has changed all of a client's settings or none, and can undo
-    it.
-    """
+    """If `setup` is interrupted, it has changed a client's settings wholly or not at all."""
     result = [False, False]
     for number in range(40):
         path = tmp_path / str(number) / "config/settings.json"

@@ -16,9 +16,7 @@ def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
 
 
 def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
-    """When a connection ends, frames that faults hold back go out in the order of their waiting
-    times.
-    """
+    """When a connection ends, frames that faults hold back go out, the shortest wait first."""
     check(
         ["reorder after_frames=9 where=text:a", "reorder after_frames=3 where=text:b"],
         """
@@ -48,8 +46,7 @@ def test_held_frames_are_bounded() -> None:
 
 
 def test_a_stall_lets_out_nothing_that_is_held() -> None:
-    """If a fault stalls a direction, frames that other faults hold back there are never delivered.
-    """
+    """If a fault stalls a direction, frames that other faults delay there are never delivered."""
     check(
         ["reorder after_frames=1 where=text:a", "stall where=text:b"],
         """

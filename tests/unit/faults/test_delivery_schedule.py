@@ -55,8 +55,7 @@ def written(schedule: DeliverySchedule, now: int, outlet: Stream = CLIENT) -> li
 
 
 def test_bytes_go_out_when_they_are_due() -> None:
-    """Bytes that faults delay go out in the order of their due times; equal times keep their order.
-    """
+    """Bytes that faults delay go out in the order of their due times, else as they came."""
     schedule = added(write(b"c", 3), write(b"a", 1), write(b"b", 1), write(b"d", 3))
     assert written(schedule, 0) == []
     assert schedule.outboxes[CLIENT].due_at == 1
@@ -117,9 +116,7 @@ def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
-    """With faults, at most a megabyte of bytes, or one frame, waits to be written in each
-    direction.
-    """
+    """With faults, at most a megabyte, or one frame, waits to be written in each direction."""
     schedule = added(write(b"x" * (WAITING_BYTES - 1)))
     assert schedule.outboxes[CLIENT].has_room
     schedule.add(write(b"y" * WAITING_BYTES), 0)
@@ -138,9 +135,7 @@ def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
 
 
 def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
-    """A fault's side effect, such as a kill, waits until all earlier bytes are written to both
-    peers.
-    """
+    """A fault's side effect, such as a kill, waits until all earlier bytes are written."""
     schedule = added(
         write(b"a"),
         write(b"b", 7, Direction.TO_AGENT),

@@ -29,9 +29,7 @@ def update(session: str = "s") -> bytes:
 
 
 def test_side_effects_name_their_rules() -> None:
-    """For a frame, faults record first which rules fired, and then side effects with their rules'
-    names.
-    """
+    """For a frame, it is recorded which fault rules fired before their side effects happen."""
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
     outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(
@@ -84,9 +82,7 @@ def firings(recorded: FaultTranscript) -> list[tuple[str, bool, bytes | None]]:
 
 
 def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
-    """If several fault rules fire at one frame, each is recorded with the bytes that were delivered
-    at last.
-    """
+    """If several fault rules fire at one frame, all are recorded with the final bytes."""
     recorded = check(
         ["truncate keep_bytes=2", "latency latency_ms=1", "corrupt mode=crlf"],
         r"""
@@ -122,8 +118,7 @@ def test_an_injected_line_has_one_firing_in_its_place() -> None:
 
 
 def test_a_lost_frame_has_no_delivered_bytes() -> None:
-    """If a fault drops a frame or truncates it to nothing, it is recorded without delivered bytes.
-    """
+    """If a fault drops a frame or cuts all of it, it is recorded without delivered bytes."""
     recorded = check(
         ["drop where=text:a", "truncate keep_bytes=0 newline=false"],
         """

@@ -145,8 +145,7 @@ def test_a_kind_is_named_only_where_the_how_to_says() -> None:
 
 
 def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
-    """A ready fault plan is named only in its file and the manual, so that a new one needs no code.
-    """
+    """A ready fault plan is named only in its file and the manual, so a new one needs no code."""
     plan, manual = places("To add a ready plan")
     assert (ROOT / manual).samefile(ROOT / "docs" / "faults.md")
     for name, path in ready_plans().items():

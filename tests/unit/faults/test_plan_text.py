@@ -32,9 +32,7 @@ def same(plan: Plan) -> Plan:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_comes_back(rule: str) -> None:
-    """A fault rule that is written as text and read again has the same kind, name, settings and
-    trigger.
-    """
+    """A fault rule that is written as text and read again has the same settings and trigger."""
     plan = joined([], [parse_rule(rule)], 42)
     again = structure_plan(tomllib.loads(plan_text(plan)), "again")
     assert same(again) == same(plan)

@@ -162,9 +162,7 @@ def test_a_ready_plan_is_described(name: str) -> None:
 
 @pytest.mark.parametrize("name", ready_plans())
 def test_every_rule_of_a_ready_plan_fires(name: str) -> None:
-    """Every rule of a ready fault plan fires in the recording `tour`, unless the plan's comment
-    says not.
-    """
+    """Every rule of a ready fault plan fires in the recording `tour`, or the plan says not."""
     run = applied(name)
     if "# Not on the tour: " in ready_plans()[name].read_text(encoding="utf-8"):
         assert not any(run.fired.values())
@@ -251,9 +249,7 @@ def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
     ],
 )
 def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> None:
-    """The ready fault plan of stray lines adds lines between the agent's lines, and changes none of
-    them.
-    """
+    """The ready fault plan of stray lines adds lines to the agent's output, and changes none."""
     lines = applied(name).delivered(CLIENT).splitlines()
     said = original(CLIENT).splitlines()
     assert [line for line in lines if line in said] == said
@@ -263,9 +259,7 @@ def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> N
 
 @pytest.mark.parametrize("name", ["duplicate-reply", "duplicate-updates", "orphan-reply"])
 def test_doubled_frames_follow_each_other(name: str) -> None:
-    """Ready fault plans of doubled frames send a frame twice; `orphan-reply` gives the copy another
-    id.
-    """
+    """Ready fault plans that double frames send a frame twice; `orphan-reply` changes an id."""
     run = applied(name)
     for hit in run.hits:
         (copy,) = hit.injected
@@ -339,9 +333,7 @@ def test_a_crash_leaves_half_a_frame() -> None:
 
 
 def test_a_late_reply_is_the_last_of_all() -> None:
-    """If nothing is cancelled, the ready fault plan `late-reply` sends the delayed reply as the
-    last frame.
-    """
+    """Without a cancellation, the ready fault plan `late-reply` sends the reply as last frame."""
     run = applied("late-reply")
     assert seqs(run) == [34]
     assert run.delivered(CLIENT).endswith(run.hits[0].delivered or b"?")

@@ -48,9 +48,7 @@ def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]
     ],
 )
 def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
-    """A fault rule's `after` skips the first matches, `every` takes each n-th, `times` limits the
-    number.
-    """
+    """A fault rule's `after` skips matches, `every` takes each n-th, `times` is their maximum."""
     assert hits(FaultTranscript([f"drop {trigger}"]), 6) == lost
 
 

@@ -52,8 +52,7 @@ def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPat
 def test_long_text_between_messages_is_no_blank_line(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In an imported log, a long text between two messages counts as one comment of several lines.
-    """
+    """In an imported log, a long text between two messages is one comment of several lines."""
     monkeypatch.setattr(embedded_json, "LONGEST", 2000)
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     text = "x" * 3000 + "\n" + message.rstrip("\n") + "\n" + "y" * 3000 + "\n"
@@ -178,9 +177,7 @@ def test_long_ids_of_open_requests_are_not_kept() -> None:
 
 
 def test_several_copies_of_zed_have_a_gap() -> None:
-    """If a pasted log has two JSON arrays, `import` notes that messages may be missing between
-    them.
-    """
+    """If a pasted log has two JSON arrays, `import` notes a possible loss between them."""
     row = '{"_direction":"incoming","_type":"notification","method":"m","params":"a"}'
     text = f"[\n{row}\n]\n[\n{row},\n{row}\n]\n".encode()
     entries = list(source_named("zed").read(io.BytesIO(text), text))

@@ -68,9 +68,7 @@ def test_any_other_line_is_named(line: str, reason: str) -> None:
 
 
 def test_fences_comments_and_blanks_are_skipped() -> None:
-    """In an imported log, code fences, comments, blanks, colours and commas between messages are
-    skipped.
-    """
+    """Between messages of an imported log, code fences, comments, blanks and commas are skipped."""
     text = f"# Report\n```json\n// one\n  \x1b[32m→\x1b[0m {_I},\n\n---\n← {_A}\n```\n"
     entries = read_as("lines", text)
     assert [message.raw for message in messages(entries)] == [INITIALIZE, ANSWER]
@@ -92,8 +90,7 @@ def test_time_and_mark_may_stand_on_the_lines_before() -> None:
 
 @pytest.mark.parametrize("tail", ['{"', '{"jsonrpc', '{"jsonrpc":"2.0","id":0,', "[{"])
 def test_a_last_message_that_is_cut_off_is_named(tail: str) -> None:
-    """In an imported log, an incomplete last message is an error, even if the log is still written.
-    """
+    """In an imported log, an incomplete last message is an error, even if more may be written."""
     assert bad(read_as("lines", f"→ {_I}\n← {tail}")) == [(2, 2)]
 
 
@@ -126,9 +123,7 @@ def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
     ],
 )  # fmt: skip
 def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None:
-    """In an imported log, arrows, words and peers' names show a message's direction; a time alone
-    does not.
-    """
+    """In an imported log, arrows, words and peers' names show directions; times do not."""
     heading = read_heading(f"{prefix} ".encode())
     assert heading is not None
     assert (heading.mark and heading.mark.stream) is stream
@@ -136,14 +131,12 @@ def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None
 
 @pytest.mark.parametrize("prefix", ["See", "json", "1. ", "echo '", "It says: ", "x" * 400])
 def test_words_are_no_mark(prefix: str) -> None:
-    """In an imported log, a sentence before a message is an error, and does not show its direction.
-    """
+    """In an imported log, a sentence before a message is an error, and shows no direction."""
     assert read_heading(prefix.encode()) is None
 
 
 def test_arrows_of_an_agents_log_are_turned_round() -> None:
-    """If the first methods of an imported log contradict its arrows, `import` reverses all arrows.
-    """
+    """If the first methods of an imported log contradict its arrows, `import` reverses them all."""
     entries = read_as("lines", f"received {_I}\nsent {_A}\n")
     directions = [(message.stream, message.is_inferred) for message in messages(entries)]
     assert directions == [(TO_AGENT, True), (TO_CLIENT, True)]

@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("recording", ["tour", "terminal"])
 def test_a_recording_comes_back_from_every_format(name: str, recording: str) -> None:
-    """From a log in every known format, `import` restores the directions, times and values of
-    messages.
-    """
+    """From a log in every known format, `import` restores directions, times and messages."""
     writer = WRITERS[name]
     sent = conversation_of(DIRECTORY / f"{recording}.db")
     sent = [line for line in sent if line.stream is not STDERR or writer.has_stderr]
@@ -66,7 +64,8 @@ def written_logs() -> Iterator[tuple[str, str, bytes]]:
 
 
 def test_each_log_is_claimed_by_one_format() -> None:
-    """Each format that `import` reads recognizes only its own logs; only `lines` also reads others.
+    """Each log is recognized by only one format that `import` reads, or else by `lines`.
+
     A format with a loose pattern would take logs from other formats without any error.
     """
     *special, most_general = SOURCES
@@ -146,9 +145,7 @@ def test_streams_without_a_direction_are_inferred() -> None:
 
 
 def test_the_journal_of_acpx_is_beside_its_messages() -> None:
-    """`import` skips lines of acpx's journal as comments; a log is acpx's only with all lines of
-    its stream.
-    """
+    """`import` skips lines of acpx's journal; only logs with acpx's whole stream are acpx logs."""
     mark = '{"schema":"acpx.session.journal.v1","type":%s}\n'
     text = "".join(
         [

@@ -47,9 +47,7 @@ def test_forms(before: str) -> None:
 
 @given(SECRETS, st.binary(max_size=5), st.binary(max_size=5))
 def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: bytes) -> None:
-    """In base64 that contains a secret, masking covers all of the secret's characters but at most
-    two.
-    """
+    """In base64 that contains a secret, masking leaves at most two of its characters."""
     known = values(value)
     if not known.forms:
         return
@@ -117,8 +115,7 @@ def test_other_ends_are_not_prefixes() -> None:
 
 @given(SECRETS)
 def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
-    """The quick search for a known secret's parts finds every line that contains it, even escaped.
-    """
+    """The quick search for parts of a known secret finds every line with it, even escaped."""
     known = values(value)
     if not known.forms:
         return
@@ -143,8 +140,7 @@ def test_an_escaped_value_in_an_invalid_line() -> None:
 
 
 def test_pieces_of_values_are_found_in_bytes() -> None:
-    """Pieces of a known secret of eight bytes or more are found in the bytes of a recording's file.
-    """
+    """Pieces of a known secret of eight bytes or more are found in a recording's file."""
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)
@@ -177,7 +173,5 @@ def test_a_hash_is_recognized_in_any_text() -> None:
 
 @pytest.mark.parametrize("line", ["", "x", "a b c d", "00 99999 0 abcd", "00 5 x abcd", "00 5 99"])
 def test_a_foreign_line_is_nothing(line: str) -> None:
-    """In a search for secrets by their hashes, a hash that no recorder could have written is
-    ignored.
-    """
+    """In a search for secrets by hash, a hash that no recorder could have written is ignored."""
     assert recognized([line], "abcd" * 3) == []

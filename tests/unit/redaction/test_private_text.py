@@ -30,8 +30,7 @@ SECRET = "Wk2mXs81qPz0"
     ],
 )
 def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, shown: str) -> None:
-    """With private texts masked, words that a schema lists and the start of a path stay readable.
-    """
+    """With private texts masked, words of a schema and the start of a path stay readable."""
     assert private_text(text, path) == shown
     assert private_text(shown, path) == shown
 

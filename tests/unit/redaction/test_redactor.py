@@ -170,8 +170,7 @@ def test_harmless_variables_stay() -> None:
 
 @given(st.integers(1, len(VALUE) - 1), st.integers(1, 12), st.sampled_from([VALUE, KEY]))
 def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
-    """However a text is cut into chunks, masking leaves at most two characters of a secret in it.
-    """
+    """However a text is cut into chunks, masking leaves at most two characters of a secret."""
     text = f"{'x ' * start}{value} and more"
     lines = [chunk(text[n : n + size]) for n in range(0, len(text), size)]
     result = "".join(map(text_of, masked_all(knowing(VALUE), lines)))
@@ -260,8 +259,7 @@ def test_markers_are_stable() -> None:
 
 
 def test_the_next_redactor_knows_the_secrets() -> None:
-    """A new process that masks a recording continues with the state that the previous one stored.
-    """
+    """A new process that masks a recording continues with the previous one's state."""
     used = knowing(VALUE)
     expected = masked(used, chunk(VALUE))
     assert masked(Redactor(used.snapshot()), chunk(VALUE)) == expected
@@ -340,8 +338,9 @@ def test_other_places_and_patterns() -> None:
 
 
 def test_a_pattern_masks_markers_in_its_matches() -> None:
-    """If a match of a user's mask pattern includes the placeholder of an earlier masking, all of
-    the match is masked. A match within a placeholder is ignored.
+    """If a match of a user's mask pattern contains a masked secret, the whole match is masked.
+
+    A match within the placeholder of a masked secret is ignored.
     """
     used = redactor(extra=(re.compile(r"https://\S+5e7|redacted:key"),))
     for text, shown in (
@@ -354,9 +353,7 @@ def test_a_pattern_masks_markers_in_its_matches() -> None:
 
 
 def test_a_named_place_is_masked_as_a_whole() -> None:
-    """A value at a JSON pointer that the user named is masked whole, even if part of it is masked
-    already.
-    """
+    """A value at a JSON pointer that the user named is masked whole, even if partly masked."""
     used = redactor(paths=(("params", "update", "title"),))
     half, whole = "curl -u bob:[redacted:password:fb0d15e7] x", "[redacted:key:fb0d15e7]"
     for title in (half, whole, "$TOKEN"):
@@ -380,9 +377,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """If a name such as `--token` reveals a value as secret, masking also replaces it earlier in
-    the line.
-    """
+    """If a name such as `--token` reveals a secret, masking also finds it earlier in the line."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
@@ -411,8 +406,7 @@ def test_a_line_of_stderr_may_be_a_string() -> None:
 
 @pytest.mark.parametrize("odd", ["\\ud800", "\\udc80", "\xff"])
 def test_a_secret_of_half_characters(odd: str) -> None:
-    """Masking finds a secret with half of a surrogate pair (invalid Unicode) again in later lines.
-    """
+    """Masking finds a secret with half of a surrogate pair again in later lines."""
     line = b'{"env":{"DB_KEY":"Zq81x%sKsecR7tv"}}' % odd.encode("latin-1")
     used = redactor()
     assert b"R7tv" not in masked(used, line)
@@ -442,9 +436,7 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """Lines that were searched together for secrets are searched again only after a new secret is
-    known.
-    """
+    """Lines that were searched for secrets are searched again only if a new secret is known."""
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))
@@ -460,16 +452,13 @@ DOCUMENT = {"a": ["one", 2, None], "b": {"c": "three"}, "d": True}
 
 
 def test_texts_are_hidden() -> None:
-    """The function that hides a value masks its texts, but keeps numbers, member names and
-    structure.
-    """
+    """The function that hides a JSON value masks its texts, but keeps numbers and structure."""
     assert hidden(DOCUMENT) == {"a": [HIDDEN, 2, None], "b": {"c": HIDDEN}, "d": True}
     assert hidden(3) == 3
 
 
 def test_texts_are_found_in_order() -> None:
-    """The function that lists the texts in a JSON value yields them in order, without member names.
-    """
+    """The function that lists the texts of a JSON value yields them in order, without names."""
     assert [*strings(DOCUMENT)] == ["one", "three"]
     assert [*strings("x")] == ["x"]
     assert [*strings(None)] == []

@@ -139,8 +139,6 @@ def test_other_ends_begin_no_secret() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_the_value_of_an_option_may_go_on(loose: bool) -> None:
-    """If a text ends with an option such as `--token` and a value, the value may continue in the
-    next text.
-    """
+    """For masking, the value after an option such as `--token` may continue in the next text."""
     text = "run --token abc"
     assert tail(text) == tail(text, search(text, loose=loose)) == 4

@@ -103,14 +103,13 @@ def test_other_places(path: str, method: str, treatment: Treatment) -> None:
     ],
 )
 def test_private_places(path: str, method: str) -> None:
-    """With `--redact private`, masking replaces whole texts of prompts, answers and files."""
+    """With `--redact private`, masking replaces whole strings that may hold private words."""
     assert ruling_of(path, method, private=True).treatment is Treatment.PRIVATE
     assert ruling_of(path, method).treatment in (TEXT, COMMAND)
 
 
 def test_harmless_variables_are_shown() -> None:
-    """Masking treats the value of a harmless variable such as PATH like an argument of a command.
-    """
+    """Masking treats a harmless variable's value, such as PATH, like an argument of a command."""
     assert of_variable("PATH", "env").treatment is COMMAND
     assert of_variable("Content-Type", "headers").treatment is COMMAND
     assert of_variable("FOO", "env") == (SECRET, "env")

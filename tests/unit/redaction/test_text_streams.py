@@ -48,8 +48,7 @@ def piece(text: str) -> Piece:
 
 
 def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
-    """If a piece of streamed text looks harmless, masking keeps only its last characters in memory.
-    """
+    """If a piece of streamed text looks harmless, masking remembers only its last characters."""
     key = piece("x").key
     assert streams.passes(key, "all is well")
     assert streams.passes(key, " and so on, for a while, and for a while more")
@@ -65,9 +64,7 @@ def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
 
 
 def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
-    """For masking, a piece of streamed text has to wait if a secret's name began in the piece
-    before.
-    """
+    """For masking, streamed text has to wait if a secret's name began in the piece before."""
     assert streams.passes("k", "a pass")
     assert not streams.passes("k", "word: hunter")
 

@@ -84,8 +84,7 @@ async def test_nothing_is_done_that_was_rejected(
 async def test_permission_is_granted_once_rather_than_always(
     tmp_path: Path, nursery: trio.Nursery, options: Any, outcome: Any
 ) -> None:
-    """If several options of a permission allow, `try --allow` chooses the one for this call only.
-    """
+    """If several options of a permission allow, `try --allow` chooses to allow only once."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     result = await client.ask("session/request_permission", options=options)
     assert result == {"outcome": outcome}
@@ -105,9 +104,7 @@ async def test_each_trouble_has_the_code_of_an_error(tmp_path: Path, nursery: tr
 async def test_each_write_and_each_command_is_asked_about(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """Before a write or command, `try` shows its user all of the request; only the first choice
-    allows it.
-    """
+    """`try` shows its user a whole write or command; only the first choice allows it."""
     ask = Asked(1, 0, None, 0)
     client = Client(nursery, tmp_path, Policy.ASK, ask)
     assert isinstance(await client.ask("fs/write_text_file", path="a", content="x"), int)

@@ -29,8 +29,7 @@ def _connected(agent: LiveAgent, heard: list[bytes]) -> AbstractAsyncContextMana
 
 
 async def test_the_client_gives_up_on_a_silent_agent(autojump_clock: MockClock) -> None:
-    """If an agent does not answer a request, `try` gives up and says so, with the agent's stderr.
-    """
+    """If an agent does not answer a request, `try` gives up and shows the agent's stderr."""
     assert autojump_clock.autojump_threshold == 0, "no test waits"
     heard: list[bytes] = []
     async with _connected(LiveAgent(), heard) as connection:

@@ -14,9 +14,7 @@ SERVER = ["/bin/tools", "--all"]
 
 @pytest.mark.parametrize("writes", [True, False])
 def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
-    """In v1 and in the draft, `try` offers the agent writing of files and terminals only if it
-    serves them.
-    """
+    """In v1 and in the draft, `try` offers writing and terminals only if it serves them."""
     can = Forms(V1).initialize(writes=writes)["clientCapabilities"]
     assert can == {"fs": {"readTextFile": True, "writeTextFile": writes}, "terminal": writes}
     draft = Forms(DRAFT).initialize(writes=writes)["capabilities"]

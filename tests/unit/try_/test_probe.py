@@ -34,8 +34,7 @@ def named(results: dict[str, ProbeResult], verdict: ProbeVerdict) -> list[str]:
 
 
 async def test_an_agent_that_keeps_everything(autojump_clock: MockClock) -> None:
-    """With a healthy agent, all probes of `try --probe` succeed, within three starts of the agent.
-    """
+    """With a healthy agent, all probes of `try --probe` succeed, within three starts of it."""
     prober, results = await play(ProbedAgent, autojump_clock)
     assert [(name, r.detail) for name, r in results.items() if r.verdict != "holds"] == []
     assert [*results] == [probe.id for probe in probes()]

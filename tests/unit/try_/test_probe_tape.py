@@ -19,9 +19,7 @@ def line(**message: Any) -> bytes:
 
 
 def test_lines_are_counted_in_each_direction() -> None:
-    """`try --probe` counts a request and its answer as the lines of the probe that sent the
-    request.
-    """
+    """`try --probe` counts a request and its answer as lines of the probe that sent it."""
     tape = ProbeTape(open={'"a"': None})
     tape.watch(OUT, line(id="a", method="m"))
     tape.watch(OUT, line(id=1, result={}))
@@ -35,9 +33,7 @@ def test_lines_are_counted_in_each_direction() -> None:
 
 
 def test_a_request_that_only_follows_is_no_line_of_the_probe() -> None:
-    """A request that `try --probe` sends only to see what the agent has read is no line of the
-    probe.
-    """
+    """A request that `try --probe` sends only to see that all was read is no line of the probe."""
     tape = ProbeTape(open={'"probe:a:next"': None})
     tape.watch(OUT, line(id="probe:a:next", method="m"))
     tape.watch(IN, line(id="probe:a:next", result={}))
@@ -77,9 +73,7 @@ def test_offences_are_noted(raw: bytes, probe: str | None) -> None:
     [("a", "tool_call", False), ("b", "tool_call", True), ("b", "usage_update", False)],
 )
 def test_output_belongs_to_an_open_request(session: str, kind: str, is_offence: bool) -> None:
-    """`try --probe` reports tool calls in a session that has no open prompt as an error of the
-    agent.
-    """
+    """`try --probe` reports tool calls in a session that has no open prompt."""
     tape = ProbeTape(open={"1": "a"})
     update = {"sessionUpdate": kind}
     tape.watch(IN, line(method="session/update", params={"sessionId": session, "update": update}))

@@ -29,9 +29,7 @@ def _python(code: str, **more: Any) -> dict[str, Any]:
 
 
 async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None:
-    """A command that `try` runs has the requested variables, and writes stdout and stderr into one
-    output.
-    """
+    """A command that `try` runs gets the requested variables; its stdout and stderr are joined."""
     code = (
         "import os, sys; print(os.environ['X'], flush=True);"
         " print('e', file=sys.stderr); sys.exit(3)"
@@ -56,8 +54,7 @@ async def test_the_beginning_of_long_output_is_left_out(tmp_path: Path) -> None:
 
 
 async def test_a_killed_command_takes_its_children_along(tmp_path: Path) -> None:
-    """If `try` kills a command, its exit status names the signal, and its child processes end, too.
-    """
+    """If `try` kills a command, its exit status names the signal, and its children end, too."""
     code = (
         "import subprocess, sys; child = subprocess.Popen(['sleep', '1000']);"
         " print(child.pid, flush=True); child.wait()"

@@ -136,9 +136,7 @@ async def test_an_agent_that_leaves_ends_the_dialogue(nursery: trio.Nursery, ver
 
 
 async def test_a_refused_session_ends_the_dialogue(nursery: trio.Nursery) -> None:
-    """If an agent refuses to open the session of `try`, the message has the words of the agent's
-    error.
-    """
+    """If an agent refuses a session, `try` says so with the words of the agent's error."""
     played = Played(nursery)
     nursery.start_soon(played.play)
     await played.agent.answer({"protocolVersion": 1})

@@ -62,9 +62,7 @@ def test_a_link_within_the_directory_is_followed(files: WorkFiles) -> None:
 
 
 def test_a_write_makes_the_directories_above(files: WorkFiles) -> None:
-    """If `try` writes a file in a missing directory, it makes the directory, and counts one written
-    file.
-    """
+    """If `try` writes a file in a missing directory, it makes the directory."""
     assert files.write("a/b/c.txt", "é")
     assert not files.write("a/b/c.txt", "")
     assert (files.root / "a" / "b" / "c.txt").read_bytes() == b""

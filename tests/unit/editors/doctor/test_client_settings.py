@@ -53,9 +53,7 @@ def test_no_client_names_it(tmp_path: Path) -> None:
     ],
 )
 def test_an_entry_that_all_is_well_with(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """If a client's settings are right, `doctor` reports one result with acp-proxy's version and
-    the agent.
-    """
+    """If a client's settings are right, `doctor` reports acp-proxy's version and the agent."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words, A=VALUE) == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 records HOME/bin/agent"
     ]
@@ -164,9 +162,7 @@ def test_a_home_directory_may_not_be_replaced(tmp_path: Path) -> None:
 
 
 def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
-    """`doctor` reports an acp-proxy in a client's settings that is missing, silent or another
-    version.
-    """
+    """`doctor` reports an acp-proxy in settings that is missing, silent or another version."""
     entry = ("record", "--", "HOME/bin/agent")
     assert checked(tmp_path, "HOME/gone/acp-proxy", *entry) == [
         "✗ Zed 'Mine': HOME/gone/acp-proxy was not found"
@@ -181,9 +177,7 @@ def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
 
 
 def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
-    """`doctor` starts acp-proxy as a client would, with the variables of its settings and without
-    an agent.
-    """
+    """`doctor` starts acp-proxy as a client would, with its variables, but without an agent."""
     asked = []
 
     def ask(words: Sequence[str], environ: Mapping[str, str]) -> VersionAnswer:
@@ -220,8 +214,7 @@ def test_what_is_not_started(tmp_path: Path) -> None:
 
 
 def test_variables_of_an_entry(tmp_path: Path) -> None:
-    """`doctor` reports problems with variables in a client's settings without showing their values.
-    """
+    """`doctor` reports problems with variables in settings without showing their values."""
     entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/agent")
     assert checked(tmp_path, *entry, ACP_PROXY_OFF="1", ACP_PROXY_GRACE=VALUE) == [
         "✗ Zed 'Mine': ACP_PROXY_OFF switches recording off",

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     ],
 )  # fmt: skip
 def test_answers(tmp_path: Path, script: str, answer: VersionAnswer) -> None:
-    """`doctor` starts a program to learn its version without stdin, and kills it at a time limit.
-    """
+    """`doctor` starts a program to learn its version without stdin, and with a time limit."""
     path = program(tmp_path / "acp-proxy", f'#!/bin/sh\n[ "$*" = --version ]\n{script}\n')
     timeout_s = 0.2 if "0.2" in answer.trouble else 30
     environ = {"PATH": os.environ["PATH"], "WHICH": "mine"}

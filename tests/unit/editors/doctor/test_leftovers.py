@@ -53,7 +53,7 @@ def state(directory: Path) -> list[tuple[str, bytes, int, int]]:
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:
-    """`doctor` reports a log as left over only if its recorder is gone and has not finished it."""
+    """`doctor` does not report finished, running or just begun recordings as leftover files."""
     context = machine(tmp_path)
     assert lines(leftovers(context)) == NOTHING
     record_conversation(context.recordings / "x.db")
@@ -110,9 +110,7 @@ def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
-    """`doctor` reports that the damaged part of a log is not masked, and the command that removes
-    it.
-    """
+    """`doctor` reports that a damaged part of a log is unmasked, and how to remove it."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     for name in ("x.db.damaged", "x.db.damaged-2"):
@@ -139,9 +137,7 @@ def test_empty_files(tmp_path: Path) -> None:
 
 
 def test_what_sqlite_left(tmp_path: Path) -> None:
-    """`doctor` reports SQLite's -wal and -shm files without a database, and -wal files with unsaved
-    data.
-    """
+    """`doctor` reports SQLite's -wal files without a database or with data not yet in it."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     code = (
@@ -163,9 +159,7 @@ def test_what_sqlite_left(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_command_had_not_finished(tmp_path: Path) -> None:
-    """`doctor` finds temporary files that a killed command left beside recordings and client
-    settings.
-    """
+    """`doctor` finds temporary files that killed commands left beside recordings and settings."""
     context = machine(tmp_path)
     names = (".abcd1234.import", ".x.jsonl.abc_1234", "setup/.acp-proxy-abcd1234")
     files = [context.recordings / name for name in names]

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_usual_ones(tmp_path: Path) -> None:
-    """`doctor` reports all variables of acp-proxy that are set as one result, without those that
-    are empty or switched off.
-    """
+    """`doctor` reports all variables of acp-proxy that are set and not off as one result."""
     nothing = ["✓ no ACP_PROXY_* is set"]
     assert lines(variables(machine(tmp_path))) == nothing
     assert lines(variables(machine(tmp_path, ACP_PROXY_OFF=""))) == nothing
@@ -66,9 +64,7 @@ def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: s
     ],
 )  # fmt: skip
 def test_unusual_ones(tmp_path: Path, name: str, value: str, line: str) -> None:
-    """For `doctor`, a wrong value of an acp-proxy variable is an error, and a surprising one a
-    warning.
-    """
+    """For `doctor`, a wrong value of a variable is an error, and a surprising one a warning."""
     (variable,) = variables(machine(tmp_path, **{f"ACP_PROXY_{name}": value}))
     assert lines([variable]) == [line]
     assert variable.commands in ([], [f"unset ACP_PROXY_{name}"])

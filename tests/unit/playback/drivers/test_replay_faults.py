@@ -114,9 +114,7 @@ async def test_what_is_late_comes_when_it_is_due(
 async def test_the_agent_ends_when_all_has_gone_out(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """A replay whose faults delay or hold frames keeps running until all these frames have gone
-    out.
-    """
+    """A replay whose faults delay frames keeps running until all these frames have gone out."""
     replayed = await started(
         nursery, "latency latency_ms=3000 where=text:x", "reorder where=text:h"
     )
@@ -147,9 +145,7 @@ async def test_a_client_that_has_left_is_not_waited_for_long(
 async def test_a_signal_counts_as_leaving_when_all_is_sent(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If a signal ends a replay with faults, bytes that a fault delays are still written for five
-    seconds.
-    """
+    """If a signal ends a replay with faults, delayed bytes are still written for five seconds."""
     replayed = Replayed("latency latency_ms=60000 where=dir:to-client")
     await nursery.start(let_go_on_signal, replayed.streams)
     nursery.start_soon(replayed.run)
@@ -226,9 +222,7 @@ async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> Non
 
 
 async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
-    """If a fault floods stderr in a replay, its lines go to stderr, and the frame still goes to the
-    client.
-    """
+    """If a fault floods stderr in a replay, the frame that set it off still goes to the client."""
     replayed = await started(nursery, "stderr-flood lines=3")
     await replayed.out(b"x\n")
     assert await replayed.client_heard() == b"x\n"

@@ -112,9 +112,7 @@ def at(seconds: float) -> Any:
 
 
 async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """A replay sends a frame after the recorded gap, which it counts from the client's live
-    message.
-    """
+    """A replay sends a frame after the recorded gap, counted from the client's live message."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, pacing=Pacing(1.0))
         await client.send(1)
@@ -137,9 +135,7 @@ async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: Moc
 async def test_a_missing_message_is_noticed_in_time(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """If an expected message has not come a second after the client's last line, a replay reports
-    it.
-    """
+    """If an expected message is a second later than the client's last line, a replay reports it."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.send(1, 3)
@@ -277,9 +273,7 @@ class First(RecordingChoice):
 
 
 def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
-    """If the client's pipe has no room for the answer that a replay sends while it starts, the rest
-    is kept.
-    """
+    """If a replay cannot write all of its answer to `initialize` at once, it keeps the rest."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     os.set_blocking(sink, False)
     os.write(into, b"first\r\nsecond\nthird")
@@ -305,9 +299,7 @@ def test_an_unreadable_client_gets_no_first_answer() -> None:
 async def test_a_stop_signal_is_an_end_of_input(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """SIGTERM ends a replay like the end of the client's input, but the replay knows that it was
-    stopped.
-    """
+    """SIGTERM ends a replay like the end of its input, but it knows that it was stopped."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     sink, _ = memory_stream_pair()
@@ -368,8 +360,7 @@ async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: 
 async def test_the_scripted_client_reads_a_last_line_without_a_newline(
     recorded: RecordedTranscript,
 ) -> None:
-    """The client that is played from a recording reads an agent's last line even without a newline.
-    """
+    """The client that is played from a recording reads an agent's last line without a newline."""
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
     client = ScriptedClient(recorded.script())
@@ -388,9 +379,7 @@ async def test_the_scripted_client_reads_a_last_line_without_a_newline(
 async def test_all_runs_are_equal(
     recorded: RecordedTranscript, clock: MockClock, runs: int
 ) -> None:
-    """However a client's input is cut and delayed, a replay of two sessions sends the recorded
-    bytes.
-    """
+    """However a client's input is cut, a replay of two sessions sends the recorded bytes."""
     lanes = [{recorded.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
     hashes: dict[Order, set[str]] = {Order.SESSION: set(), Order.RECORDED: set()}
     for seed in range(runs):

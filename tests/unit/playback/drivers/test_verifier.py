@@ -145,8 +145,7 @@ async def test_time_is_trios(record: Record, clock: MockClock) -> None:
 
 
 async def test_silence_is_a_stall(record: Record, clock: MockClock) -> None:
-    """If an agent is silent for the timeout, `verify` reports a stall and waits for nothing more.
-    """
+    """If an agent is silent for the timeout, `verify` reports a stall and waits no longer."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
@@ -237,9 +236,7 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
 
 
 async def test_time_without_output_is_not_a_write_stall(record: Record, clock: MockClock) -> None:
-    """While `verify` has nothing to write to an agent, the time does not count as a stall of
-    writing.
-    """
+    """For `verify`, time in which it has nothing to write to an agent is no stall of writing."""
     conversation = TALK.replace("    6 ->", "    .. 10s\n    6 ->")
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:

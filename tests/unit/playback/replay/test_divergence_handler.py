@@ -44,8 +44,7 @@ def test_ids_stay_as_they_were_written() -> None:
 
 
 def test_a_cancelled_turn_ends_as_its_dialect_demands() -> None:
-    """In a replay, a cancelled turn ends with the prompt's answer in v1, and with an update in v2.
-    """
+    """In a replay, a cancelled turn ends with the prompt's answer in v1, with an update in v2."""
     assert json.loads(cancelled_answer("1", is_v2=False).data)["result"] == {
         "stopReason": "cancelled"
     }

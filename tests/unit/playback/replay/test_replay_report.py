@@ -47,9 +47,7 @@ DIVERGED = evolve(
 
 
 def test_a_clean_replay_has_no_text() -> None:
-    """The text report of a clean replay is empty, unless the replay withheld frames from the
-    client.
-    """
+    """The text report of a clean replay is empty, unless frames were withheld from the client."""
     assert text(CLEAN) == []
     assert text(evolve(CLEAN, withheld=(7, 9))) == [
         "replay of r.db: clean; 5 frames sent, 3 messages matched",
@@ -132,9 +130,7 @@ def test_recorded_text_cannot_break_the_xml() -> None:
 
 
 def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
-    """A replay's JUnit report has a test case for each session that diverged, and one for the
-    whole.
-    """
+    """A replay's JUnit report has a test case for each session that diverged, and one in all."""
     suite = ET.fromstring(replay_suite(DIVERGED).encode())
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     (failure,) = suite.iter("failure")
@@ -146,9 +142,7 @@ def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
 
 
 def test_the_report_is_json() -> None:
-    """The JSON report of a replay can be read back without loss; each kind and rank in it is a
-    word.
-    """
+    """A replay's JSON report can be read back without loss; each kind and rank in it is a word."""
     read: Any = converter.loads(converter.dumps(DIVERGED), ReplayReport)
     assert read == DIVERGED
     assert '"kind": "params-differ"' in converter.dumps(DIVERGED)

@@ -102,8 +102,7 @@ def test_a_message_does_not_equal_a_line_that_is_none(recorded: RecordedTranscri
 
 
 def test_a_member_of_a_batch_is_a_message(recorded: RecordedTranscript) -> None:
-    """A replay compares each message inside a JSON-RPC batch like a message on a line of its own.
-    """
+    """A replay compares each message in a JSON-RPC batch like a message on its own line."""
     comparison = Comparison(recorded)
     first, second = comparison.steps[6, 0], comparison.steps[6, 1]
     assert comparison.comparer.value(first)["method"] == "_a"
@@ -141,9 +140,7 @@ def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
 
 
 def test_ignored_places_do_not_tell_recorded_messages_apart(recorded: RecordedTranscript) -> None:
-    """Two recorded messages that differ only at places that `--ignore` names are alike for a
-    replay.
-    """
+    """Recorded messages that differ only at places named by `--ignore` are alike for a replay."""
     comparison = Comparison(recorded, "/params/prompt")
     prompt, other = comparison.steps[9, None], comparison.steps[13, None]
     assert comparison.comparer.are_alike(prompt, other)

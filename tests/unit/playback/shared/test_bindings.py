@@ -92,8 +92,7 @@ def test_a_relative_directory_in_a_text_stays(root: str) -> None:
 
 
 def test_each_kind_of_value_is_bound_by_itself() -> None:
-    """A replay that pairs a recorded terminal id with a live one replaces it only as a terminal id.
-    """
+    """A replay that pairs a recorded terminal id with a live one uses it only as a terminal id."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "T")
     bindings.bind(Place.SESSION, "s", "S")
@@ -130,9 +129,7 @@ def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> No
 
 
 def test_sessions_are_swapped() -> None:
-    """If the client of a replay takes two recorded session ids in reverse, the replay swaps them,
-    too.
-    """
+    """If the client of a replay swaps two recorded session ids, the replay swaps them, too."""
     bindings = Bindings()
     bindings.swap_sessions("a", "b")
     assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]

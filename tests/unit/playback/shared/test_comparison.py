@@ -93,9 +93,7 @@ def test_false_and_missing_capabilities_are_equal() -> None:
 
 
 def test_a_value_that_the_client_may_choose_is_proposed() -> None:
-    """If a client uses another directory than the recorded one, a replay accepts it, but not a
-    second one.
-    """
+    """A replay accepts that a client uses another directory, but not a second other one."""
     bindings = Bindings()
     comparer = Comparer(bindings)
     places = {"params": {"cwd": Place.ROOT}}

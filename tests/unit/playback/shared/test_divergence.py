@@ -33,9 +33,7 @@ EARLY = evolve(FOLLOWS, rank=Rank.INFO)
 
 
 def test_ranks() -> None:
-    """The first divergence in a session of a replay counts as primary, later ones as its
-    consequences.
-    """
+    """A session's first divergence in a replay is primary; later ones are its consequences."""
     log, a, b = DivergenceLog(MessageMask(None)), Lane("a"), Lane("b")
     noted = [
         log.note(kind, lane, "").rank
@@ -92,8 +90,7 @@ def test_moments_are_counted_from_the_beginning() -> None:
 
 @pytest.mark.parametrize("peer", ["client", "agent"])
 def test_a_used_up_near_miss_is_marked(peer: str) -> None:
-    """If a similar recorded message was matched before, the report of `replay` or `verify` says so.
-    """
+    """If a similar recorded message was matched before, a report of `replay` or `verify` says so."""
     assert [*DivergenceReporter(peer).lines_of(AGAIN)] == [
         "exhausted in s (primary): the file was read again",
         f'  the {peer}\'s line 3: {{"id":2}}',
@@ -103,9 +100,7 @@ def test_a_used_up_near_miss_is_marked(peer: str) -> None:
 
 
 def test_cascades_are_shown_after_primary_divergences() -> None:
-    """A replay's report shows primary divergences, then their consequences, but no mere
-    information.
-    """
+    """A replay's report shows primary divergences, then their consequences, but no information."""
     shown = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
     assert [block[0].split(":")[0] for block in shown] == [
         "exhausted in s (primary)",

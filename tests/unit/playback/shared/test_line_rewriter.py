@@ -26,16 +26,13 @@ def test_a_line_without_replacements_is_unchanged() -> None:
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b'{"a":"\xe9"}', b"{", b"", b'{"id":1', b"[[[["])
 def test_any_line_can_be_rewritten(raw: bytes) -> None:
-    """A replay writes names for values neither into bytes that are not UTF-8 nor into text without
-    JSON.
-    """
+    """A replay replaces no values in bytes that are not UTF-8, or in text that is not JSON."""
     for kind in ("response", "notification", "batch", "invalid", "error"):
         assert written(raw, kind, {"1": "2"}, a="/b") == raw
 
 
 def test_only_a_reply_gets_another_id() -> None:
-    """A replay sends a reply with the id of the live request, and a request with its recorded id.
-    """
+    """A replay sends a reply with the live request's id, and a request with its recorded id."""
     answer, ask = b'{"id":1,"result":{"id":1}}', b'{"id":1,"method":"m"}'
     assert written(answer, "response", {"1": '"x"'}) == b'{"id":"x","result":{"id":1}}'
     assert written(ask, "request", {"1": '"x"'}) == ask
@@ -46,15 +43,13 @@ def test_only_a_reply_gets_another_id() -> None:
 
 
 def test_a_batch_is_rewritten_member_by_member() -> None:
-    """A replay rewrites ids and paths in each message of a JSON-RPC batch by the message's method.
-    """
+    """A replay rewrites ids and paths in each message of a JSON-RPC batch by its method."""
     raw = b'[{"method":"terminal/create","params":{"cwd":"/a/b","x":"/a/b"},"id":0}]'
     assert written(raw, "batch", {}, a="/z") == raw.replace(b'"cwd":"/a/b"', b'"cwd":"/z/b"')
 
 
 def test_a_session_is_renamed_at_its_typed_places_only() -> None:
-    """A replay replaces a session id only where the schema has a session id; all other bytes stay.
-    """
+    """A replay replaces a session id only where the schema has one; all other bytes stay."""
     line = b'{"params":{"sessionId":"a","update":{"of":{"sessionId":"a"},"text":"\xff a"}}}\n'
     wire = Wire(line, "", 0, "notification", "session/update")
     rewriter = LineRewriter(Bindings(sessions={"a": "b"}), rewrite_text=False)

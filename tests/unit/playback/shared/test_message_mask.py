@@ -21,8 +21,7 @@ def message(**params: Any) -> bytes:
 
 
 def test_markers_are_numbered_and_stay_the_same() -> None:
-    """The placeholders of secrets in a replay's report are the same in each run, for any secrets.
-    """
+    """The placeholders of secrets in a replay's report are the same in each run."""
     for secrets in ((SECRET, OTHER), (OTHER, SECRET)):
         mask = MessageMask("none")
         result = [mask.masked(message(note=item)) for item in (*secrets, secrets[0])]
@@ -75,8 +74,7 @@ def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -
 
 
 def test_a_known_secret_has_its_own_marker() -> None:
-    """A live secret is shown as the placeholder that stands in its place in the replayed recording.
-    """
+    """A replay shows a live secret as the placeholder that the recording has in its place."""
     marker = "[redacted:env:0a0b0c0d]"
     mask = MessageMask("secrets", {"pin7": marker, "plum-rhubarb-771": marker})
     assert mask.text("it is plum-rhubarb-771") == f"it is {marker}"

@@ -31,9 +31,7 @@ X, Y = "[redacted:env:00000001]", "[redacted:key:00000002]"
 def test_a_marker_matches_what_stands_in_its_place(
     recorded: str, live: str, expected: list[tuple[str, str]] | None
 ) -> None:
-    """For a replay, the placeholder of a masked secret matches any text if all text around it is
-    equal.
-    """
+    """For a replay, a masked secret matches any live text if all text around it is equal."""
     result = pairs_in(recorded, live, "/p")
     assert (result is None) == (expected is None)
     assert [(item.recorded, item.live) for item in result or ()] == (expected or [])
@@ -45,9 +43,7 @@ def test_a_text_in_place_of_a_marker_is_not_shown() -> None:
 
 
 def test_many_markers_take_no_long_time() -> None:
-    """A replay compares a text with a thousand placeholders of masked secrets in less than a
-    second.
-    """
+    """A replay compares a text with a thousand masked secrets in less than a second."""
     began = time.perf_counter()
     assert pairs_in(f"{A} " * 1000 + "z", "a " * 100_000, "/p") is None
     assert time.perf_counter() - began < 1
@@ -61,8 +57,7 @@ def pair(recorded: str, live: str) -> SecretPair:
 
 
 def test_pairs_are_one_to_one() -> None:
-    """A replay pairs a live secret with only one placeholder, within a message and across messages.
-    """
+    """A replay pairs a live secret with only one placeholder, also across messages."""
     pairs = SecretPairs()
     assert not pairs.contradicts(pair(A, X), [])
     assert pairs.contradicts(pair(A, Y), [pair(A, X)])
@@ -75,9 +70,7 @@ def test_pairs_are_one_to_one() -> None:
 
 
 def test_a_recorded_marker_stands_for_itself_besides() -> None:
-    """For a replay, the placeholder of a masked secret also matches the same placeholder in a live
-    text.
-    """
+    """For a replay, a masked secret also matches its own placeholder in a live text."""
     echoed, own = SecretPairs(), SecretPairs(are_echoed=False)
     for pairs in (echoed, own):
         pairs.add(pair(A, X))

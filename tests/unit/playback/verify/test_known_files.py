@@ -60,9 +60,7 @@ def test_a_part_of_a_file_is_some_lines(
 def test_only_a_whole_file_is_learnt(
     files: KnownFiles, params: dict[str, Any], is_whole: bool
 ) -> None:
-    """`verify` remembers the content of a file from an agent's read only if the whole file was
-    read.
-    """
+    """`verify` remembers a file's content from an agent's read only if it was read whole."""
     files.learn(READ, asking(**params), {"result": {"content": "text"}})
     assert files.content(asking()) == ("text" if is_whole else None)
 

@@ -38,9 +38,7 @@ def asking(call: dict[str, Any], **params: Any) -> dict[str, Any]:
     ],
 )
 def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, Any]) -> None:
-    """If a live permission request differs in title, id, time or state only, `verify` gives the
-    recorded answer.
-    """
+    """`verify` repeats a recorded permission even if title, id, time or state differ."""
     assert scope(asking({**CALL, **noise}), {}) == scope(asking(CALL), {})
 
 
@@ -57,32 +55,25 @@ def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, A
     ],
 )
 def test_everything_else_counts(change: dict[str, Any]) -> None:
-    """`verify` repeats a recorded permission only if all members that say what is allowed are
-    equal.
-    """
+    """`verify` repeats a permission only if all members that say what is allowed are equal."""
     assert scope(asking({**CALL, **change}), {}) != scope(asking(CALL), {})
 
 
 def test_announced_members_belong_to_the_request() -> None:
-    """`verify` compares a permission request together with the tool call that was announced for it.
-    """
+    """`verify` compares a permission request together with its announced tool call."""
     announced = {"kind": "read", "rawInput": {"path": "/p/f"}, "title": "T"}
     call = {"toolCallId": "c", "kind": "edit", "rawInput": None}
     assert scope(asking(call), announced) == scope(asking(CALL), {})
 
 
 def test_the_line_of_a_location_does_not_count() -> None:
-    """If a permission request has another line number in its location, `verify` still gives the
-    recorded answer.
-    """
+    """`verify` repeats a permission even if the line number in the request's location differs."""
     at = [scope(asking({**CALL, "locations": [{"path": "/p", "line": n}]}), {}) for n in (1, 2)]
     assert at[0] == at[1] != scope(asking(CALL), {})
 
 
 def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
-    """In the 1.0 draft, too, `verify` ignores the line number in the location of a permission
-    request.
-    """
+    """Also in the 1.0 draft, `verify` ignores the line number in a permission's location."""
     at = [scope(asking({**CALL, "location": {"path": "/p", "line": n}}), {}) for n in (1, 2)]
     assert at[0] == at[1] == scope(asking({**CALL, "location": {"path": "/p"}}), {})
     assert at[0] != scope(asking({**CALL, "location": {"path": "/q"}}), {})
@@ -90,9 +81,7 @@ def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
 
 
 def test_a_text_beside_a_command_does_not_count() -> None:
-    """`verify` compares permission requests by their command, and by a description if there is
-    none.
-    """
+    """`verify` compares permission requests by their command, or else by their description."""
     with_command = [{"rawInput": {"command": "ls", "description": text}} for text in "ab"]
     without = [{"rawInput": {"path": "/p", "description": text}} for text in "ab"]
     assert scope(asking(with_command[0]), {}) == scope(asking(with_command[1]), {})
@@ -100,9 +89,7 @@ def test_a_text_beside_a_command_does_not_count() -> None:
 
 
 def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
-    """If the live directory differs, `verify` still gives a permission that was recorded for its
-    counterpart.
-    """
+    """`verify` repeats a permission for the live directory that replaces the recorded one."""
     bindings = Bindings(roots={"/old": "/new"})
     recorded, live, other = (
         scope(asking({"kind": "edit", "rawInput": {"path": path}}), {})
@@ -117,8 +104,7 @@ def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
 
 
 def test_a_scope_that_cannot_be_read_equals_none() -> None:
-    """`verify` treats a permission request that is nested too deeply as unlike every recorded one.
-    """
+    """`verify` takes a permission request that is nested too deeply as unlike all others."""
     deep: Any = {}
     for _ in range(100_000):
         deep = {"a": deep}
@@ -132,9 +118,7 @@ def test_a_scope_that_cannot_be_read_equals_none() -> None:
 
 @pytest.mark.parametrize("terminal", ["term-2", 7])
 def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> None:
-    """`verify` repeats a permission about a terminal only for the terminal paired with the recorded
-    one.
-    """
+    """`verify` repeats a permission only for the terminal that replaces the recorded one."""
     recorded, live = (
         scope(asking({"content": [{"type": "terminal", "terminalId": item}]}), {})
         for item in ("term-1", terminal)
@@ -167,9 +151,7 @@ def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> N
 def test_a_scope_names_what_the_action_applies_to_or_not(
     call: dict[str, Any], expected: bool
 ) -> None:
-    """Kinds, booleans and explanations alone do not show `verify` what a permission request is
-    about.
-    """
+    """Kinds, booleans and explanations alone do not tell `verify` what a permission is about."""
     assert names_something(scope(asking(call), {})) == expected
 
 
@@ -183,9 +165,7 @@ def test_a_scope_names_what_the_action_applies_to_or_not(
     ],
 )
 def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, Any]) -> None:
-    """For `verify`, a path identifies a permission to read, edit or search, but not one to run
-    something.
-    """
+    """For `verify`, a path identifies a permission to read, edit or search, but not to run."""
     call = {"toolCallId": "c", "kind": kind, **where}
     assert not names_something(scope(asking(call), {}))
     assert names_something(scope(asking({**call, "rawInput": {"cmd": "ls"}}), {}))
@@ -194,9 +174,7 @@ def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, 
 
 
 def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
-    """In a permission request, `verify` also compares members of the params outside of the tool
-    call.
-    """
+    """`verify` compares permission requests also by params outside of the tool call."""
     for name in ("toolCall", "subject"):
         assert not names_something({"params": {name: {"kind": "edit"}}})
         assert names_something({"params": {name: {"kind": "edit"}, "path": "/p"}})

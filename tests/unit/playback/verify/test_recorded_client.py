@@ -19,9 +19,7 @@ FILLED = f"""
 
 
 def test_a_frame_has_secrets_as_json(record: Record) -> None:
-    """`verify` puts secrets into a frame as JSON strings; without the secret, its placeholder
-    stays.
-    """
+    """`verify` puts secrets into a frame as JSON strings; unknown ones stay placeholders."""
     recorded = record(FILLED)
     script, secret = recorded.script(), 'a"\\\n\u00e9'
     filled = FilledScript(script, {"0a0b0c0d": secret})
@@ -33,8 +31,7 @@ def test_a_frame_has_secrets_as_json(record: Record) -> None:
 
 
 def test_markers_are_found_once_and_in_order(record: Record) -> None:
-    """`verify` lists each masked secret that it has to send once, by its hash, in recorded order.
-    """
+    """`verify` lists each masked secret that it has to send once, in recorded order."""
     result = markers_to_send(RecordedClient(record(FILLED).script()))
     assert [*result.items()] == [("0a0b0c0d", MARKER), ("11112222", OTHER)]
 

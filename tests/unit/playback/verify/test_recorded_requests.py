@@ -49,8 +49,7 @@ def test_requests_are_found_by_method_and_key() -> None:
 
 
 def test_the_first_request_that_was_made_is_found_by_key() -> None:
-    """If a recording has equal requests, `verify` finds the first one that the live agent has made.
-    """
+    """If a recording has equal requests, `verify` finds the first one that the agent has made."""
     requests = [request(1), request(3)]
     result = collection(*requests)
     assert result.first_made("m", (1, 1), parity) is None
@@ -110,9 +109,7 @@ def test_ignored_values_do_not_count() -> None:
 
 
 def test_values_at_typed_places_count_by_their_live_names() -> None:
-    """`verify` matches an agent's requests with live paths in place of recorded ones, whatever
-    their ids.
-    """
+    """`verify` matches an agent's requests by live paths, whatever the requests' ids are."""
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
     recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}

@@ -48,7 +48,7 @@ def hear(client: ScriptedClient, recorded: RecordedTranscript, number: int) -> l
 
 
 def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
-    """The client that `verify` plays from a recording does not delay one session for another."""
+    """The client that `verify` plays does not delay one session for another."""
     client = ScriptedClient(recorded.script())
     assert begin(client) == [recorded.raw[1], recorded.raw[3], recorded.raw[4]]
     assert hear(client, recorded, 2) == []
@@ -61,9 +61,7 @@ def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
 
 
 def test_an_unexpected_line_stops_the_client(recorded: RecordedTranscript) -> None:
-    """The client that `verify` plays from a recording stops at an agent's line that is unexpected
-    or too early.
-    """
+    """The client that `verify` plays stops at an agent's line that is unexpected or too early."""
     for wrong in (b"{}", recorded.raw[10].rstrip()):
         client = ScriptedClient(recorded.script())
         assert begin(client) != []
@@ -74,7 +72,7 @@ def test_an_unexpected_line_stops_the_client(recorded: RecordedTranscript) -> No
 
 
 def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscript) -> None:
-    """The client that `verify` plays from a recording ends with the agent or with the recording."""
+    """The client that `verify` plays ends with the agent or with the recording."""
     client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(EndOfInput(1))] == [Finish()]
@@ -87,9 +85,7 @@ def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscri
 
 
 def test_a_line_without_an_end_changes_nothing(recorded: RecordedTranscript) -> None:
-    """The client that `verify` plays from a recording ignores a line of the agent until its
-    newline.
-    """
+    """The client that `verify` plays ignores a line of the agent until its newline."""
     client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(PartReceived(7, 1))] == []

@@ -41,8 +41,7 @@ def measured(*lines: bytes) -> StreamProgress:
 @pytest.mark.parametrize("update", STATE_UPDATES)
 @pytest.mark.parametrize("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
 def test_state_updates_are_counted_apart(params: str, update: str) -> None:
-    """When `verify` measures how far a turn has come, updates of the session's state do not count.
-    """
+    """When `verify` measures a turn's progress, updates of the session's state do not count."""
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
     assert increment_of(raw, UPDATE) == Increment(state=update)
 
@@ -58,30 +57,25 @@ def test_state_updates_are_counted_apart(params: str, update: str) -> None:
     ],
 )
 def test_any_other_message_is_one_item(raw: bytes) -> None:
-    """When `verify` measures how far a turn has come, any other message counts as one."""
+    """When `verify` measures a turn's progress, any other message counts as one."""
     assert increment_of(raw, UPDATE) == ITEM
 
 
 def test_updates_of_the_draft_are_counted() -> None:
-    """When `verify` measures how far a turn has come, updates of the 1.0 draft count like those of
-    v1.
-    """
+    """When `verify` measures a turn's progress, updates of the 1.0 draft count like those of v1."""
     raw = b'{"method": "session/update", "params": {"type": "%s", "data": {"content": "abc"}}}'
     assert increment_of(raw % b"agent_message_chunk", UPDATE).characters == 3
     assert increment_of(raw % b"usage_update", UPDATE).state == "usage_update"
 
 
 def test_other_methods_are_not_read() -> None:
-    """`verify` need not parse messages other than session updates to measure how far a turn has
-    come.
-    """
+    """`verify` measures a turn's progress without parsing messages other than session updates."""
     assert increment_of(chunk("abc"), "_x/y") == ITEM
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
 def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) -> None:
-    """When `verify` measures how far a turn has come, a text counts the same however it was split.
-    """
+    """When `verify` measures a turn's progress, a text counts the same however it was split."""
     whole, pieces = StreamProgress(), StreamProgress()
     total, of_pieces = TotalProgress(), TotalProgress()
     for text in texts:
@@ -104,9 +98,7 @@ def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) 
 
 
 def test_texts_differ_in_kind_and_message() -> None:
-    """When `verify` measures how far a turn has come, text of another kind counts as another
-    message.
-    """
+    """When `verify` measures a turn's progress, text of another kind is another message."""
     lines = [chunk("a"), chunk("b"), chunk("c", "agent_thought_chunk"), chunk("de", message="m")]
     assert [measured(*lines[:n]).mark for n in range(5)] == [
         ProgressMark(0, 0),
@@ -118,9 +110,7 @@ def test_texts_differ_in_kind_and_message() -> None:
 
 
 def test_state_updates_end_no_text() -> None:
-    """When `verify` measures how far a turn has come, a state update inside a text does not split
-    the text.
-    """
+    """When `verify` measures a turn's progress, a state update within a text does not split it."""
     progress = StreamProgress()
     adds = [
         increment_of(chunk("a"), UPDATE),

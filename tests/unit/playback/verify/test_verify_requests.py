@@ -66,9 +66,7 @@ def test_requests_are_pending_that_were_answered_in_the_recording(
 def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     silence_s: int, waits_s: int
 ) -> None:
-    """`verify` waits at least five seconds for an optional message, but shorter than its stall
-    timeout.
-    """
+    """`verify` waits for an optional message for five seconds or more, but less than a stall."""
     assert Patience(30 * S).after_silence(silence_s * S) == waits_s * S
 
 
@@ -82,9 +80,7 @@ def test_an_answer_waits_less(silence_s: float, waits_s: float) -> None:
 
 
 def test_without_a_limit_for_stalls_there_is_one_for_silence() -> None:
-    """Without a stall timeout, `verify` waits at most 270 seconds in silence before it sends a
-    frame.
-    """
+    """Without a stall timeout, `verify` delays a frame for at most 270 seconds of silence."""
     assert Patience(None).after_silence(1000 * S) == 270 * S
 
 
@@ -95,9 +91,7 @@ def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, st
 
 
 def test_activity_elsewhere_prolongs_the_wait() -> None:
-    """While other sessions are active, `verify` delays a frame up to ten times as long as in
-    silence.
-    """
+    """While other sessions are active, `verify` delays a frame ten times as long as in silence."""
     patience, lane = Patience(30 * S), ClientLane("s")
     frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)
@@ -118,9 +112,7 @@ def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
 
 
 def test_a_pause_is_the_time_in_which_nothing_came() -> None:
-    """`verify` measures the time in which the agent sent nothing while a frame of the client
-    waited.
-    """
+    """`verify` measures how long the agent sent nothing while a frame of the client waited."""
     patience, frame = Patience(30 * S), ClientFrame(ClientLane("s"), 1, 0, [])
     frame.start_waiting(10 * S)
     for last_activity_s, now_s in ((12, 12), (12, 20), (59, 60)):
