@@ -117,7 +117,7 @@ def updates(session: str, *contents: Any) -> Iterator[dict[str, Any]]:
     ],
 )
 def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_path: Path) -> None:
-    """A report page draws each section and entry of the conversation once, in order."""
+    """A report page draws each section and step of the conversation once, in order."""
     database = database_of(path, tmp_path)
     page = opened(window, database, tmp_path)
     drawn = page.ask(READ_ALL, 0)
@@ -146,7 +146,7 @@ def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_p
 
 
 def test_pauses_stand_where_the_conversation_stood_still(window: Visit, tmp_path: Path) -> None:
-    """Each marked pause on a report page is next to the entry that came after the pause."""
+    """Each marked pause on a report page is next to the step that came after the pause."""
     path = record_waiting_chat(tmp_path / "x.db").path
     drawn = opened(window, path, tmp_path).ask(READ_ALL, 0)
     with RecordingReader(path) as reader:
@@ -159,7 +159,7 @@ def test_pauses_stand_where_the_conversation_stood_still(window: Visit, tmp_path
 
 
 def test_the_entry_of_each_frame_is_marked(window: Visit, tmp_path: Path) -> None:
-    """If a frame is chosen on a report page, only the entry that shows the frame is marked."""
+    """If a frame is chosen on a report page, only the step that shows the frame is marked."""
     path = DIRECTORY / "tour.db"
     page = opened(window, path, tmp_path)
     marked = page.ask(OF_ROWS)
@@ -369,7 +369,7 @@ def test_thousands_of_calls_scroll(window: Visit, tmp_path: Path) -> None:
 
 
 def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
-    """With a filter, a report page shows each step of the conversation that has a matching frame."""
+    """With a filter, a report page shows only the steps that have a matching frame."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     entries = [it for it in said("transcript", DIRECTORY / "tour.db") if it["type"] == "entry"]
     page.ask("() => acpReport.state.setFilter('call:*')")

@@ -24,7 +24,7 @@ def answer(token: object, text: str) -> str:
 
 
 def test_a_batch_is_sent_without_answers_that_were_not_requested(record: Record) -> None:
-    """If only some requests of a JSON-RPC batch came, `verify` sends the other answers later."""
+    """Of a recorded JSON-RPC batch of answers, `verify` first sends those whose requests came."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"""
         <- {read("/p/a", "11")}
@@ -40,7 +40,7 @@ def test_a_batch_is_sent_without_answers_that_were_not_requested(record: Record)
 
 
 def test_the_rest_of_a_batch_may_never_be_sent(record: Record) -> None:
-    """If a request of a JSON-RPC batch never comes, `verify` never sends its answer."""
+    """`verify` never sends an answer of a recorded JSON-RPC batch whose request never came."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"<- {read('/p/b', '11')}\n.. 1s\n-> [{answer(11, 'B')}]\n<- {END}\n-> end")
     assert (live.mismatches, live.informed) == ([], ["early in s 8"])
@@ -48,7 +48,7 @@ def test_the_rest_of_a_batch_may_never_be_sent(record: Record) -> None:
 
 
 def test_a_batch_with_a_request_does_not_wait_for_its_answers(record: Record) -> None:
-    """`verify` sends a JSON-RPC batch with a request before the agent asks for its answers."""
+    """`verify` sends a recorded JSON-RPC batch with a request before the agent asks for answers."""
     ask = '{"jsonrpc": "2.0", "id": 7, "method": "_x/y"}'
     conversation = f"<- {read('/p/a', '10')}\n-> [{answer(10, 'A')}, {ask}]\n<- #7 result 1"
     live = asking(record, conversation)

@@ -55,7 +55,7 @@ def told(run: Run) -> Run:
 
 
 def test_ids_times_and_directories_of_two_runs_may_differ() -> None:
-    """For `diff`, ids, times, directories and process ids of two runs may differ at any place."""
+    """For `diff`, ids, times, directories and process ids of two runs may differ everywhere."""
     result, entries = compare(told(Run(0)), told(Run(1)))
     assert (result.counts, entries) == (Counts(), [])
     assert result.aliases["path:cwd"] == ("/home/a/project", "/home/bx/project")
@@ -351,7 +351,7 @@ def test_the_structure_is_what_was_done() -> None:
 
 
 def test_options_ignore_and_name() -> None:
-    """Options of `diff` ignore a place, name the values at a place, and select frames."""
+    """Options of `diff` ignore a JSON pointer, name the values at a pointer, and select frames."""
     a = Run(0).tell("plan", x="same-1234", y="one", z="same-1234")
     b = Run(1).tell("plan", x="other-5678", y="two", z="other-5678")
     ignored = ("/params/update/y",)

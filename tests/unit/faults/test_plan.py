@@ -106,7 +106,7 @@ def test_a_text_setting_takes_a_number_as_text() -> None:
     ],
 )
 def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    """The error about a wrong fault plan names the place, the value, and what was expected."""
+    """The error about a wrong fault plan names the position, the value, and what was expected."""
     assert refused(tmp_path, text) == message
 
 
@@ -150,7 +150,7 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
     ],
 )  # fmt: skip
 def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> None:
-    """The error about a wrong setting of a fault names the rule's place, and the setting."""
+    """The error about a wrong setting of a fault names the rule's position, and the setting."""
     assert refused(tmp_path, f"[[fault]]\nkind = {kind}") == f"fault[0].{message}"
 
 

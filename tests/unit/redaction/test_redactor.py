@@ -152,7 +152,7 @@ def test_a_key_in_an_address_is_masked_elsewhere() -> None:
 
 
 def test_a_word_is_a_secret_by_its_name() -> None:
-    """If a password is an ordinary word, it is masked only in its place; a switch never is."""
+    """A password that is an ordinary word is masked only where a name says that it is one."""
     used = redactor()
     env = {"DB_PASSWORD": "swordfish", "USE_TOKEN": "1"}
     line = masked(used, new_session(name="x", env=env), TO_AGENT)
