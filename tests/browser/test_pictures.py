@@ -96,7 +96,7 @@ def opened(visit: Visitor, terminals: Path, tmp_path: Path) -> Iterator[Visit]:
 
 @pytest.mark.parametrize("name", ["hang", "lost-permission"])
 def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_path: Path) -> None:
-    """In the timeline of a report page, waits take half of the width, and no labels overlap."""
+    """In the timeline of a report page, long waits take half the width, and no labels overlap."""
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path))
     for width, height in SIZES:
         page.page.set_viewport_size({"width": width, "height": height})
@@ -202,7 +202,7 @@ def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
 
 
 def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) -> None:
-    """In a report page's detail of a frame, an answer's number is a link to its frame.
+    """In a report page's detail of a frame, a request has a link to the frame of its answer.
 
     A line without JSON has no tree.
     """

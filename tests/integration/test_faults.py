@@ -528,7 +528,7 @@ def test_delayed_frames_arrive_before_the_end(forked: Recorder) -> None:
 
 
 def test_nothing_is_lost_while_faults_are_imported(record: Recorder, tmp_path: Path) -> None:
-    """While faults are imported, a recorder holds back the directions that have rules.
+    """While `record` loads the code of faults, it holds back frames to which rules may apply.
 
     Nothing is lost; a direction without rules begins at once.
     """

@@ -674,7 +674,7 @@ def test_the_manual_shows_the_example() -> None:
 
 
 def test_the_manual_names_every_setting() -> None:
-    """The manual names every option of the pytest marker, of the plugin and its configuration."""
+    """The manual names every option of the marker `acp_recording` and of the pytest plugin."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     fixture = [name for name in vars(AcpAgent) if not name.startswith("_")]
     ours = re.findall(r"(--acp-[a-z]+|acp_[a-z_]+)", (ROOT / PLUGIN).read_text(encoding="utf-8"))

@@ -126,7 +126,7 @@ def test_following_ends_at_a_silence(forked: Recorder, fork_server: ForkServer) 
 
 
 def test_following_ends_at_a_problem(forked: Recorder, fork_server: ForkServer) -> None:
-    """With ``--until problem``, a broken rule ends `log --follow` with 1 and the finding."""
+    """``log --follow --until problem`` ends with 1 at the first finding, and prints the finding."""
     conversation = forked(shell("read line; echo Loading the model; read line"))
     conversation.write(b"\n")
     conversation.expect(b"Loading the model\n")

@@ -346,7 +346,7 @@ def test_an_ignored_signal_does_not_stop_verify(verify: Verifier) -> None:
 
 
 def test_a_second_signal_kills_the_agent(verify: Verifier) -> None:
-    """A first signal to `verify` gives the agent time to end, and a second one kills it."""
+    """The first SIGINT or SIGTERM to `verify` lets the agent end, and a second one kills it."""
     with plain_signals():
         process = verify.start("hello", [*UNRULY_AGENT, "stubborn"], "--grace=3000")
     log = verify.home

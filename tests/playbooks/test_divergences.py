@@ -212,7 +212,7 @@ def test_reordered_messages_are_no_divergence(record: Record) -> None:
 
 
 def test_each_line_restarts_the_second(record: Record) -> None:
-    """In a replay, each line of the client gives a missing message another second to come."""
+    """Each line of a client gives another second to a message that a replay still misses."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> 7

@@ -38,7 +38,7 @@ def test_a_stopped_agent_waits_for_the_end_of_input(record: Record, told: str) -
 
 
 def test_a_signal_that_does_not_stop_the_agent_does_not_count(record: Record) -> None:
-    """If the recorded agent got SIGWINCH and exited later, a replay takes it as ended by itself."""
+    """A replay does not take SIGWINCH as the signal that ended the recorded agent."""
     live = record(LISTED + "-> SIGWINCH\n<- end").replay()
     assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
 

@@ -190,7 +190,7 @@ def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
 
 
 def test_another_divergence_counts_beside_a_dropped_message(record: Record) -> None:
-    """If a fault of a replay dropped a message, other mistakes of the client still count."""
+    """If a fault of a replay dropped a message, mistakes in other messages still count."""
     recorded = record(TURNS)
     live = recorded.replay(1, 3)
     live.engine.note_lost(recorded.raw[5].rstrip(), "drop")

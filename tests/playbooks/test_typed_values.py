@@ -232,7 +232,7 @@ TODAY = """
 
 
 def test_ids_that_the_client_chose_are_replaced_in_frames(record: Record) -> None:
-    """A replay uses the ids of requests, messages and MCP connections that the client chose."""
+    """A replay uses the client's ids of requests, messages and MCP connections in its frames."""
     live = begun(record, TODAY)
     live.send(3)
     live.check("""

@@ -213,7 +213,7 @@ def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
 
 
 def test_a_client_may_load_a_session_by_another_name(record: Record) -> None:
-    """If a client loads a session by another name, a replay uses the new name from then on."""
+    """If a client loads a session by another id, a replay uses this id from then on."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/load {"sessionId": "old", "cwd": "/p", "mcpServers": []}

@@ -129,7 +129,7 @@ def test_a_draft_operation_without_a_resource_names_nothing(record: Record) -> N
 
 
 def test_a_draft_denial_is_repeated(record: Record) -> None:
-    """If a permission of the 1.0 draft was denied, `verify` denies any request in its place."""
+    """If a permission was denied in the 1.0 draft, `verify` denies whatever is asked instead."""
     live = drafted(record, f'<- {draft_ask(**READ)}\n-> #7 result {{"granted": false}}')
     live.check(f"<- {draft_ask(operation='file_delete', resource='/')}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []

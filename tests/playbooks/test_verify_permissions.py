@@ -233,7 +233,7 @@ def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
 
 
 def test_a_rejection_is_repeated_for_any_request(record: Record) -> None:
-    """If a permission was rejected, `verify` rejects any permission request in its place."""
+    """If a permission was rejected when recorded, `verify` rejects whatever is asked instead."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('n')}")
     live.check(f"<- {permission(RM)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -277,7 +277,7 @@ def test_a_request_that_names_nothing_is_refused_even_unchanged(
 
 @pytest.mark.parametrize("call", NAMELESS[1:])
 def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -> None:
-    """With --lenient, `verify` compares permission requests without any action by their titles."""
+    """With --lenient, `verify` compares permission requests that name no action by title."""
     for came, is_allowed in ((call, True), ({**call, "title": "rm"}, False), (RM, False)):
         live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
         answer = "7" if is_allowed else outcome("n")

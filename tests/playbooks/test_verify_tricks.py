@@ -42,7 +42,7 @@ def test_an_ambiguous_id_does_not_reject(record: Record) -> None:
 
 
 def test_all_of_a_title_counts(record: Record) -> None:
-    """With --lenient, `verify` trusts only the whole title of a permission request."""
+    """With --lenient, `verify` grants permission by a title only if all of the title is equal."""
     long = "rm -rf " + "a/" * 100
     for title, is_allowed in ((f"{long}x", True), (f"{long}y", False)):
         call = {"title": f"{long}x", "kind": "execute"}

@@ -65,7 +65,7 @@ def test_a_rule_is_learned_for_keys_that_are_values() -> None:
 
 
 def test_any_number_of_keys_may_be_values() -> None:
-    """`diff` compares thousands of generated keys without a search among all earlier keys."""
+    """`diff` can compare a JSON object with thousands of keys that are generated values."""
 
     def run(number: int) -> Run:
         return _output(
@@ -257,7 +257,7 @@ def test_each_side_has_its_own_limit_of_directories() -> None:
 
 
 def test_a_chunk_that_is_nested_too_deeply_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`diff` reports a chunk that is nested too deeply to be compared, but can be decoded."""
+    """`diff` reports a difference in a chunk whose JSON is nested too deeply to be compared."""
     canonical = Walk.canonical
 
     def shallow(self: Walk, message: Any, *rest: Any) -> Any:

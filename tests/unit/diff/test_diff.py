@@ -205,7 +205,7 @@ def test_values_in_the_output_of_commands_have_names() -> None:
 
 
 def test_a_directory_below_a_known_one_gets_no_name() -> None:
-    """`diff` replaces only the known part of the path in a command's directory by a name."""
+    """In a command's directory, `diff` ignores only the part that is the session's directory."""
 
     def run(number: int, below: str) -> Run:
         made = Run(number)

@@ -224,7 +224,7 @@ def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], 
 
 @pytest.mark.parametrize(("a", "b", "where"), HANDSHAKES.values(), ids=HANDSHAKES)
 def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, where: str) -> None:
-    """For `diff`, an agent's capabilities belong to the outcome, and a client's do not."""
+    """`diff --expect outcome` compares the agent's capabilities, but not the client's."""
     runs = Run(0).end(), Run(0).end()
     for run, said in zip(runs, (a, b), strict=True):
         run.said[said[0] == IN] = said
@@ -251,7 +251,7 @@ def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None
 
 
 def test_a_handshake_without_an_answer_has_no_outcome() -> None:
-    """For `diff`, a handshake without an answer has the same outcome as no handshake."""
+    """`diff --expect outcome` takes a handshake without an answer like no handshake."""
     a, b = Run(0), Run(0)
     a.said, b.said = a.said[:1], []
     assert (differs_in(a, b), differs_in(b, a)) == (DONE, DONE)

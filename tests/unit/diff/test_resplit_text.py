@@ -41,7 +41,7 @@ def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
     ],
 )
 def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
-    """If a message and a chunk of a text change places, `diff` reports one move."""
+    """If a message and a text chunk beside it change places, `diff` reports one moved item."""
 
     def run(number: int, told: str) -> Run:
         made = Run(number)

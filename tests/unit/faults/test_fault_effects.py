@@ -28,7 +28,7 @@ def test_a_piece_is_due_after_the_one_before_it() -> None:
 
 
 def test_a_piece_waits_for_all_before_it() -> None:
-    """A piece of a frame that a fault slows begins after earlier bytes, and takes its full time."""
+    """A piece of a frame that a fault slows is sent after earlier bytes, for as long as set."""
     late = delivery(DeliveryPiece(b"a", after_ns=5, takes_ns=2), DeliveryPiece(b"b", after_ns=1))
     assert list(late.schedule(at=100, free_at=200)) == [(202, b"a"), (203, b"b")]
 

@@ -261,7 +261,7 @@ def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
 
 
 def test_names_and_keys_do_not_depend_on_the_order() -> None:
-    """The names and keys of fault rules do not depend on the order of the rules."""
+    """The names and random numbers of fault rules do not depend on the order of the rules."""
     rules = ["drop", "drop times=1", "drop times=2", "latency"]
     forth = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*rules[:3]).rules}
     back = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*reversed(rules[:3])).rules}
@@ -269,7 +269,7 @@ def test_names_and_keys_do_not_depend_on_the_order() -> None:
 
 
 def test_a_rule_that_is_added_moves_no_key() -> None:
-    """Adding a rule to a fault plan does not change the keys of other rules."""
+    """Adding a rule to a fault plan does not change the random numbers of other rules."""
     (alone,) = plan_of("drop probability=0.5").rules
     more = plan_of("drop", "latency", "drop probability=0.5", "drop times=2").rules
     assert alone.key in [rule.key for rule in more]
@@ -366,7 +366,7 @@ def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
 
 
 def test_a_plan_in_a_recording_has_the_same_bounds() -> None:
-    """A recorded fault plan beyond the limits has no rules: recordings are untrusted input."""
+    """A fault plan in a recording that is too large or too deep is read as one without rules."""
     for text in (".".join("a" * 50_000) + " = 1", "x = " + "[" * 100_000, "#" * 1_000_001):
         assert rules(text) == []
     assert rules("[[fault]]\nkind = 'noop'") == ["noop"]

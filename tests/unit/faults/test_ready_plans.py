@@ -305,7 +305,7 @@ def test_a_needed_login_has_the_code_of_its_dialect() -> None:
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """If a client of v1 begins like the draft, the fault plan `auth-required` uses v1's code."""
+    """In v1, the fault plan `auth-required` uses v1's code even if the client begins as in 1.0."""
     (initialize, *_), cwd = DRAFT_SAID, {"id": 1, "params": {"cwd": "/p", "mcpServers": []}}
     answer = (CLIENT, None, {"id": 0, "result": {"protocolVersion": 1}})
     said = [initialize, answer, (AGENT, "session/new", cwd)]

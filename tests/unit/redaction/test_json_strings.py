@@ -58,7 +58,7 @@ def test_all_strings_are_found(value: object, ascii_only: bool, size: int) -> No
 
 @given(st.text(st.characters(codec="utf-8")), st.booleans())
 def test_characters_have_places(text: str, ascii_only: bool) -> None:
-    """For masking, each character of a JSON string has an offset in the line's bytes."""
+    """Masking can tell the byte offset in a line of each character of a JSON string."""
     raw = json.dumps(text, ensure_ascii=ascii_only).encode()[1:-1]
     decoded = Decoded(raw)
     places = [decoded.place(n) for n in range(len(decoded.text) + 1)]
@@ -77,7 +77,7 @@ def test_repeated_names_are_all_found() -> None:
     "raw", [b"{'a': 'b'}", b'{"a":"b', b'{"a":"b"} rest', b"[x]", b'{"a":"b\\', b'{"a":NOPE}']
 )
 def test_invalid_json_is_noticed(raw: bytes) -> None:
-    """If a line is not JSON, `is_json` is False, and masking searches the line as text."""
+    """If a line is not JSON, masking searches it as text."""
     walk = StringWalk()
     assert len([*walk.strings([raw])]) <= 2
     assert not walk.is_json

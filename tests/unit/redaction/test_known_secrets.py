@@ -99,7 +99,7 @@ def test_lines_of_a_key_are_secrets() -> None:
 
 @given(SECRETS, st.integers(3, 11), st.text(max_size=5))
 def test_a_beginning_is_noticed(value: str, size: int, before: str) -> None:
-    """If a text ends with three or more first characters of a known secret, masking notices."""
+    """Masking notices if a text ends with three or more first characters of a known secret."""
     known = values(value)
     if known.forms:
         assert known.tail(before + value[:size]) <= len(before)
@@ -127,7 +127,7 @@ def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
 
 
 def test_the_number_of_values_is_bounded() -> None:
-    """Masking keeps at most `REMEMBERED` secrets, so that no recording can slow it down."""
+    """Masking remembers a limited number of secrets, so that no recording can slow it down."""
     known = values(*(f"Zq81-plain-secret-{n}" for n in range(3000)))
     assert len(known.markers) == 1000
 

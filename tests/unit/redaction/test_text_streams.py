@@ -78,7 +78,7 @@ def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStream
 
 
 def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
-    """If a piece of streamed text has to wait, masking keeps nothing of it until it comes again."""
+    """If a piece of streamed text has to wait, masking forgets it, and is given it once more."""
 
     def unknown() -> Iterator[bytes]:
         raise NotYet

@@ -131,7 +131,7 @@ async def test_the_agent_ends_when_all_has_gone_out(
 async def test_a_client_that_has_left_is_not_waited_for_long(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """A replay does not wait for a minute for delayed bytes if its client has left."""
+    """A replay whose client has left does not wait for bytes that a fault delays by a minute."""
     replayed = await started(nursery, "latency latency_ms=60000 where=dir:to-client")
     await replayed.out(b"x\n")
     await replayed.client_out.aclose()

@@ -131,7 +131,7 @@ async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockCl
 
 
 async def test_time_is_trios(record: Record, clock: MockClock) -> None:
-    """`verify` ends after exactly five silent seconds."""
+    """`verify` ends five seconds after the agent's last message, if no other one is expected."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)

@@ -104,7 +104,7 @@ def test_each_kind_of_value_is_bound_by_itself() -> None:
 
 
 def test_equal_values_change_nothing() -> None:
-    """If the client of a replay chose the recorded values, no line is changed."""
+    """If the client of a replay uses the recorded ids and directories, no line is changed."""
     bindings = bound(_a="/a")
     assert not bindings.change_anything
     bindings.bind(Place.TERMINAL, "t", "u")
@@ -124,7 +124,7 @@ def test_equal_values_change_nothing() -> None:
     ],
 )
 def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> None:
-    """A replay changes any string that is an absolute path below a bound directory."""
+    """A replay changes any string that is a path below a directory that the client replaced."""
     assert Bindings(roots={"/srv": "/x", "src": "/y", "/": "/z"}).moved(text) == moved
 
 

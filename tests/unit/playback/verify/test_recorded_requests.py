@@ -36,7 +36,7 @@ def parity(item: RecordedRequest) -> Keys:
 
 
 def test_requests_are_found_by_method_and_key() -> None:
-    """`verify` finds a recorded request by its method, or by method and key, until it is made."""
+    """`verify` finds a recorded request by its method, or by its content, until it is made."""
     requests = [request(1), request(2), request(3), request(4, "other")]
     result = collection(*requests)
     assert [*result.of("m")] == requests[:3]
@@ -73,7 +73,7 @@ def test_requests_are_awaited_in_order() -> None:
 
 
 def test_requests_that_are_cleared_are_never_matched() -> None:
-    """After `verify` has cleared its list of recorded requests, it finds none of them."""
+    """`verify` does not match requests of a session that it has given up."""
     item = request(1)
     lane, unnamed = collection(item), collection(item)
     lane.clear()
