@@ -83,7 +83,7 @@ def test_a_known_secret_has_its_own_marker() -> None:
 
 
 def test_a_private_recording_is_compared_by_the_shape_of_its_texts() -> None:
-    """If a recording was made with `--redact private`, a replay also hides live prompts' letters."""
+    """For recordings with `--redact private`, a replay also hides the letters of live prompts."""
     prompt = b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"prompt":"go on"}}'
     assert b'"xx xx"' in MessageMask("private").masked(prompt)
     assert MessageMask("secrets").masked(prompt) == prompt
