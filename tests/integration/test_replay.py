@@ -117,7 +117,7 @@ def replay(
 def test_the_same_client_gets_the_same_answers(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """If the client is the one that was recorded, a replay exits with 0 and an empty stderr."""
+    """If the recorded client talks to a replay, the replay exits with 0 and an empty stderr."""
     conversation = replay(recorded.path)
     conversation.send_frames(recorded, 1)
     conversation.expect_frames(recorded, 2)
@@ -134,7 +134,7 @@ def test_the_same_client_gets_the_same_answers(
 def test_a_divergence_is_on_stderr_and_in_the_exit_code(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """The report of a diverged replay has both messages, a similar one, and an option for it."""
+    """The report of a diverged replay has both messages, a similar one, and an option to type."""
     conversation = replay(recorded.path)
     received = conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert conversation.wait() == 1
@@ -401,7 +401,7 @@ def hash_seeds(count: int) -> list[str]:
 def test_replays_agree_under_any_hash_seed(
     tmp_path: Path, replay: Callable[..., Replaying], count: int
 ) -> None:
-    """A replay sends the recorded bytes for any seed of Python's hashes, and any chunks."""
+    """A replay sends the recorded bytes however its input is cut, and in each new process."""
     from tests.unit.playback.drivers.test_replayer import TALK as TWO_LANES
 
     recorded = record_book(tmp_path, TWO_LANES)

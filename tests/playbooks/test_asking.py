@@ -108,7 +108,7 @@ def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str
 
 
 def test_all_errors_are_one_outcome(record: Record) -> None:
-    """For a replay, all errors that a client answers are one outcome; other codes are noted."""
+    """For a replay, a client's error with another code is the same outcome; the code is noted."""
     book_reply = 'error {"code": -32001, "message": "no such file"}'
     live = asked(record, READ, book_reply)
     assert live.send(GONE) == ["<- 8", "<- 9"]

@@ -368,7 +368,7 @@ def test_a_reply_can_come_twice() -> None:
 
 @pytest.mark.parametrize("mode", ["wrong-id", "orphan"])
 def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
-    """The fault `reply` can change a reply's id; its mode `orphan` also sends the true reply."""
+    """The fault `reply` can change a reply's id, or add a reply with another id to the true one."""
     recorded = FaultTranscript([f"reply mode={mode}"])
     raw = b'{"jsonrpc": "2.0", "id": 1, "result": 1e3}\n'
     out = [o.data for o in recorded.feed(Direction.TO_CLIENT, raw) if isinstance(o, ScheduledWrite)]
@@ -573,7 +573,7 @@ def test_exit_ends_everything() -> None:
 
 
 def test_exit_after_half_a_frame() -> None:
-    """The fault `exit` can let half of its frame pass."""
+    """The fault `exit` can let half of its frame pass before it ends the agent."""
     check(
         ["truncate keep_bytes=2 newline=false", "exit keep_frame=true code=0"],
         """

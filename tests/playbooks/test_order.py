@@ -73,7 +73,7 @@ def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
 
 
 def test_equal_requests_for_sessions_match_in_recorded_order(record: Record) -> None:
-    """In a replay, equal requests for new sessions match in recorded order, whatever their ids."""
+    """If a client makes equal requests for new sessions, a replay matches them in order."""
     live = record("""
         1 -> #"i" initialize {"protocolVersion": 1}
         2 <- #"i" result {"protocolVersion": 1}

@@ -135,7 +135,7 @@ def test_output_of_an_unknown_terminal_is_refused(record: Record) -> None:
 
 
 def test_output_belongs_to_its_terminal(record: Record) -> None:
-    """If a client pushes more output of a terminal than recorded, it does not count for others."""
+    """If a client pushes more output of one terminal, it does not count for another terminal."""
     live = until(
         record,
         BEGIN

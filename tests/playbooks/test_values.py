@@ -305,7 +305,7 @@ BATCHES = """
 
 
 def test_batches_go_both_ways(record: Record) -> None:
-    """A replay answers each message of a JSON-RPC batch, replies with the client's ids."""
+    """A replay answers each request in a JSON-RPC batch with the id that the client gave it."""
     live = begun(record, BATCHES)
     live.check("""
         -> #1 session/new {"cwd": "/q"}

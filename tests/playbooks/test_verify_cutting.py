@@ -113,7 +113,7 @@ def test_the_end_waits_for_state_updates(record: Record) -> None:
 
 
 def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
-    """Before `verify` cancels, it waits longer for slow text than for other messages."""
+    """Before `verify` cancels a turn, it waits longer for a slow text than for other updates."""
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n<- {UPDATE % 1}\n<- {UPDATE % 2}")
     for _ in range(7):
         live.check(f"<- {chunk('a')}\n.. 26s")

@@ -64,7 +64,7 @@ def test_a_failed_handshake_gives_up_all_lanes(record: Record) -> None:
 
 
 def test_an_abandoned_lane_counts_as_not_played(record: Record) -> None:
-    """If `verify` gives up a session, the result is not complete, and the agent may leave."""
+    """If `verify` gives up a session, the recording counts as not played to its end."""
     asked = '<- #0 _x/y {"sessionId": "s"}\n-> #0 result {}'
     conversation = f'{CONVERSATION}\n{asked}\n-> session/cancel {{"sessionId": "s"}}'
     live = verify(record(conversation)).check(

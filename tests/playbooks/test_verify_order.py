@@ -233,7 +233,7 @@ def test_recorded_order_waits_for_all_messages(record: Record) -> None:
     ],
 )
 def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, gap: float) -> None:
-    """With a pace, `verify` waits the recorded gap from when the message could be sent."""
+    """With a pace, `verify` delays a message by the recorded gap from when it may be sent."""
     recorded = record(f"""
         1-2 handshake
         .. {thought * 1000 - 1}ms

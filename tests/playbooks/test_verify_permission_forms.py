@@ -195,7 +195,7 @@ def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record
 
 
 def test_the_place_of_a_member_does_not_matter(record: Record) -> None:
-    """`verify` grants a request that repeats what its tool call's announcement said."""
+    """`verify` grants a permission request that repeats the announcement of its tool call."""
     live = asking(record, BARE)
     live.check(f"<- {permission({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
     assert live.mismatches == []

@@ -94,7 +94,7 @@ def test_a_request_of_an_unknown_session_is_held_back(record: Record) -> None:
 
 
 def test_state_updates_before_a_session_is_named_count(record: Record) -> None:
-    """`verify` counts updates of a session's state that come before the session is known."""
+    """`verify` counts updates of a session's state even before it knows the session's id."""
     state = '{"sessionId": "%s", "update": {"sessionUpdate": "usage_update"}}'
     recorded = record(f"""
         1-2 handshake

@@ -89,7 +89,7 @@ def test_a_chain_of_anchors_takes_linear_work() -> None:
 
 @given(st.lists(st.integers(0, 30), max_size=30))
 def test_the_longest_increasing_choice(places: list[int]) -> None:
-    """The longest increasing subsequence that `diff` finds is increasing, and none is longer."""
+    """When `diff` aligns items, it finds a longest increasing subsequence of their numbers."""
     pairs = list(enumerate(places))
     chosen = longest_in_order(pairs)
     assert_sound([0] * 31, [0] * 31, chosen)

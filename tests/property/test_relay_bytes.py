@@ -66,7 +66,7 @@ SIZES = st.lists(st.integers(1, 70_000) | st.integers(1000, 1100), min_size=1, m
 def test_any_bytes_pass_in_any_chunks(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """Through a recorder, client and agent get the bytes that were sent, and the file has them."""
+    """Through a recorder, client and agent get the bytes that were sent, and all are recorded."""
     expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
 
 

@@ -8,7 +8,7 @@ pytest.importorskip("bench.report", reason="the bench is not part of what is dis
 
 
 def test_a_touched_direction_has_a_goal_for_its_median_alone() -> None:
-    """The benchmark has a goal for the median of a connection with faults, and no other for it."""
+    """The benchmark of a connection with faults has a goal only for its median time."""
     from bench.cases import CASES
     from bench.report import rows, table
 

@@ -118,7 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """`diff` ignores the order of parallel calls even if it compares updates separately."""
+    """`diff` ignores the order of parallel tool calls, whichever updates it compares separately."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)

@@ -42,7 +42,7 @@ def test_sessions_with_equal_contents_are_paired_by_their_ids() -> None:
 
 
 def test_sessions_with_most_in_common_are_paired() -> None:
-    """`diff` pairs sessions with other ids if they have the most in common."""
+    """If session ids differ, `diff` pairs the sessions that have the most in common."""
     a = sessions(one=["a", "b", "c"], two=["d", "e", "f"])
     b = sessions(first=["d", "e", "other"], second=["a", "b", "another"])
     names = aliases(a, b)

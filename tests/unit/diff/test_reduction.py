@@ -215,7 +215,7 @@ def differs_in(a: Run, b: Run) -> str:
 
 @pytest.mark.parametrize(("a", "b", "where"), {**TOLD, **ASKED}.values(), ids=[*TOLD, *ASKED])
 def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], where: str) -> None:
-    """`diff` reports a change at the same level of `--expect` if the recordings are swapped."""
+    """Each level of `diff --expect` reports the same changes if the recordings are swapped."""
     runs = Run(0), Run(0)
     for run, said in zip(runs, (a, b), strict=True):
         run.said += said

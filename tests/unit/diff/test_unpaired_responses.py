@@ -107,7 +107,7 @@ def test_answers_come_in_any_order() -> None:
 
 
 def test_an_elicitation_names_a_request_of_the_clients() -> None:
-    """`diff` recognizes the id of the client's request to which an elicitation belongs."""
+    """If an elicitation belongs to a request, `diff` recognizes this request by its id."""
 
     def run(number: int) -> Run:
         made = asking(number)

@@ -48,7 +48,7 @@ def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]
     ],
 )
 def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
-    """A fault rule's `after` skips matches, `every` takes each n-th, `times` is their maximum."""
+    """A fault rule's `after` skips matches, `every` takes each n-th, and `times` limits them."""
     assert hits(FaultTranscript([f"drop {trigger}"]), 6) == lost
 
 
@@ -147,7 +147,7 @@ def test_what_a_plan_reaches() -> None:
 
 
 def test_rules_that_can_fire() -> None:
-    """A direction of a connection has only those rules of a fault plan that can fire in it."""
+    """For each direction of a connection, only fault rules that can fire in it are kept."""
     rules = [parse_rule(f"drop name={name} {rest}") for name, rest in RULES.items()]
     plan = joined([], rules, None)
     assert [rule.name for rule in firing_in(plan, A)] == ["every", "agent"]

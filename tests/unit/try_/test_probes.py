@@ -54,7 +54,7 @@ def test_the_page_lists_all_probes() -> None:
 
 
 def test_names_are_replaced_wherever_they_are() -> None:
-    """In a probe of `try --probe`, a whole text in braces such as {cwd} becomes its value."""
+    """In the data of a `try --probe` test, a text that is only {cwd} is replaced by its value."""
     value = {"a": ["{cwd}", "b{cwd}"], "c": "{new}"}
     known = {"cwd": "/w", "new": {"x": 1}}
     assert filled(value, known) == {"a": ["/w", "b{cwd}"], "c": {"x": 1}}

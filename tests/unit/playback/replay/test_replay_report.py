@@ -61,7 +61,7 @@ def test_a_clean_replay_has_no_text() -> None:
 
 
 def test_a_divergence_is_shown_with_its_context() -> None:
-    """A replay report shows a divergence with both sides and an option to allow it."""
+    """A replay report shows both messages of a divergence, and an option that allows it."""
     assert text(DIVERGED) == [
         "replay of r.db: 1 divergence; 5 frames sent, 3 messages matched, 4 frames unplayed",
         "",

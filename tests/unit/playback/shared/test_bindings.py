@@ -77,7 +77,7 @@ def test_whole_names_in_texts_are_rewritten(text: str, rewritten: str) -> None:
 
 
 def test_a_text_is_rewritten_once() -> None:
-    """A replay does not rewrite a directory twice in the same text."""
+    """If a live directory contains the recorded one's name, a replay replaces it only once."""
     assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
     assert bound(_="/b").rewritten("/ /") == "/ /"
     assert Bindings().rewritten("/a") == "/a"

@@ -91,7 +91,7 @@ def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, st
 
 
 def test_activity_elsewhere_prolongs_the_wait() -> None:
-    """While other sessions are active, `verify` delays a frame ten times as long as in silence."""
+    """While other sessions are active, `verify` delays a frame up to ten times as long."""
     patience, lane = Patience(30 * S), ClientLane("s")
     frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)
@@ -104,7 +104,7 @@ def test_activity_elsewhere_prolongs_the_wait() -> None:
 
 
 def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
-    """While a turn is open, `verify` delays a frame in silence for almost the stall timeout."""
+    """While a turn is open and silent, `verify` delays a frame for almost the stall timeout."""
     patience, lane = Patience(30 * S), ClientLane("s")
     prompt = Step(1, 0, from_agent=False, kind="request", exchange=1)
     lane.turns.open(SentRequest(prompt, lane, 0))
