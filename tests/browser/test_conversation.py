@@ -388,7 +388,7 @@ def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
 
 
 def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
-    """A report page without payloads, or of a killed recorder, says what is missing."""
+    """A report page made with `--no-payloads`, or of a killed recorder, says what is missing."""
     with LogWriter(tmp_path / "killed.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("my words")]))
         recorder.chunk(STDERR, b"a line\n")

@@ -443,9 +443,9 @@ def test_rules_in_the_environment(forked: Recorder) -> None:
 def test_back_pressure_is_kept_in_a_touched_direction(
     record: Recorder, tmp_path: Path, rule: str
 ) -> None:
-    """With faults, a client that does not read still blocks its agent, and gets everything later.
+    """With faults, a client that does not read still blocks its agent, and loses nothing.
 
-    Beyond what pipes and the pump hold, at most 1 MB waits in a direction that rules touch.
+    Beyond what pipes hold, at most 1 MB waits in a direction that rules touch.
     """
     queued = (1 << 20) + (512 << 10)
     sent = b"".join(map(flood.block, range((4 << 20) // flood.BLOCK)))

@@ -68,7 +68,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_verdict_is_the_exit_code_also_without_a_reader(
     acp_proxy: Path, words: list[str], code: int
 ) -> None:
-    """The exit code of a command is its verdict even if the reader of its stdout has left."""
+    """If nobody reads a command's stdout any more, its exit code is still its verdict."""
     reader, writer = os.pipe()
     os.close(reader)
     command: list[str | Path] = [acp_proxy, *words]
@@ -80,7 +80,7 @@ def test_a_verdict_is_the_exit_code_also_without_a_reader(
 
 
 def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
-    """If nobody reads a command's output to the end, it exits with 0 and an empty stderr."""
+    """If stdout is closed before a command has printed all, it exits with 0 and without error."""
     with LogWriter(home / "recordings" / "long.db") as recorder:
         for number in range(3000):
             recorder.to_client(update("s", "agent_message_chunk", content=text(f"{number}" * 50)))
@@ -107,7 +107,7 @@ def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
 def test_a_pipe_that_is_closed_already(
     fork_server: ForkServer, home: Path, command: list[str]
 ) -> None:
-    """If the reader of a command's stdout has left before its start, this is not an error."""
+    """If a command's stdout is closed before it starts, this is not an error."""
     ours, theirs = os.pipe()
     os.close(ours)
     assert run_in(fork_server, command, theirs, home) == (0, b"")

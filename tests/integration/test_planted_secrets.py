@@ -315,7 +315,7 @@ def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str
 
 @pytest.mark.parametrize("level", ["secrets", "none"])
 def test_faults_show_none(record: Callable[..., Recorded], level: str) -> None:
-    """If a fault cuts, changes or duplicates a line, the recorder masks all its forms."""
+    """If a fault cuts, changes or copies a line, secrets are masked in each form of the line."""
     made = conversation("unstable", large=0, hidden=4)
     rules = [word for rule in FAULTS for word in ("--fault", rule)]
     recorded = record(made, "--redact", level, "--seed", "1", *rules).end()

@@ -98,7 +98,7 @@ def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path)
 
 
 def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If another program releases its lock before the recorder gives up, nothing is missing."""
+    """If another program unlocks the database before the recorder gives up, all is stored."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -185,7 +185,7 @@ def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None
 
 @needs_prlimit
 def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> None:
-    """If a full disk has room again, recording goes on, and a gap counts the missing bytes."""
+    """If a full disk has room again, recording goes on and notes how many bytes are missing."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         sent = [conversation.prompt("before", times=3)]

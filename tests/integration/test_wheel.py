@@ -80,7 +80,7 @@ def source_files() -> set[str]:
 def test_the_archives_have_every_file(wheel: Path, tmp_path: Path) -> None:
     """The built wheel has only the package; the source archive has the whole checkout.
 
-    The wheel requires what it did before there were extras.
+    Without extras, the wheel requires only the basic packages.
     """
     archive = build(tmp_path, "sdist")
     assert wheel.name == f"acp_proxy-{__version__}-py3-none-any.whl"

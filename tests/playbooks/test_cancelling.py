@@ -43,7 +43,7 @@ def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
 
 
 def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -> None:
-    """If a client cancels before its prompt, a replay ends no turn, and reports it as new."""
+    """If a client cancels before its prompt, a replay ends no turn, and reports a divergence."""
     live = begun(record, CANCELLED)
     live.send(8)
     assert live.mismatches == ["unrecorded-cancel primary in s"]

@@ -68,7 +68,7 @@ OLDEST_MCP = """
 
 @pytest.mark.parametrize("transcript", [CHILD, MCP, OLD_MCP, OLDEST_MCP])
 def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
-    """A replay with each ``--order`` sends the same if a request opened only one of two sessions."""
+    """If a request opened only one of two sessions, each ``--order`` of a replay sends the same."""
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):

@@ -94,7 +94,7 @@ def test_a_late_piece_is_answered(record: Record) -> None:
 
 
 def test_additional_pieces_are_answered_like_recorded_ones(record: Record) -> None:
-    """If a client pushes more terminal output than recorded, a replay answers until the release."""
+    """If a client pushes more output than recorded, a replay answers until the terminal ends."""
     live = until(record, AWAITED)
     for number in range(3, 9):
         said = live.send(f'#{number} terminal/output {{"terminalId": "T", "data": "a"}}')

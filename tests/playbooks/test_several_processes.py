@@ -50,7 +50,7 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
 
 
 def test_session_ids_do_not_distinguish_recordings(record: Record) -> None:
-    """If an agent was recorded once per start, a replay answers session/new as the first."""
+    """A replay of recordings of several starts sends the session id of the first recording."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""
@@ -72,7 +72,7 @@ NAMES = ("one", "two", "three")
 
 
 def test_the_third_of_three_is_found(record: Record) -> None:
-    """Of recordings of several starts of an agent, a replay chooses the one with the prompt."""
+    """Of recordings of several starts, a replay chooses the one with the client's prompt."""
     transcripts = [record(chat(name, f"say {name}")) for name in NAMES]
     for name, recorded in zip(NAMES, transcripts, strict=True):
         live = start(*transcripts)
@@ -224,7 +224,7 @@ def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
 
 
 def test_two_sessions_never_share_a_name(record: Record) -> None:
-    """Two starts of a replay of several recordings never give two sessions the same id."""
+    """If a replay of several recordings is started twice, its session ids are different."""
     two = """
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}

@@ -33,7 +33,7 @@ def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
 
 
 def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
-    """`verify` has requests open together if they were in the recording."""
+    """If requests were open together in the recording, `verify` sends them together."""
     recorded = record("""
         1-2 handshake
         3 -> #"a" session/new {"cwd": "/p"}
@@ -98,7 +98,7 @@ def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> No
 
 
 def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
-    """If the agent was silent for two seconds in the recording, `verify` waits for up to nine."""
+    """If the recorded agent was silent for two seconds, `verify` waits for up to nine seconds."""
     recorded = record(f"""{SESSION}
         .. 2s
         5 <- {UPDATE % 1}

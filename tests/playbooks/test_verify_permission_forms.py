@@ -154,7 +154,7 @@ BARE = f"""
 
 
 def test_an_id_stands_for_what_was_announced(record: Record) -> None:
-    """`verify` grants a permission request with only a tool call's id by the call's content."""
+    """If a permission request has only a tool call's id, `verify` compares the announced call."""
     for first in (
         [announce(call="other", **LS)],
         [announce("other", title="?"), announce("other", "tool_call_update", **LS)],

@@ -409,7 +409,7 @@ def test_permission_for_anything_else_is_refused(record: Record, case: Case) -> 
 
 
 def test_permission_for_the_same_is_granted(record: Record, case: Case) -> None:
-    """`verify` grants each tested permission request again, unless it says no action."""
+    """`verify` grants each tested permission request again, unless it names no action."""
     recorded = recording(record, case)
     for name, said in variations(case):
         reply, live = replies(recorded, said)

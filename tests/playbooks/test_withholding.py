@@ -275,7 +275,7 @@ def test_requests_inside_the_clients_directories_go_out(
 
 
 def test_acting_requests_are_withheld_before_a_directory_is_named(record: Record) -> None:
-    """A replay withholds acting requests before the client has named a directory."""
+    """A replay withholds requests with effects until the client has named a directory."""
     live = record("""
         1-2 handshake
         3 <- #7 terminal/create {"command": "ls"}

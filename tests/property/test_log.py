@@ -89,7 +89,7 @@ def test_junk_between_records_is_skipped(
 
 @given(chunks, st.sets(st.integers(0, 8)))
 def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[int]) -> None:
-    """If a recorder empties its capture log, positions of later records still grow."""
+    """If a recorder empties its capture log, records keep the positions that they were given."""
     records: list[LogRecord] = []
     with new_log() as log:
         for n, (stream, chunk) in enumerate(appended):

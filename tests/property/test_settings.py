@@ -168,7 +168,7 @@ def test_an_entry_is_removed_wherever_it_stands(data: bytes, other: bytes) -> No
 
 @given(documents(), st.sampled_from(["file", "link", "missing"]))
 def test_undo_restores_every_byte(data: bytes, kind: str) -> None:
-    """`setup --undo` restores a file, a symbolic link's target, and that a file was missing."""
+    """`setup --undo` restores a settings file or a link to it, and removes a file that it made."""
     with tempfile.TemporaryDirectory() as place:
         path = settings_in(Path(place), data, kind)
         before = surroundings(path)

@@ -269,7 +269,7 @@ def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path:
 
 
 def test_an_argument_that_is_not_explained_is_found(plant: Callable[..., Source]) -> None:
-    """The check of docstrings reports unexplained parameters of public functions with several."""
+    """The check of docstrings reports unexplained parameters of functions that have several."""
     source = plant(
         low__a='''
 def f(a, b):

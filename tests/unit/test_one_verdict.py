@@ -86,7 +86,7 @@ def test_all_tell_one_list(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*captures.weighted_captures()])
 def test_all_tell_one_list_of_what_was_captured(path: Path, tmp_path: Path) -> None:
-    """All commands have the same findings for each captured conversation of a real agent."""
+    """All commands have the same findings for each captured conversation with a real agent."""
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(path), recorder)
         recorder.finish()
@@ -118,7 +118,7 @@ def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
 
 
 def test_the_worst_come_first() -> None:
-    """All commands sort findings by severity, and put broken rules last among equal ones."""
+    """All commands sort findings by severity, and of equal severity broken rules last."""
     every = [
         Finding(rule, severity, "agent", seq, "")
         for severity in reversed(SEVERITIES)

@@ -31,7 +31,7 @@ def said(number: int, *values: Any) -> Run:
     ],
 )
 def test_an_alias_is_proposed_for_values_that_look_generated(a: list[Any], b: list[Any]) -> None:
-    """`diff` proposes an alias for values that look generated and correspond one to one."""
+    """`diff` proposes an alias for generated values that correspond one to one."""
     learned = rules(said(0, *a), said(1, *b))
     assert (learned.aliases, learned.ignored, learned.rest) == ((PLACE,), (), Counts())
 

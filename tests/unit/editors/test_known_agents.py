@@ -113,7 +113,7 @@ def comparison(agent: KnownAgent) -> tuple[str, str]:
 
 
 def test_rows_are_made_of_the_registry() -> None:
-    """The table of known agents is made from the registry; its packages have no versions."""
+    """The table of known agents is made from ACP's registry; its packages have no versions."""
     agent = {
         "id": "x",
         "name": "X",

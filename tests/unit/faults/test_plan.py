@@ -277,7 +277,7 @@ def test_a_rule_that_is_added_moves_no_key() -> None:
 
 
 def test_equal_rules_have_different_names() -> None:
-    """Equal fault rules have different names and draw different numbers."""
+    """Equal fault rules have different names and draw different random numbers."""
     first, second = plan_of("drop", "drop").rules
     assert first.name != second.name
     assert first.key != second.key
@@ -293,7 +293,7 @@ def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_wins_over_a_kind() -> None:
-    """A fault rule whose name is a kind of fault keeps the name; an unnamed rule gets another."""
+    """If a fault rule is named like a kind of fault, a rule of that kind gets another name."""
     named, unnamed = plan_of("noop name=drop", "drop").rules
     assert named.name == "drop"
     assert unnamed.name.startswith("drop-")

@@ -77,7 +77,7 @@ def test_repeated_names_are_all_found() -> None:
     "raw", [b"{'a': 'b'}", b'{"a":"b', b'{"a":"b"} rest', b"[x]", b'{"a":"b\\', b'{"a":NOPE}']
 )
 def test_invalid_json_is_noticed(raw: bytes) -> None:
-    """If a line is not JSON, masking searches it as text."""
+    """If a line is not JSON, masking searches the whole line as text."""
     walk = StringWalk()
     assert len([*walk.strings([raw])]) <= 2
     assert not walk.is_json

@@ -31,7 +31,7 @@ def test_any_bytes_are_searched() -> None:
 
 
 def test_words_that_come_later_are_found() -> None:
-    """When a word is added to the search for secrets, the words before it keep their numbers."""
+    """When a word is added to the search for secrets, the earlier words keep their numbers."""
     needles = GrowingNeedles(Needles([b"one", b"two"]))
     assert not needles.are_in(b"three")
     assert [needles.add(word) for word in (b"Three", b"ONE", b"three")] == [2, 0, 2]

@@ -50,7 +50,7 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
     ],
 )
 def test_a_repetition_ends_before_a_partial_match(name: str, text: str, matched: str) -> None:
-    """A pattern for secrets ends a repetition before a text that only begins like its body."""
+    """In a pattern for secrets, a repetition of a group stops before an incomplete group."""
     match = getattr(Expressions(), name).match(text)
     assert match is not None
     assert match[0] == matched

@@ -97,7 +97,7 @@ class Agent:
 
 
 async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockClock) -> None:
-    """For `verify`, an agent's lines may come byte by byte, and lack a last newline."""
+    """For `verify`, an agent's lines may come byte by byte, and the last one without newline."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -169,7 +169,7 @@ async def test_bytes_are_signs_of_life(record: Record, clock: MockClock) -> None
 
 
 async def test_an_agent_that_drips_is_ended(record: Record, clock: MockClock) -> None:
-    """If an agent sends bytes now and then but never ends, `verify` ends it."""
+    """If an agent sends bytes now and then but does not exit, `verify` ends it."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, timeout_ns=600 * 10**9)
         began = await agent.expect(1)
@@ -305,7 +305,7 @@ async def test_a_line_without_an_end_counts_as_one(
 
 
 def test_a_recorder_of_ours_records_and_does_nothing_else() -> None:
-    """The recorder that `verify` starts gets our environment without the variables of `record`."""
+    """The recorder that `verify` starts has the same environment, without variables of `record`."""
     ours = {"HOME": "/h", "ACP_PROXY_RECORDINGS": "/r", "ACP_PROXY_PARENT": "a/b"}
     others = {"ACP_PROXY_OFF": "1", "ACP_PROXY_FAULT": "garbage", "ACP_PROXY_MAX_SIZE": "1"}
     assert environment({**ours, **others}) == ours

@@ -130,7 +130,7 @@ def test_recorded_text_cannot_break_the_xml() -> None:
 
 
 def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
-    """A replay's JUnit report has a test case for each session that diverged, and one in all."""
+    """In a replay's JUnit report, each diverged session and the whole replay are test cases."""
     suite = ET.fromstring(replay_suite(DIVERGED).encode())
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     (failure,) = suite.iter("failure")

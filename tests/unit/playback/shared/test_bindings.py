@@ -77,7 +77,7 @@ def test_whole_names_in_texts_are_rewritten(text: str, rewritten: str) -> None:
 
 
 def test_a_text_is_rewritten_once() -> None:
-    """If a live directory contains the recorded one's name, a replay replaces it only once."""
+    """If a replay replaces directory /a by /b and /b by /c, it does not replace the new /b."""
     assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
     assert bound(_="/b").rewritten("/ /") == "/ /"
     assert Bindings().rewritten("/a") == "/a"

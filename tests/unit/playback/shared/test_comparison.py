@@ -36,7 +36,7 @@ def differing(old: Any, new: Any, *ignored: str, method: str = "m") -> list[str]
     ],
 )
 def test_values_are_compared_as_json(old: Any, new: Any, pointers: list[str]) -> None:
-    """A replay compares values as JSON, whatever the order of keys or spelling of numbers."""
+    """A replay compares values as JSON, whatever the order of keys or form of numbers is."""
     assert differing(old, new) == pointers
 
 
@@ -59,7 +59,7 @@ def test_ignored_pointers_cover_what_is_below_them(
 
 
 def test_in_a_handshake_only_version_and_capabilities_count() -> None:
-    """A replay compares a handshake by version and capabilities, in any dialect's spelling."""
+    """A replay compares `initialize` by version and capabilities, as each dialect spells them."""
     for method in ("initialize", "_proxy/initialize", "proxy/initialize"):
         assert differing({"clientInfo": 1}, {"info": 2}, method=method) == []
         assert differing({"protocolVersion": 1}, {"protocolVersion": 2}, method=method) == [
@@ -93,7 +93,7 @@ def test_false_and_missing_capabilities_are_equal() -> None:
 
 
 def test_a_value_that_the_client_may_choose_is_proposed() -> None:
-    """A replay accepts that a client uses another directory, but not a second other one."""
+    """A replay accepts that a client uses another directory than recorded, but not two others."""
     bindings = Bindings()
     comparer = Comparer(bindings)
     places = {"params": {"cwd": Place.ROOT}}
@@ -137,7 +137,7 @@ def test_a_line_that_is_not_json_has_no_value() -> None:
 
 
 def test_long_values_are_cut() -> None:
-    """If a replay shows two long values that differ, they are cut, with their length."""
+    """If two long values differ, a replay's report shows their beginnings and their lengths."""
     assert shown("é") == '"é"'
     assert shown("x" * 1000).endswith("… (1002 characters)")
     assert json.loads(shown({"a": None})) == {"a": None}

@@ -51,7 +51,7 @@ def test_ranks() -> None:
 
 
 def test_information_is_no_divergence() -> None:
-    """A replay with only harmless divergences and information is not called diverged."""
+    """A replay with only harmless divergences and notes is not called diverged."""
     log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     log.note(DivergenceKind.EARLY, lane, "")
     log.note(DivergenceKind.MISSING_EXPECTED, lane, "", is_harmless=True)
@@ -100,7 +100,7 @@ def test_a_used_up_near_miss_is_marked(peer: str) -> None:
 
 
 def test_cascades_are_shown_after_primary_divergences() -> None:
-    """A replay's report shows primary divergences, then their consequences, but no information."""
+    """A replay's report shows primary divergences, then their consequences, but no notes."""
     shown = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
     assert [block[0].split(":")[0] for block in shown] == [
         "exhausted in s (primary)",

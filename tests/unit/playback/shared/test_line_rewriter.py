@@ -32,7 +32,7 @@ def test_any_line_can_be_rewritten(raw: bytes) -> None:
 
 
 def test_only_a_reply_gets_another_id() -> None:
-    """A replay sends a reply with the live request's id, and a request with its recorded id."""
+    """A replay sends a reply with the live request's id, and its own request as recorded."""
     answer, ask = b'{"id":1,"result":{"id":1}}', b'{"id":1,"method":"m"}'
     assert written(answer, "response", {"1": '"x"'}) == b'{"id":"x","result":{"id":1}}'
     assert written(ask, "request", {"1": '"x"'}) == ask

@@ -19,7 +19,7 @@ from acp_proxy.playback.shared.playback_options import Pacing
     ],
 )
 def test_a_gap_is_counted_from_the_live_moment(pacing: Pacing, due: int) -> None:
-    """A replay counts the gap before a frame from the live moment of the frame before it."""
+    """A replay waits for the recorded gap from when it sent or received the frame before."""
     assert pacing.due(1000, 200, 250) == due
 
 

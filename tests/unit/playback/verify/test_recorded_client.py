@@ -37,7 +37,7 @@ def test_markers_are_found_once_and_in_order(record: Record) -> None:
 
 
 def test_a_frame_is_filled_once_while_it_is_asked_for_again(record: Record) -> None:
-    """`verify` inserts secrets into a recorded frame once, even if the frame is asked for again."""
+    """`verify` inserts secrets into each recorded frame only once."""
     recorded = record(FILLED)
     filled = FilledScript(recorded.script(), {"0a0b0c0d": "secret"})
     first, other = (filled.wire(recorded.seq(at)).raw for at in (5, 6))

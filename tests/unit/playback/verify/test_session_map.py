@@ -17,7 +17,7 @@ def creating(lane: ClientLane) -> SentRequest:
 
 
 def test_a_session_that_no_request_opened_joins_a_lane() -> None:
-    """In `verify`, a session without a request is the recorded one of its name, or the next."""
+    """`verify` takes a session that no request opened as the recorded one, by id or by order."""
     lanes: dict[str | None, ClientLane] = {name: ClientLane(name) for name in (None, *LANES)}
     bindings = Bindings()
     session_map = SessionMap(lanes, bindings, [("c", "a"), ("d", "a"), ("e", "b")])

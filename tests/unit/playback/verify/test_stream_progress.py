@@ -128,7 +128,7 @@ def test_state_updates_end_no_text() -> None:
 
 
 def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
-    """For `verify`, more than ten times the recorded lines are a flood, from 100,000 lines on."""
+    """`verify` gives up an agent that sends ten times the recorded lines and over 100,000."""
     output = AgentOutput()
     output.recent_lines += 100_000
     assert not output.is_flood(10)
@@ -139,7 +139,7 @@ def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
 
 
 def test_bytes_are_a_flood() -> None:
-    """`verify` calls too many bytes of the agent a flood, even without a newline."""
+    """`verify` gives up an agent that sends too many bytes, even without a newline."""
     output = AgentOutput()
     output.recent_bytes += 256 << 20
     assert not output.is_flood(1)
