@@ -224,7 +224,7 @@ def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
 
 
 def test_two_sessions_never_share_a_name(record: Record) -> None:
-    """If a replay of several recordings is started twice, its session ids are different."""
+    """A replay of several recordings drops one in which two sessions have the same id."""
     two = """
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
