@@ -52,10 +52,7 @@ def ringing(record: Recorder, place: Path) -> tuple[Talk, int]:
 
 
 def test_the_command_runs_once_for_each_silence(record: Recorder, tmp_path: Path) -> None:
-    """The command of `record --on-stall` gets one masked sentence for each silence.
-
-    Nothing else is changed.
-    """
+    """For each silence, the command of `record --on-stall` gets one sentence without secrets."""
     conversation, group = ringing(record, tmp_path)
     conversation.write(b"go\n")
     conversation.expect(f"{CHUNK}\n".encode())

@@ -44,7 +44,7 @@ DRAFT = """
 
 
 def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
-    """In a replay of v2, a prompt is accepted at once, and updates follow up to idle."""
+    """In a replay of v2, a prompt is answered at once, and updates follow until idle."""
     live = record(V2).replay()
     live.check("""
         1-14

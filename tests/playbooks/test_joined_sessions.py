@@ -111,7 +111,7 @@ def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> No
 
 
 def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Record) -> None:
-    """In a replay, a session that no message announces is played with the session before it."""
+    """In a replay, a session that no message announced is played where it was recorded."""
     record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}

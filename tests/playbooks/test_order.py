@@ -214,7 +214,7 @@ def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
 
 
 def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Record) -> None:
-    """If two requests of an agent are open with one id, a replay takes a reply as the older's."""
+    """If an agent has two open requests with one id, a client's reply counts for the older."""
     recorded = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}

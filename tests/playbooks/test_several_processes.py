@@ -189,7 +189,7 @@ def test_a_different_update_chooses_the_first(record: Record) -> None:
 
 
 def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
-    """Until a replay has chosen among recordings, frames come when they do in the slowest."""
+    """Before a replay has chosen among recordings, it sends frames as late as the slowest one."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
     live.check("""
@@ -207,7 +207,7 @@ def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
 
 
 def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
-    """If a client loads a session by its name, a replay of several recordings keeps it."""
+    """If a client loads a session by its id, a replay of several recordings keeps this id."""
     loads = """
         1-2 handshake
         3 -> #1 session/load {{"sessionId": "old", "cwd": "/p"}}

@@ -75,10 +75,7 @@ def types_of(name: str) -> DialectSchema:
 def test_a_message_of_a_version_fits_its_dialect(
     dialect: str, name: str, body: tuple[Direction, str, bool, Any]
 ) -> None:
-    """A message that one version's schema allows is valid in the schema of its dialect.
-
-    A single version is closed like the dialect, so no other version has typed a member of it.
-    """
+    """A message that fits one protocol version's schema fits the merged schema of its dialect."""
     direction, method, is_params, value = body
     types = types_of(name)
     if types.knows(direction, method, is_result=not is_params):

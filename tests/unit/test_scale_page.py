@@ -28,7 +28,7 @@ STUB = '#!/bin/sh\nprintf "%s\\n" "$@"\nexit "$CODE"\n'
     ("code", "ended"), [(0, 0), (1, 0), (2, 0), (3, 0), (137, 137), (143, 143)]
 )
 def test_a_job_fails_only_without_a_verdict(tmp_path: Path, code: int, ended: int) -> None:
-    """A Kubernetes job of docs/scale.md fails only without a verdict; a new start resumes it."""
+    """A Kubernetes job of docs/scale.md fails only without a result; a restart resumes it."""
     stub = tmp_path / "acp-proxy"
     stub.write_text(STUB)
     stub.chmod(0o755)

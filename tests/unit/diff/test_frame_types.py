@@ -60,7 +60,7 @@ def test_output_of_another_stream_is_another_text() -> None:
 
 
 def test_a_push_that_the_agent_refuses_is_reported() -> None:
-    """If an agent refuses pushed terminal output, `diff` reports its answer, but no acceptance."""
+    """If an agent refuses pushed terminal output, `diff` reports this; it ignores acceptances."""
     a, b = Run(0), Run(1)
     for run in (a, b):
         run.add(OUT, request(7, "terminal/output", terminalId="t-1", data="x"))

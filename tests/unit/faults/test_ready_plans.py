@@ -162,7 +162,7 @@ def test_a_ready_plan_is_described(name: str) -> None:
 
 @pytest.mark.parametrize("name", ready_plans())
 def test_every_rule_of_a_ready_plan_fires(name: str) -> None:
-    """Every rule of a ready fault plan fires in the recording `tour`, or the plan says not."""
+    """Every rule of a ready fault plan fires in the recording `tour`, unless a comment says not."""
     run = applied(name)
     if "# Not on the tour: " in ready_plans()[name].read_text(encoding="utf-8"):
         assert not any(run.fired.values())

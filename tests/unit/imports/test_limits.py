@@ -101,7 +101,7 @@ def test_the_command_of_an_export_is_read_beside_its_messages(
     ],
 )
 def test_json_is_read_as_it_is_spelled(text: bytes, expected: bytes | None) -> None:
-    """If JSON in an imported log has several lines, only its blanks are removed."""
+    """If JSON in an imported log spans several lines, `import` removes only its white space."""
     read = read_message(text)
     assert (read and read.raw) == expected
 
@@ -161,7 +161,7 @@ def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
 
 
 def test_long_ids_of_open_requests_are_not_kept() -> None:
-    """While requests of an imported log are open, `import` keeps only hashes of their long ids."""
+    """`import` keeps only hashes of long request ids in memory while the requests are open."""
     finder = DirectionFinder()
     finder.note({"id": "warm up", "method": "session/prompt"}, Stream.TO_AGENT)
     long = "x" * 100_000
@@ -177,7 +177,7 @@ def test_long_ids_of_open_requests_are_not_kept() -> None:
 
 
 def test_several_copies_of_zed_have_a_gap() -> None:
-    """If a pasted log has two JSON arrays, `import` notes a possible loss between them."""
+    """If a pasted log has two JSON arrays, `import` notes that messages may be lost there."""
     row = '{"_direction":"incoming","_type":"notification","method":"m","params":"a"}'
     text = f"[\n{row}\n]\n[\n{row},\n{row}\n]\n".encode()
     entries = list(source_named("zed").read(io.BytesIO(text), text))

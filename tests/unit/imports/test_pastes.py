@@ -36,7 +36,7 @@ def test_the_index_has_every_paste() -> None:
 
 @pytest.mark.parametrize("paste", _READ, ids=[paste["file"] for paste in _READ])
 def test_a_paste_is_read(paste: dict[str, Any], tmp_path: Path) -> None:
-    """In a pasted log, `import` finds every message's direction, and notes possible losses."""
+    """In a pasted log, `import` finds each message's direction, and notes where some may lack."""
     code, stderr = imported(paste, tmp_path)
     assert code == 0, stderr
     with RecordingReader(tmp_path / "bug.db") as reader:

@@ -192,7 +192,7 @@ def test_pieces_of_other_texts_come_in_between() -> None:
 
 
 def test_a_piece_waits_for_the_next() -> None:
-    """For masking, a piece of text waits for the next piece only if its end may begin a secret."""
+    """Masking holds back a piece of streamed text only if its end may begin a secret."""
 
     def unknown() -> Iterator[bytes]:
         """Raises `NotYet`, as at the end of a log that is still written."""
@@ -209,7 +209,7 @@ def test_a_piece_waits_for_the_next() -> None:
 
 
 def test_output_of_a_terminal_is_pushed_in_pieces() -> None:
-    """Masking reads output that is pushed in pieces, as base64 in v2, and as text in the draft."""
+    """Masking reads pushed terminal output as base64 in v2, and as text in the 1.0 draft."""
 
     def pushed(text: str) -> bytes:
         data = base64.b64encode(text.encode()).decode()

@@ -31,7 +31,7 @@ def test_a_secret_name(name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_harmless_name(name: str) -> None:
-    """Masking takes names of counts, positions and directories for no names of secrets."""
+    """Masking does not take names of counts, positions and directories as names of secrets."""
     assert not is_secret_name(name)
 
 

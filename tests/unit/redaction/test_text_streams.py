@@ -59,12 +59,12 @@ def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
 
 @pytest.mark.parametrize("text", ["it is Zq8", "the sk-an", "to"])
 def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
-    """For masking, a piece of streamed text whose end may begin a secret has to wait."""
+    """Masking holds back a piece of streamed text if its end may be a secret's beginning."""
     assert not streams.passes("k", text)
 
 
 def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
-    """For masking, streamed text has to wait if a secret's name began in the piece before."""
+    """Masking holds back streamed text if a secret's name began in the piece before."""
     assert streams.passes("k", "a pass")
     assert not streams.passes("k", "word: hunter")
 
@@ -78,7 +78,7 @@ def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStream
 
 
 def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
-    """If a piece of streamed text has to wait, masking forgets it, and is given it once more."""
+    """If masking holds back a piece of streamed text, it forgets it, and is given it again."""
 
     def unknown() -> Iterator[bytes]:
         raise NotYet
@@ -143,7 +143,7 @@ def test_a_long_key_in_many_pieces_is_masked(key: str) -> None:
 
 
 def test_another_message_is_another_text() -> None:
-    """For masking, pieces of two messages with ids are two texts, even if they alternate."""
+    """For masking, chunks with different message ids are two texts, even if they alternate."""
     ids = [line("x").replace(b'"content"', b'"messageId":"%s","content"' % name) for name in
            (b"a", b"b")]  # fmt: skip
     first, second = (PieceReader().read(raw) for raw in ids)
