@@ -212,7 +212,7 @@ def test_with_never_no_verdict_fails_the_job(
     verdict_: str,
     passes: bool,
 ) -> None:
-    """With the input `never`, the GitHub action's job fails only because of unreadable files."""
+    """With the input `fail-on: never`, the GitHub action fails only because of unreadable files."""
     recorded(program, tmp_path, code)
     job = gate(recordings="x", agent="y", version="installed", fail_on="never")
     assert job.run()["verdict"] == verdict_

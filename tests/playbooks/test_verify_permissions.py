@@ -286,7 +286,7 @@ def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -
 
 
 def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
-    """With --lenient, `verify` also answers similar permission requests, but no others."""
+    """With --lenient, `verify` answers similar permission requests, but grants no others."""
     for offered, answer in (((ALLOW, REJECT), "n"), ((ALLOW,), None)):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=True)
         live.check(f"<- {permission(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")

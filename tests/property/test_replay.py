@@ -245,7 +245,7 @@ def is_last_word(conversation: Conversation, step: Step) -> bool:
 def test_a_response_before_its_request_is_one_divergence(
     conversations: list[Conversation],
 ) -> None:
-    """If a client replies before the request, a replay reports one divergence."""
+    """If a client replies before a replay's request, the replay reports one divergence."""
     made = 0
     for conversation in conversations:
         for reply in conversation.required:

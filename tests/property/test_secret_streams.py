@@ -75,7 +75,7 @@ def too_early(text: str) -> bool:
 
 
 def test_harmless_texts_are_seldom_kept_back() -> None:
-    """At most one in twenty places at which a harmless text is cut makes masking wait."""
+    """If a harmless text is cut at a space, masking holds it back in at most one of 20 cases."""
     cuts = kept = 0
     for text in list(written())[::5]:
         for place, character in enumerate(text):

@@ -363,7 +363,7 @@ def test_options_ignore_and_name() -> None:
 
 
 def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
-    """If `diff` takes two pointers as aliases, values that are equal in A must be equal in B."""
+    """If two JSON pointers are aliases for `diff`, values that are equal in A must be so in B."""
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
@@ -379,7 +379,7 @@ def test_two_directories_can_be_one() -> None:
 
 
 def test_rules_are_learned_names_first() -> None:
-    """Rules that `diff` learns remove differences in values, but no missing frames."""
+    """A rule that `diff` learns can remove differences in values, but no missing frames."""
 
     def run(number: int, *gone: str) -> Run:
         made = Run(number)

@@ -59,7 +59,7 @@ def test_the_messages_of_an_array_are_read_one_by_one() -> None:
     ],
 )  # fmt: skip
 def test_any_other_line_is_named(line: str, reason: str) -> None:
-    """In an imported log, a line with other text is an error; the messages around are read."""
+    """In an imported log, a line with other text is an error; all messages are still read."""
     entries = read_as("lines", f"> {_I}\n{line}\n< {_A}\n")
     (unread,) = [entry for entry in entries if isinstance(entry, UnreadLines)]
     assert (unread.first, unread.last) == (2, 2)

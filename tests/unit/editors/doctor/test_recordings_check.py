@@ -139,7 +139,7 @@ def test_none_is_running(tmp_path: Path) -> None:
 
 
 def test_what_they_wait_for(tmp_path: Path) -> None:
-    """`doctor` lists running recorders, waiting for the user, for the agent or for nothing."""
+    """`doctor` lists running recorders and for whom each waits: the user, the agent or nobody."""
     context = machine(tmp_path)
     recorders = [record_waiting_chat(context.recordings / "a.db", finished=False)]
     for name, prompts in {"b": True, "c": False}.items():
