@@ -490,7 +490,7 @@ def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> N
 
 
 def test_an_agent_has_time_to_end(verify: Verifier, tmp_path: Path) -> None:
-    """`verify` gives an agent time to end, and also compares its late output."""
+    """After the last message, `verify` gives an agent time to end, and compares what it sends."""
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/bye {}")
     recorded.close()
     gate = Gate(tmp_path / "gate")

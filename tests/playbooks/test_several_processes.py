@@ -50,7 +50,7 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
 
 
 def test_session_ids_do_not_distinguish_recordings(record: Record) -> None:
-    """A replay of recordings of several starts sends the session id of the first recording."""
+    """If recordings of several starts are replayed, the client gets the first session id."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""
@@ -107,7 +107,7 @@ def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
     ],
 )
 def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, answer: str) -> None:
-    """If several recordings given to a replay differ in an early answer, it plays the first.
+    """If several recordings given to a replay differ in the first answers, it plays the first.
 
     Another session id does not count.
     """

@@ -116,7 +116,7 @@ def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
 
 
 def test_the_end_of_input_sends_waiting_frames_at_once(record: Record) -> None:
-    """At the end of its input, a replay sends frames that only waited for their time."""
+    """At the end of its input, a replay sends frames at once that waited for their time."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
     for message in (1, 3):
         live.send(message)

@@ -138,7 +138,7 @@ def test_a_refusal_describes_the_divergence(record: Record) -> None:
 def test_only_a_recorded_request_can_be_exhausted(
     record: Record, recorded: str, other: str
 ) -> None:
-    """`verify` calls a request with other params unknown, and not a repetition."""
+    """`verify` calls a request with other params than recorded unmatched, and not repeated."""
     again = recorded.replace("#0", "#2")
     live = asking(record, f"<- {recorded}\n-> #0 result {{}}")
     live.check(f"""

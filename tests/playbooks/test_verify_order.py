@@ -98,7 +98,7 @@ def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> No
 
 
 def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
-    """If the recorded agent was silent for two seconds, `verify` waits for up to nine seconds."""
+    """If the recorded agent was silent for two seconds, `verify` waits nine seconds for it."""
     recorded = record(f"""{SESSION}
         .. 2s
         5 <- {UPDATE % 1}

@@ -181,7 +181,7 @@ def test_other_options_do_not_matter(
 
 
 def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
-    """If the recorded client chose an option that was not offered, `verify` does so, too.
+    """`verify` also chooses an option that was not offered if the recorded client did so.
 
     If the live request offers this option, `verify` cancels.
     """

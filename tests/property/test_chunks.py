@@ -66,7 +66,7 @@ def test_both_readers_agree(message: Any, escaped: bool) -> None:
 
 @given(kinds, texts, st.none() | texts)
 def test_the_text_of_a_chunk_is_read(kind: str, text: str, message_id: str | None) -> None:
-    """The parsers of chunks return a chunk's text unchanged, and no text for another update."""
+    """The code that reads text chunks returns a chunk's text unchanged, and no other text."""
     update = {"sessionUpdate": kind, "messageId": message_id}
     update_params = {"update": {**update, "content": {"type": "text", "text": text}}}
     raw = json.dumps({"method": "session/update", "params": update_params}).encode()

@@ -115,7 +115,7 @@ def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -
 def test_large_lines_are_indexed_as_lines(
     chunks: Chunks, ends: set[int], limit: int, large: int
 ) -> None:
-    """If a line is too large for memory, its recorded frame may lack only labels."""
+    """If a line is too large for memory, its recorded frame is complete except for labels."""
     read_from_line = {"kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call"}
     read_from_line |= {"terminal", "parse_error"}
 

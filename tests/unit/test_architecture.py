@@ -174,7 +174,7 @@ def test_old_names_are_absent(source: Source) -> None:
 
 
 def test_every_module_has_tests(source: Source) -> None:
-    """Each module of the package has tests in the folder of its path, or where a table says."""
+    """Each module of the package has tests at the same path, or where a table says."""
     assert architecture.untested(source, ROOT / "tests", TESTED_BY) == []
 
 

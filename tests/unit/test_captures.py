@@ -118,7 +118,7 @@ def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
 
 
 def test_a_wrong_length_is_an_error(tmp_path: Path) -> None:
-    """If a read in a captured conversation's file has a wrong length, the error has the line."""
+    """If a read in a captured conversation's file has a wrong length, the error names the line."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "dir": "c2a", "n": 4, "text": "abc"})
     with pytest.raises(ValueError, match=r"x\.jsonl:2: expected 4 bytes, got 3"):
         load(path)

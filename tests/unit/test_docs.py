@@ -228,7 +228,7 @@ SPECIAL = ("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT", "ACP_PRO
 
 
 def test_every_variable_is_documented() -> None:
-    """The manual's page about variables names beside each option the variable for it."""
+    """The manual's page about variables names each option's variable beside the option."""
     text = page("environment.md")
     for variable, option in variables().items():
         assert f"| `{variable}` | `{option}` |" in text

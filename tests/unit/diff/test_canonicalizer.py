@@ -52,7 +52,7 @@ def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str
 
 
 def test_keys_that_are_values_keep_their_order() -> None:
-    """`diff` puts keys that are generated values into the same order in every run."""
+    """`diff` sorts the keys of a JSON object alike in both runs, even if they are generated."""
     a, b = (_output(Run(n), {UUIDS[n]: 1, UUIDS[1 - n]: 2}) for n in (0, 1))
     assert compare(a, b)[0].is_equal
 

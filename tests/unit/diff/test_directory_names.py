@@ -57,7 +57,7 @@ SPELLED = {
 def test_a_directory_is_recognized(
     cwd: str, spelled: str, other: str, there: str, words: str
 ) -> None:
-    """`diff` ignores another session directory in any text, but not another path below it."""
+    """`diff` ignores a changed session directory in any text, but not a changed path below it."""
     a = run(0, cwd, words.format(spelled))
     assert compare(a, run(1, other, words.format(there)))[0].is_equal
     result, (entry,) = compare(a, run(1, other, words.format(f"{there}/y")))

@@ -94,7 +94,7 @@ def test_wording_titles_ids_and_the_number_of_chunks_are_noise() -> None:
     ids=["tool kind", "stop reason", "error", "permission", "method"],
 )
 def test_other_differences_are_unstable(other: Run, expected: str) -> None:
-    """`verify --runs` calls a difference between runs unstable if it is not mere wording."""
+    """`verify --runs` reports a difference between runs as unstable if it is more than wording."""
     unstable, _ = judged(spoken(0, "x").end(), spoken(1, "y").end(), other)
     assert places(unstable)[0] == expected
 

@@ -185,7 +185,7 @@ def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> 
 
 
 def test_an_escape_in_a_literal_text_ends_no_line(tmp_path: Path) -> None:
-    """In a fault plan, a backslash and an n in a literal TOML text do not end the line."""
+    """In a fault plan, a backslash before an n in a literal TOML text does not end the line."""
     (tmp_path / "p.toml").write_text("[[fault]]\nkind = 'replace'\nframe = 'a\\nb'")
     assert load_plan(tmp_path / "p.toml").rules
 

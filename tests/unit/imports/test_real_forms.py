@@ -145,7 +145,7 @@ def test_streams_without_a_direction_are_inferred() -> None:
 
 
 def test_the_journal_of_acpx_is_beside_its_messages() -> None:
-    """`import` skips lines of acpx's journal; only logs with acpx's whole stream are acpx logs."""
+    """`import` skips lines of acpx's own journal that stand between the messages."""
     mark = '{"schema":"acpx.session.journal.v1","type":%s}\n'
     text = "".join(
         [

@@ -115,7 +115,7 @@ def test_a_password_in_a_command(before: str, after: str) -> None:
     ],
 )  # fmt: skip
 def test_a_command_without_a_password(text: str) -> None:
-    """The search for secrets finds nothing in a command with only references and options."""
+    """The search for secrets finds nothing in a command with only variables and options."""
     assert find(text, loose=False) == []
 
 
