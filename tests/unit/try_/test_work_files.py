@@ -70,7 +70,7 @@ def test_a_write_makes_the_directories_above(files: WorkFiles) -> None:
 
 @pytest.mark.parametrize("path", [None, 3, "", "a\0b", ["x"]])
 def test_a_value_that_is_not_a_path_is_refused(files: WorkFiles, path: object) -> None:
-    """`try` answers a path or text of another type with an error, and opens no file."""
+    """If a path or text is not a string, `try` answers with an error, and opens no file."""
     with pytest.raises(ValueError, match=r"is not a path|null byte"):
         files.read(path)
 

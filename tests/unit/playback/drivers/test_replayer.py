@@ -231,7 +231,7 @@ async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
 
 
 async def test_a_descriptor_may_be_non_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If another process made a replay's descriptor non-blocking, the replay waits for it."""
+    """If another process made a replay's stdin or stdout non-blocking, the replay still waits."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     for fd in (source, out, sink):
         os.set_blocking(fd, False)
