@@ -41,7 +41,7 @@ def test_a_delivery_is_delayed_as_a_whole() -> None:
 
 
 def test_replaced_bytes_are_as_late_as_the_original() -> None:
-    """If a fault replaces the bytes of a delayed frame, the new bytes are delayed as much."""
+    """If a fault replaces a frame's bytes, the new bytes come as late as the frame would have."""
     parts = delivery(DeliveryPiece(b"a", 5, 1), DeliveryPiece(b"b", 2, 3))
     assert parts.with_data(b"x").pieces == (DeliveryPiece(b"x", 5, 4),)
     assert delivery().with_data(b"x").pieces == (DeliveryPiece(b"x"),)

@@ -163,7 +163,7 @@ def recognized(lines: list[str], text: str) -> list[str]:
 
 
 def test_a_hash_is_recognized_in_any_text() -> None:
-    """A secret of which only the hash is known is found anywhere in a text, but only as a whole."""
+    """A secret that is known only by its hash is found anywhere in a text, but only as a whole."""
     lines = secret_hashes(
         {"A_TOKEN": HASHED, "B_TOKEN": "other" + HASHED, "C_KEY": 'with"quotes\\'}, KEY
     )

@@ -125,7 +125,7 @@ async def test_a_turn_of_version_2_ends_with_the_idle_state(nursery: trio.Nurser
 
 @pytest.mark.parametrize("version", [1, 2])
 async def test_an_agent_that_leaves_ends_the_dialogue(nursery: trio.Nursery, version: int) -> None:
-    """If the agent's output ends within a turn, `try` ends, in v1 and v2."""
+    """If the agent's output ends within a turn, `try` ends, too."""
     played = Played(nursery)
     await played.start("one", "two", version=version)
     if version == 2:

@@ -73,7 +73,7 @@ def test_the_line_of_a_location_does_not_count() -> None:
 
 
 def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
-    """Also in the 1.0 draft, `verify` ignores the line number in a permission's location."""
+    """In the 1.0 draft, `verify` ignores the line number in a permission's location."""
     at = [scope(asking({**CALL, "location": {"path": "/p", "line": n}}), {}) for n in (1, 2)]
     assert at[0] == at[1] == scope(asking({**CALL, "location": {"path": "/p"}}), {})
     assert at[0] != scope(asking({**CALL, "location": {"path": "/q"}}), {})
