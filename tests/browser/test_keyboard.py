@@ -56,10 +56,7 @@ def wait(page: Visit, condition: str) -> None:
 
 @pytest.mark.parametrize("view", ["conversation", "list", "sequence", "waterfall", "calls"])
 def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None:
-    """The Tab key reaches all controls of a report page, each with a visible focus.
-
-    In the first view all controls of the page, in the others those from the tabs of the views on.
-    """
+    """The Tab key reaches all controls of a report page, each with a visible focus."""
     page.ask("(view) => { acpReport.state.set('view', view); acpReport.state.select(20); }", view)
     page.ask("() => scrollTo(0, 0)")
     page.page.wait_for_timeout(100)

@@ -59,10 +59,7 @@ def verify(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
-    """For an unchanged agent, `verify` prints only one line, about the new recording.
-
-    The longest recording is of the agent on the SDK; the others are of one that says the same.
-    """
+    """For an unchanged agent, `verify` prints only one line, about the new recording."""
     if name == "tour":
         verify.server = None
         result = verify(name, SDK_AGENT)

@@ -77,7 +77,7 @@ def test_a_value_may_be_named_before_it_is_introduced() -> None:
 
 
 def test_a_directory_may_lack_its_slash() -> None:
-    """`diff` recognizes a directory without its first slash, as some opencode versions write it."""
+    """`diff` recognizes a directory without its first slash, as opencode may write it."""
     a, b = (Run(number).tell("plan", at=f"{Run(number).cwd[1:]}/notes.txt") for number in (0, 1))
     assert compare(a.end(), b.end())[0].is_equal
     a, b = (Run(number).tell("plan", at="/mnt/home/a/project/x") for number in (0, 1))
