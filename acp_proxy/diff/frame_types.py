@@ -15,7 +15,7 @@ import msgspec
 
 from acp_proxy.protocol.chunks import TEXT_PLACES, ChunkSplitter, SplitChunk, TextPlace
 from acp_proxy.protocol.dialects import PERMISSION, PUSH
-from acp_proxy.protocol.json_text import json_or_text, params_of
+from acp_proxy.protocol.json_text import json_or_text, member, params_of
 from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.tool_calls import call_of
 from acp_proxy.protocol.updates import UPDATE, kind_and_update
@@ -84,12 +84,8 @@ def kind_of_call(message: Any) -> str | None:
 
 def ends_cancelled(message: Any) -> bool:
     """Returns whether a message ends a cancelled turn, in any dialect."""
-    if not isinstance(message, dict):
-        return False
-    params = message.get("params")
-    update = params.get("update") if isinstance(params, dict) else None
-    ends = (message.get("result"), update)
-    return any(isinstance(end, dict) and end.get("stopReason") == "cancelled" for end in ends)
+    ends = (("result", "stopReason"), ("params", "update", "stopReason"))
+    return any(member(message, *names) == "cancelled" for names in ends)
 
 
 def request_peers_of(frame: StoredFrame) -> RequestPeers:

@@ -12,7 +12,7 @@ from typing import Any
 from acp_proxy.diff.diff_result import Expect
 from acp_proxy.protocol.capabilities import normalized
 from acp_proxy.protocol.dialects import INITIALIZE
-from acp_proxy.protocol.json_text import picked
+from acp_proxy.protocol.json_text import member, picked
 from acp_proxy.recording.recording import StoredFrame
 
 NOTHING = object()
@@ -125,8 +125,7 @@ def _outcome(message: dict[str, Any], frame: StoredFrame) -> Any:
         return {"error": picked(message.get("error"), ("code",))}
     if frame.kind == "response":
         return {"result": picked(message.get("result"), ("sessionId", "stopReason", "success"))}
-    params = message.get("params")
-    update = params.get("update") if isinstance(params, dict) else None
-    if isinstance(update, dict) and update.get("stopReason") is not None:
+    update = member(message, "params", "update")
+    if member(update, "stopReason") is not None:
         return {"params": {"update": picked(update, ("sessionUpdate", "stopReason"))}}
     return NOTHING

@@ -36,7 +36,7 @@ from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
-from acp_proxy.recording.filters import EVERYTHING, Filter
+from acp_proxy.recording.filters import EVERYTHING
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.fired_faults import injected_frames
 from acp_proxy.store.reader import RecordingReader
@@ -78,10 +78,12 @@ def read(
     handler = _FrameHandler(reader, options, rules)
     _introduce_directories(handler.side, options, other)
     made_up = injected_frames(reader)
-    chosen = None if options.chosen is EVERYTHING else _Chosen(reader, options.chosen)
+    chosen = None
+    if options.chosen is not EVERYTHING:
+        chosen = {frame.seq for frame in reader.heads(options.chosen)}
     for frame in watch(reader.heads(with_lines=True), reader.count(), "reading"):
         seq, _, stream, kind, *_ = frame
-        is_chosen = chosen is None or chosen.has(seq)
+        is_chosen = chosen is None or seq in chosen
         if stream != "stderr" and kind != "blank" and seq not in made_up:
             if is_chosen:
                 handler.take(frame)
@@ -101,20 +103,6 @@ def _introduce_directories(side: SideIndex, options: DiffOptions, other: SideInd
     for value in other.canonicalizer.values.every if other is not None else ():
         if value.kind == PATH and value.is_seen:
             values.borrow(value.text)
-
-
-class _Chosen:
-    """The frames that match a filter; `has` must be called in recorded order."""
-
-    def __init__(self, reader: RecordingReader, chosen: Filter) -> None:
-        self._numbers = (frame.seq for frame in reader.heads(chosen))
-        self._next = next(self._numbers, None)
-
-    def has(self, seq: int) -> bool:
-        if seq != self._next:
-            return False
-        self._next = next(self._numbers, None)
-        return True
 
 
 class _Decisions:
