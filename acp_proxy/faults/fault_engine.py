@@ -13,7 +13,7 @@ A rule counts its matches, and how often it fired, in counter scopes (`faults.tr
 state between frames is separate for each rule and direction.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from attrs import define, field
@@ -90,7 +90,7 @@ class _Flow:
             else:
                 self._apply(rule, delivery, is_first=delivery is copies[0])
 
-    def firings(self, lets_pass: Callable[[Direction], bool]) -> list[Fired]:
+    def firings(self, queues: dict[Direction, DeliveryQueue]) -> list[Fired]:
         """Returns what rules did to the frame, and the lines they injected, in order of output."""
         result = list[Fired]()
         is_lost = True
@@ -98,7 +98,7 @@ class _Flow:
             if not delivery.is_injected and is_lost:
                 is_lost = False
                 result += self._of_the_frame(delivery.data or None, late)
-            elif delivery.is_injected and lets_pass(delivery.direction):
+            elif delivery.is_injected and queues[delivery.direction].ended_by is None:
                 kind = next(rule.kind for rule in self.fired if rule.name == delivery.by)
                 data, direction = delivery.data, delivery.direction
                 fired = Fired(delivery.by, kind, direction, None, data, self.number, late_ns=late)
@@ -171,7 +171,7 @@ class FaultEngine:
                 outputs = [queue.pass_on(direction, raw + newline, at, self._frames)]
             else:
                 writes = self._send(flow)
-                outputs = [*flow.firings(self._lets_pass), *writes]
+                outputs = [*flow.firings(self._queues), *writes]
                 if flow.side_effects:
                     outputs += self._stop(flow.side_effects)
         for other in self._queues.values():
@@ -258,9 +258,6 @@ class FaultEngine:
             writes += queue.make_room(at)
         return writes
 
-    def _lets_pass(self, direction: Direction) -> bool:
-        return self._queues[direction].ended_by is None
-
     def _stop(self, side_effects: Iterable[tuple[FaultRule, SideEffect]]) -> Iterator[Output]:
         """Yields side effects, and stops the directions that they block."""
         for rule, effect in side_effects:
@@ -269,11 +266,8 @@ class FaultEngine:
                 case StallEffect(direction):
                     self._queues[direction].stop(rule)
                 case CloseEffect(direction):
-                    queue = self._queues[direction]
-                    queue.stop(rule)
-                    if not queue.is_closed:
-                        queue.is_closed = True
-                        yield DirectionEnd(direction)
+                    self._queues[direction].stop(rule)
+                    yield from self.end(direction, at=0)  # no delivery is held any more
                 case ExitEffect():
                     for queue in self._queues.values():
                         queue.stop(rule)
