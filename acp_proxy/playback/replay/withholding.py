@@ -187,6 +187,11 @@ class Withholding:
         """Whether the client does not get a message."""
         if self._is_about_unmade(message, recorded):
             return True
+        if message.kind is not Kind.INVALID:
+            if _is_ambiguous(message.raw or b""):
+                return True
+            if message.kind not in (Kind.REQUEST, Kind.NOTIFICATION):
+                return False
         return self._is_active(message) if self._inert else self._is_outside(message)
 
     def _is_about_unmade(self, message: Message, recorded: bytes) -> bool:
@@ -202,10 +207,6 @@ class Withholding:
         if message.kind is Kind.INVALID:
             # A less strict client may accept the line as a request.
             return b"{" in raw and (b"method" in raw.lower() or b"\\" in raw)
-        if _is_ambiguous(raw):
-            return True
-        if message.kind not in (Kind.REQUEST, Kind.NOTIFICATION):
-            return False
         effect = effect_of(message.method, self._dialect)
         if message.method == _FORM:  # a page to open is not a form to fill in
             return bool(params_of(json_or_none(raw)).get("mode", "form") != "form")
@@ -218,10 +219,6 @@ class Withholding:
         raw = message.raw or b""
         if message.kind is Kind.INVALID:
             return _ACTING.search(_unescaped(raw)) is not None
-        if _is_ambiguous(raw):
-            return True
-        if message.kind not in (Kind.REQUEST, Kind.NOTIFICATION):
-            return False
         effect = effect_of(message.method)
         if effect is ClientEffect.WRITES:
             paths = _named(raw, _PATHS)
