@@ -28,10 +28,7 @@ class ComparedSide:
     def __init__(self, side: SideIndex, common: Sequence[CommonIndex]) -> None:
         self.side = side
         self.common = common
-        common_of = common.__getitem__
-        self.hashes = [
-            hash(tuple(map(common_of, placeholder))) for placeholder in side.placeholders
-        ]
+        self.hashes = [*map(self.hash_of, side.placeholders)]
         """Hashes of the values in messages, by `PlaceholdersIndex`."""
 
     def hash_of(self, placeholders: Sequence[ValueIndex]) -> int:
