@@ -108,7 +108,7 @@ class DivergenceHandler:
         """
         self._schedule.read_to(match.step.seq)
         # The lane has its own object for the step; a look ahead may have made a copy of the step.
-        step = self._schedule.expected_with(match.step.key) or match.step
+        step = self._schedule.as_expected(match.step) or match.step
         lane = self._schedule.lanes[step.lane]
         what = f"{step.method} #{step.seq}"
         if step.is_awaited and self._state.scheduler.has_earlier_frames(step):

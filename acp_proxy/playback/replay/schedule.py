@@ -71,7 +71,6 @@ class ReplaySchedule:
         """The lanes that are not abandoned and still expect messages."""
         self.overtaken: dict[Lane, None] = {}
         """The lanes in which a message came while an earlier message may be missing."""
-        self._expected: dict[Key, Step] = {}
         self._expected_like: dict[tuple[str, str | None], dict[Key, Step]] = {}
         """The expected messages by kind and method, in recorded order."""
         self._script = script
@@ -103,9 +102,9 @@ class ReplaySchedule:
         """Yields the client's messages of all lanes that have not come."""
         return (step for lane in self.lanes.values() for step in lane.expected)
 
-    def expected_with(self, key: Key) -> Step | None:
-        """Returns the expected message with a `Step.key`; None if no such message is expected."""
-        return self._expected.get(key)
+    def as_expected(self, step: Step) -> Step | None:
+        """Returns the expected message with the key of a step; None if none is expected."""
+        return self._expected_like.get((step.kind, step.method), {}).get(step.key)
 
     def expected_like(self, kind: str, method: str | None) -> Iterator[Step]:
         """Yields the expected messages of lanes that are not abandoned, in recorded order.
@@ -222,12 +221,10 @@ class ReplaySchedule:
         lane.expect(step)
         if not lane.abandoned:
             self.expecting[lane] = None
-        self._expected[step.key] = step
         self._expected_like.setdefault((step.kind, step.method), {})[step.key] = step
 
     def _note_come(self, lane: Lane, step: Step) -> None:
         """Notes that a lane's message has come, or will never come."""
-        self._expected.pop(step.key, None)
         self._expected_like.get((step.kind, step.method), {}).pop(step.key, None)
         if not lane.expected:
             self.expecting.pop(lane, None)
