@@ -11,6 +11,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterable
 
 import trio
+from attrs import define
 
 from acp_proxy.base import system
 from acp_proxy.faults.delivery_schedule import DeliverySchedule
@@ -31,33 +32,28 @@ _PATIENCE_S = 5.0
 Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
 
 
+@define(eq=False, slots=False)
 class ReplayFaults:
     """The streams of a replayed agent, with faults.
 
-    `read` and `write` reach the client, and `close` closes the client's input. `clock` must be the
-    clock of the engine. `lose` is called with each line of the client that a rule drops, and with
-    the rule.
+    `read_some` and `write_all` reach the client, and `close` closes the client's input. `clock` must
+    be the clock of the engine. `lose` is called with each line of the client that a rule drops, and
+    with the rule.
 
     Attributes:
         fate: the signal or exit that ended the agent; None if no fault ended the agent.
     """
 
-    def __init__(
-        self,
-        engine: FaultEngine,
-        read: ReadSome,
-        write: WriteAll,
-        write_stderr: WriteAll,
-        close: Callable[[], None],
-        clock: Callable[[], int] = now_ns,
-        lose: Callable[[bytes, str], object] = lambda *_: None,
-    ) -> None:
+    _engine: FaultEngine
+    _read_some: ReadSome
+    _write_all: WriteAll
+    _write_stderr: WriteAll
+    _close: Callable[[], None]
+    _clock: Callable[[], int] = now_ns
+    _lose: Callable[[bytes, str], object] = lambda *_: None
+
+    def __attrs_post_init__(self) -> None:
         self.fate: SignalEffect | ExitEffect | None = None
-        self._engine = engine
-        self._read_some, self._write_all, self._write_stderr = read, write, write_stderr
-        self._close = close
-        self._clock = clock
-        self._lose = lose
         self._schedule = DeliverySchedule()
         self._cutters = {direction: LineCutter() for direction in Direction}
         self._changed = {outlet: trio.Event() for outlet in Stream}
