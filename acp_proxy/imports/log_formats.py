@@ -1,6 +1,6 @@
 """The formats of foreign logs that can be imported.
 
-To add a format, write a pattern in `message_lines` or a reader, and list the format in `SOURCES`.
+To add a format, write a reader, and list the format in `SOURCES`.
 """
 
 import shlex

@@ -10,12 +10,12 @@ contradict the arrows, all arrows are reversed, and the directions count as infe
 The streams of acpx have one message per line, without times and marks. Between the messages, acpx
 notes where a segment of its journal or a turn begins, and how each turn ended.
 
-`line_log` makes the format of a log in which each line with a message matches a pattern.
+In the log of a JetBrains IDE, each line with a message matches a pattern.
 """
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard
 
 from acp_proxy.imports.connections import direction_of_method
@@ -41,9 +41,8 @@ from acp_proxy.imports.log_entries import (
     bad_too_long,
     numbered,
 )
-from acp_proxy.imports.no_messages import broken, is_explained, other_json
+from acp_proxy.imports.no_messages import broken, other_json
 from acp_proxy.protocol.jsonrpc import Stream
-from acp_proxy.recording.recording import Lost
 
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _SKIPPED = re.compile(rb"\s*+(?:(?:`{3,}|~{3,})[^`{]*|(?:#|//|;).*|[-=*_][-=*_\s]*)")
@@ -53,6 +52,10 @@ _BEGINNING = re.compile(rb'\s*\{\s*"(?:jsonrpc|id|method)"')
 _NAMES = re.compile(rb"jsonrpc|[\"'](?:method|result|error)[\"']")
 """Matches the name of a member of a message, with any kind of quotation marks."""
 _JOURNAL = re.compile(rb'\s*\{\s*"schema"\s*:\s*"acpx\.session\.journal\.')
+_TRANSPORT = re.compile(
+    rb"(?P<prefix>.{0,200}?)AcpTransport\s+-\s+(?P<side>IN|OUT):\s?(?P<message>.*)", re.DOTALL
+)
+_TRANSPORT_SIDES = {b"OUT": Stream.TO_AGENT, b"IN": Stream.TO_CLIENT}
 _NO_HEADING = Heading()
 _OPPOSITE = {Stream.TO_AGENT: Stream.TO_CLIENT, Stream.TO_CLIENT: Stream.TO_AGENT}
 
@@ -253,49 +256,30 @@ def _has_message(head: bytes) -> bool:
     has_names = _NAMES.search(head) is not None
     return has_names and any(
         isinstance(entry, LoggedLine)
-        or (isinstance(entry, UnreadLines) and is_explained(entry.reason))
+        or (isinstance(entry, UnreadLines) and entry.reason.startswith(f"{BROKEN}: "))
         for entry in _beginning(head)
     )
 
 
-def line_log(
-    name: str,
-    title: str,
-    line: re.Pattern[bytes],
-    streams: Mapping[bytes, Stream],
-    lost: tuple[Lost, ...],
-    resolution_ns: int | None = None,
-) -> LogFormat:
-    """Returns a format in which each line that matches a pattern has one message.
+def _is_of_jetbrains(head: bytes) -> bool:
+    return any(map(_TRANSPORT.match, head.splitlines()))
+
+
+def _reads_jetbrains(pieces: Iterable[bytes], _head: bytes) -> Iterator[Entry]:
+    """Reads a log in which each line with a message has the name of the transport's logger.
 
     Other lines are remarks. If the text of a message begins like JSON, it must be JSON. Any other
     text is kept, since the peer may have sent it.
-
-    Args:
-        name: the value of ``--from``.
-        title: a description of a log in this format, with an article.
-        line: matches a line from its beginning. Its groups are `prefix`, which contains the time,
-            `side` and `message`.
-        streams: the stream of the messages, by `side`.
-        lost: the facts that logs in this format always lack.
-        resolution_ns: the unit of the times in these logs, in nanoseconds.
     """
-
-    def recognizes(head: bytes) -> bool:
-        return any(map(line.match, head.splitlines()))
-
-    def read(pieces: Iterable[bytes], _head: bytes) -> Iterator[Entry]:
-        clock = Clock()
-        for number, text in numbered(pieces):
-            if text is None:
-                yield bad_too_long(number)
-            elif (match := line.match(text)) is not None:
-                yield _matched(number, match, streams[match["side"]], clock)
-            else:
-                kind = RemarkKind.REMARK if text.strip() else RemarkKind.BLANK
-                yield Remark(number, number, kind)
-
-    return LogFormat(name, title, lost, recognizes, read, resolution_ns)
+    clock = Clock()
+    for number, text in numbered(pieces):
+        if text is None:
+            yield bad_too_long(number)
+        elif (match := _TRANSPORT.match(text)) is not None:
+            yield _matched(number, match, _TRANSPORT_SIDES[match["side"]], clock)
+        else:
+            kind = RemarkKind.REMARK if text.strip() else RemarkKind.BLANK
+            yield Remark(number, number, kind)
 
 
 def _matched(number: int, match: re.Match[bytes], stream: Stream, clock: Clock) -> Entry:
@@ -327,14 +311,12 @@ ACPX = LogFormat(
     read=_reads,
     has_marks=False,
 )
-JETBRAINS = line_log(
+JETBRAINS = LogFormat(
     name="jetbrains",
     title="a transport log of a JetBrains IDE",
-    line=re.compile(
-        rb"(?P<prefix>.{0,200}?)AcpTransport\s+-\s+(?P<side>IN|OUT):\s?(?P<message>.*)", re.DOTALL
-    ),
-    streams={b"OUT": Stream.TO_AGENT, b"IN": Stream.TO_CLIENT},
     lost=("bytes", "command", "ending", "stderr"),
+    recognizes=_is_of_jetbrains,
+    read=_reads_jetbrains,
     resolution_ns=1_000_000,
 )
 """The format of ``acp-transport.log``, which the IDEs of JetBrains write.

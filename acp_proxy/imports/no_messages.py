@@ -77,11 +77,6 @@ def broken(text: bytes, otherwise: str = BROKEN) -> str:
     return otherwise if reason is None else f"{BROKEN}: {reason}"
 
 
-def is_explained(reason: str) -> bool:
-    """Whether the error about a message names a known problem."""
-    return reason.startswith(f"{BROKEN}: ")
-
-
 def other_json(text: bytes) -> str:
     """Returns the error about JSON that is not a message."""
     return f"{OTHER_JSON}; {_TAKE_OUT}" if b"jsonrpc" in text else OTHER_JSON

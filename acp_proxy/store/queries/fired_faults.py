@@ -153,8 +153,7 @@ def count_undated_frames(rows: Rows) -> int:
         "SELECT count(DISTINCT seq) AS n FROM faults_fired"
         " WHERE delivered IS NOT NULL AND late_ns IS NULL"
     )
-    count: int = next(rows.query(sql))["n"]
-    return count
+    return int(next(rows.query(sql))["n"])
 
 
 def injected_frames(rows: Rows) -> dict[int, str]:
