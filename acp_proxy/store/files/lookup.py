@@ -1,7 +1,6 @@
 """Finds the recording that a user means: by path, part of a name, start of an id, or the latest."""
 
 import contextlib
-import os
 import re
 import shlex
 from collections.abc import Iterable
@@ -227,7 +226,8 @@ def latest_running(directory: Path, here: Path) -> LatestRecording | None:
     """
     from acp_proxy.store.log.log_recovery import has_recorder
 
-    running = _readable(path for path in _with_log(directory) if has_recorder(path))
+    with_log = [log.with_suffix("") for log in sorted(directory.glob(f"*.db{LOG_SUFFIX}"))]
+    running = _readable(filter(has_recorder, with_log))
     if not running:
         return None
     own = [entry for entry in running if entry[1].cwd == str(here)]
@@ -248,15 +248,6 @@ def _readable(every: Iterable[Path]) -> list[_Known]:
         with contextlib.suppress(UnreadableRecording):
             readable.append((path, read_recording(path)))
     return sorted(readable, key=lambda known: known[1].started_at, reverse=True)
-
-
-def _with_log(directory: Path) -> list[Path]:
-    """Returns the recordings of a directory that have a log, as each running recording has."""
-    with contextlib.suppress(OSError):
-        names = sorted(entry.name for entry in os.scandir(directory))
-        logs = [name for name in names if name.endswith(f".db{LOG_SUFFIX}")]
-        return [directory / name.removesuffix(LOG_SUFFIX) for name in logs]
-    return []
 
 
 def _without_texts_of_databases(knowns: Iterable[_Known]) -> list[_Known]:
