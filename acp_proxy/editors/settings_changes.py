@@ -127,9 +127,8 @@ def _copy_owner(old: Path, fd: int) -> None:
 
 
 def _check_unchanged(file: SettingsFile) -> None:
-    if Path(os.path.realpath(file.path)) != file.target or _data(file.path, file.target) != (
-        file.data
-    ):
+    is_moved = Path(os.path.realpath(file.path)) != file.target
+    if is_moved or _data(file.path, file.target) != file.data:
         raise _cannot(file.path, "it has changed since it was read; try again")
 
 

@@ -220,10 +220,8 @@ def _sweep(job: Job, verdict: JobVerdict) -> JobVerdict:
 
 def _ending(report: VerifyReport) -> str | None:
     """Returns how the agent ended, with its last line on stderr; None for a normal end."""
-    code, kinds = (
-        report.agent_exit_code,
-        {divergence.kind for divergence in report.conversation.divergences},
-    )
+    code = report.agent_exit_code
+    kinds = {divergence.kind for divergence in report.conversation.divergences}
     has_stalled = DivergenceKind.STALL in kinds  # then the agent ended because it was stopped
     if not (code or has_stalled or DivergenceKind.AGENT_LEFT in kinds):
         return None

@@ -96,10 +96,8 @@ class Identity:
         if self.parent:
             fields["parent"] = self.parent
         if self._options.redact != "none":
-            fields[SECRETS_KEY], fields[HASHES_KEY] = (
-                _known_secrets(),
-                secret_hashes(dict(os.environ), key),
-            )
+            fields[SECRETS_KEY] = _known_secrets()
+            fields[HASHES_KEY] = secret_hashes(dict(os.environ), key)
         return fields
 
     def agent_environment(self) -> "dict[str, str]":
