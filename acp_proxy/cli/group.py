@@ -23,8 +23,7 @@ from acp_proxy.base import system
 from acp_proxy.base.errors import AcpProxyError
 from acp_proxy.base.wording import did_you_mean
 from acp_proxy.cli.interruption import interruptible, is_interruption, uninterruptible
-from acp_proxy.cli.meant import meant
-from acp_proxy.cli.removed import instead
+from acp_proxy.cli.removed import instead, meant
 from acp_proxy.recording.file_names import recordings_directory
 
 if TYPE_CHECKING:

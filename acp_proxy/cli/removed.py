@@ -1,7 +1,9 @@
-"""Commands and options that earlier versions had, each with its replacement.
+"""Hints for removed commands and options, and for wrong words that people type.
 
 In `removed.json`, each key is a sentence about the replacement, and its value lists the removed
-spellings.
+spellings. In `meant.json`, each key is a ``COMMAND``, a ``COMMAND --option``, or a ``COMMAND
+--option value``, and its value is a line that works. A ``*`` stands for any command, and ``-N`` for
+an option that is a negative number.
 """
 
 import json
@@ -12,6 +14,9 @@ from typing import Any
 import click
 
 _ROWS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+_MEANT_FILE = Path(__file__).with_name("meant.json")
+MEANT: dict[str, str] = json.loads(_MEANT_FILE.read_text(encoding="utf-8"))
+"""For each wrong command, option or value, a line that works."""
 REMOVED: dict[str, str] = {typed: serves for serves, row in _ROWS.items() for typed in row}
 """The replacement for each removed ``COMMAND`` or ``COMMAND --option``.
 
@@ -104,3 +109,17 @@ def _warn(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 
     if value and not ctx.resilient_parsing:
         warn(instead(ctx.info_name or "", param.opts[0]) or "")
+
+
+def meant(command: str, option: str = "", value: str = "") -> str:
+    """Returns a hint with a line that works, to end a message with; empty if there is no such line.
+
+    Args:
+        command: the name of the command, without ``inspect``.
+        option: the option as it was typed; empty for the command itself.
+        value: the value of the option.
+    """
+    option = "-N" if option[1:].isdecimal() else option
+    typed = (" ".join(filter(None, (name, option, value))) for name in (command, "*"))
+    line = next((MEANT[words] for words in typed if words in MEANT), "")
+    return line and f"; did you mean `{line}`?"

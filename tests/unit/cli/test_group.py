@@ -10,7 +10,7 @@ import pytest
 
 from acp_proxy.cli.inspect import INSPECT
 from acp_proxy.cli.main import cli
-from acp_proxy.cli.meant import MEANT
+from acp_proxy.cli.removed import MEANT
 from tests.support.command_line import complaint, run
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
