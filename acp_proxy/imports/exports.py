@@ -54,7 +54,7 @@ def _is_of_devtools(head: bytes) -> bool:
 
 
 def _read_devtools(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
-    is_export = b'"messages"' in head[: _first_direction(head)]
+    is_export = b'"messages"' in _DIRECTION.split(head, 1)[0]
     around = bytearray()
     last = 1
     for part in ObjectSplitter(b"{[" if is_export else b"").split(pieces):
@@ -75,11 +75,6 @@ def _read_devtools(pieces: Iterable[bytes], head: bytes) -> Iterator[Entry]:
         yield Remark(part.first, last, kind)
     if is_export:
         yield _facts(bytes(around), last)
-
-
-def _first_direction(head: bytes) -> int:
-    match = _DIRECTION.search(head)
-    return len(head) if match is None else match.start()
 
 
 def _devtools_message(first: int, last: int, text: bytes, *, is_whole: bool) -> Entry:
