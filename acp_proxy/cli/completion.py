@@ -24,14 +24,21 @@ _PATHS = ("params.", "result.", "error.")
 _READY = Path(__file__).parents[1] / "faults" / "ready"
 
 
-def recordings_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
-    """Offers recordings, by name and as files."""
-    return _recordings(incomplete, directories=False)
+def recordings_like(
+    _ctx: object, _param: object, incomplete: str, *, directories: bool = False
+) -> "Offers":
+    """Offers recordings, by name and as files.
 
-
-def sources_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
-    """Offers recordings, and directories that may contain recordings."""
-    return _recordings(incomplete, directories=True)
+    Args:
+        _ctx: not used.
+        _param: not used.
+        incomplete: the part of the word typed so far.
+        directories: whether to offer directories too, which may contain recordings.
+    """
+    if incomplete.startswith((".", "~", "-")) or "/" in incomplete:
+        return _paths(incomplete, "file")
+    every = ("latest", *_names(recordings()), *_files(Path(), directories=directories))
+    return [word for word in dict.fromkeys(every) if word.startswith(incomplete)]
 
 
 def directories_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
@@ -92,13 +99,6 @@ def _filters(incomplete: str) -> list[str]:
     else:
         offered = [f"{key}:{value}" for value in TERMS[key].values] if key in TERMS else []
     return [before + text for text in offered if text.startswith(word)]
-
-
-def _recordings(incomplete: str, *, directories: bool) -> "Offers":
-    if incomplete.startswith((".", "~", "-")) or "/" in incomplete:
-        return _paths(incomplete, "file")
-    every = ("latest", *_names(recordings()), *_files(Path(), directories=directories))
-    return [word for word in dict.fromkeys(every) if word.startswith(incomplete)]
 
 
 def _paths(incomplete: str, kind: str) -> "list[CompletionItem]":

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,7 +30,7 @@ _NS_PER_S = 10**9
 
 
 complete_recording = completion.recordings_like
-complete_source = completion.sources_like
+complete_source = partial(completion.recordings_like, directories=True)
 complete_filter = completion.filters_like
 complete_plan = completion.plans_like
 complete_rule = completion.rules_like
