@@ -93,7 +93,7 @@ def _found(reader: RecordingReader, filters: list[str], sought: list[str]) -> di
             rows.append(str(e))
     hits = []
     for text in sought:
-        result = _hits(reader, Searcher(Pattern(text)), EVERYTHING, TimeLimit())
+        result = _hits(reader, Searcher(Pattern(text)), EVERYTHING, TimeLimit(), with_ends=False)
         hits.append([hit.place.seq for hit in result])
     return {"filters": rows, "searches": hits}
 

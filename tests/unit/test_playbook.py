@@ -40,7 +40,7 @@ def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
 
 @pytest.mark.parametrize("line", ["initialize {}", "2 -> #0 initialize {}", "-> | x", "1 => #0 x"])
 def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
-    """A line of a wrong form, number or arrow in a scenario file of the tests is refused."""
+    """A scenario file of the tests is refused if a line has a wrong form, number or arrow."""
     if line == "-> | x":
         record(tmp_path, line).close()  # a number may be left out
         return

@@ -30,7 +30,7 @@ def test_each_is_made_by_make_recordings() -> None:
 
 
 def test_each_is_explained() -> None:
-    """The README of the recordings has one row for each recording, and no other rows."""
+    """The README of the repository's sample recordings has exactly one row for each of them."""
     readme = (DIRECTORY / "README.md").read_text(encoding="utf-8")
     assert SHIPPED
     assert [path.name for path in SHIPPED if f"| `{path.name}` |" not in readme] == []

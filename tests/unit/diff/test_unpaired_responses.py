@@ -101,7 +101,7 @@ def test_equal_requests_are_paired_by_their_order() -> None:
 
 
 def test_answers_come_in_any_order() -> None:
-    """For `diff`, answers may come in any order, but not the agent's requests."""
+    """`diff` ignores the order of answers, but reports a changed order of the agent's requests."""
     a = asking(0, "allow 0", "reject 1")
     assert compare(a, asking(1, "reject 1", "allow 0"))[0].is_equal
 

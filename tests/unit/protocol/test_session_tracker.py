@@ -126,7 +126,7 @@ def test_a_terminal_is_followed_until_its_release() -> None:
 
 @pytest.mark.parametrize(("status", "has_exited"), [("null", False), ('{"exitCode": 1}', True)])
 def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
-    """The answer to a request for a terminal's output may report that the command has ended."""
+    """An exit status in the answer to `terminal/output` counts as the end of the command."""
     machine = connection(f"""
         <- #1 terminal/create {{"sessionId": "s", "command": "ls"}}
         -> #1 result {{"terminalId": "t"}}

@@ -72,7 +72,7 @@ def pictures(tmp_path: Path) -> Path:
 def test_entries_are_those_of_transcript(path: Path) -> None:
     """A report page has the same entries as `transcript --json`, with uncut texts.
 
-    Entries of several frames have no texts.
+    The page stores no text of its own for an entry that is made of several frames.
     """
     expected = transcript(path)
     for item in expected:

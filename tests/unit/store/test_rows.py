@@ -30,7 +30,7 @@ def test_rows_of_omitted_frames_come_before_the_next_frame() -> None:
 
 
 def test_nothing_is_read_before_it_is_asked_for() -> None:
-    """Fired faults are not read from the database before the first frame that needs them."""
+    """The rows of fired faults are read from the database only when they are requested."""
     read = []
 
     def source() -> object:

@@ -60,7 +60,7 @@ def test_an_entry_that_all_is_well_with(tmp_path: Path, words: tuple[str, ...]) 
 
 
 def test_a_recording_may_be_played(tmp_path: Path) -> None:
-    """For `doctor`, a client's settings may start `acp-proxy replay` in place of an agent."""
+    """`doctor` accepts client settings that start `acp-proxy replay` in place of an agent."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", "replay", "tour") == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 plays a recording"
     ]

@@ -38,7 +38,7 @@ def asking(call: dict[str, Any], **params: Any) -> dict[str, Any]:
     ],
 )
 def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, Any]) -> None:
-    """`verify` repeats a recorded permission even if title, id, time or state differ."""
+    """`verify` repeats a recorded permission even if the call's title, id, time or state differ."""
     assert scope(asking({**CALL, **noise}), {}) == scope(asking(CALL), {})
 
 

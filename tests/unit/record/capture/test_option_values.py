@@ -53,7 +53,7 @@ def test_seconds(text: str, expected: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "-1", "nan", "inf", "5s", "x"])
 def test_bad_seconds(text: str) -> None:
-    """An option refuses a time that is negative, infinite or has a unit."""
+    """Options that take seconds refuse a negative or infinite number, and a unit, as in `5s`."""
     with pytest.raises(ValueError, match="is not a time"):
         read_seconds(text)
 
