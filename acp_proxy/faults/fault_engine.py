@@ -142,9 +142,8 @@ class DeliveryQueue:
 
     def empty(self, at: int) -> Iterator[ScheduledWrite]:
         """Releases all held deliveries, in the order in which they would have gone out."""
-        items, self.waiting = sorted(self.waiting, key=lambda item: item.delivery.behind_frames), []
-        for item in items:
-            yield from self.send(item.delivery, max(item.received, at), item.frame)
+        for item in sorted(self.waiting, key=lambda item: item.delivery.behind_frames):
+            yield from self._release(item, at)
 
     def stop(self, rule: FaultRule) -> None:
         """Stops the direction, and drops all held deliveries."""
