@@ -36,8 +36,8 @@ Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
 class ReplayFaults:
     """The streams of a replayed agent, with faults.
 
-    `read_some` and `write_all` reach the client, and `close` closes the client's input. `clock` must
-    be the clock of the engine. `lose` is called with each line of the client that a rule drops, and
+    `read_some` and `write_all` reach the client, and `close` closes the client's input. `clock` has
+    the time of the engine. `lose` is called with each line of the client that a rule drops, and
     with the rule.
 
     Attributes:

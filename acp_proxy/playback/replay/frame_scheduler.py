@@ -186,7 +186,9 @@ class FrameScheduler:
                 if not unasked <= optional.keys():
                     self._held_by.setdefault(max(unasked), set()).add(track)
                     return None
-                self._schedule.connection.add_unasked(head, {optional[e] for e in unasked})
+                # The answer to optional requests goes out only if these requests come.
+                asked = {optional[exchange] for exchange in unasked}
+                self._schedule.connection.waiting.append(WaitingFrame(head, asked))
             elif not self._can_pass(track, head):
                 track.waits_for = head
                 if head.is_optional:

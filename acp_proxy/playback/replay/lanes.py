@@ -120,21 +120,12 @@ class Track:
     repeated."""
     waits_for: Step | None = None
     """The client's message that the track waits for."""
-    _arrived: dict[Key, int] = field(factory=dict)
+    arrived: dict[Key, int] = field(factory=dict)
     """When each message came that is still in the queue, in live nanoseconds."""
-
-    def arrive(self, step: Step, at: int) -> None:
-        """Notes that a message of the client came; it may be anywhere in the queue.
-
-        Args:
-            step: the recorded message.
-            at: when it came, in live nanoseconds.
-        """
-        self._arrived[step.key] = at
 
     def pass_arrived(self, step: Step) -> bool:
         """Lets the track pass a client's message; returns False if the message has not come."""
-        at = self._arrived.pop(step.key, None)
+        at = self.arrived.pop(step.key, None)
         if at is None:
             return False
         self.since = latest(self.since, at, step.t_ns)
@@ -216,15 +207,6 @@ class ConnectionFrames:
             if (at := self._come.get(key)) is not None:
                 waiting.since = latest(waiting.since, at, request.t_ns)
         self.waiting.append(waiting)
-
-    def add_unasked(self, step: Step, asked: set[Key]) -> None:
-        """Adds the answer to optional requests. It goes out only if these requests come.
-
-        Args:
-            step: the answer, of any lane.
-            asked: the requests that have not come.
-        """
-        self.waiting.append(WaitingFrame(step, asked))
 
     def note_message(self, step: Step, at: int) -> None:
         """Notes that a message of the client came.

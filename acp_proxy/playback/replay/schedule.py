@@ -135,7 +135,7 @@ class ReplaySchedule:
         lane.match(step)
         self._note_come(lane, step)
         if (track := self.track_of(step.lane)) is not None:
-            track.arrive(step, self.now)
+            track.arrived[step.key] = self.now
             self.awake[track] = None
         if lane is connection or step.exchange in self.exempt.optional:
             self.connection.note_message(step, self.now)
