@@ -137,6 +137,11 @@ class ReplayFaults:
     async def _deliver(self, outlet: Stream) -> None:
         """Writes due bytes to an outlet, in order."""
         outbox = self._schedule.outboxes[outlet]
+        writers = {
+            Stream.TO_AGENT: self._into.send,
+            Stream.TO_CLIENT: self._write_all,
+            Stream.STDERR: self._write_stderr,
+        }
         while True:
             is_paused = self._is_paused and outlet is Stream.TO_CLIENT
             data = None if is_paused else outbox.take(self._clock())
@@ -149,19 +154,10 @@ class ReplayFaults:
                 continue
             with contextlib.suppress(trio.BrokenResourceError):
                 # The end of the other direction shows that a peer is gone.
-                await self._write(outlet, data)
+                await writers[outlet](data)
             outbox.gone()
             self._ring(outlet)
             self._follow_up()
-
-    async def _write(self, outlet: Stream, data: bytes) -> None:
-        match outlet:
-            case Stream.TO_AGENT:
-                await self._into.send(data)
-            case Stream.TO_CLIENT:
-                await self._write_all(data)
-            case Stream.STDERR:
-                await self._write_stderr(data)
 
     def _follow_up(self) -> None:
         """Runs side effects and ends directions that had to wait until bytes were written."""
