@@ -139,9 +139,8 @@ def default_of(setting: "attrs.Attribute[Any]") -> Any:
 
 def changed_settings(part: Any) -> dict[str, Any]:
     """Returns the settings of a fault or a trigger that differ from their defaults."""
-    values = {name: getattr(part, name) for name in settings_of(type(part))}
-    defaults = {name: default_of(setting) for name, setting in settings_of(type(part)).items()}
-    return {name: value for name, value in values.items() if value != defaults[name]}
+    values = ((s.name, getattr(part, s.name), default_of(s)) for s in attrs.fields(type(part)))
+    return {name: value for name, value, default in values if value != default}
 
 
 def hint(word: str, words: Iterable[str]) -> str:
