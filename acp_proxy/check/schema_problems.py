@@ -247,12 +247,10 @@ def shown(value: Any, quoted: bool) -> str:
     match value:
         case str() if quoted:
             return json.dumps(value if len(value) <= _LONGEST else value[:_LONGEST] + "...")
-        case None | bool():
-            return json.dumps(value)
-        case int() | float() if abs(value) < _LARGEST:  # false for infinite numbers and NaN, too
-            return json.dumps(value)
-        case int() | float():
+        case int() | float() if not abs(value) < _LARGEST:  # true for infinite numbers and NaN, too
             return "NaN" if math.isnan(value) else "a number that is too large"
+        case None | int() | float():
+            return json.dumps(value)
         case _:
             return _TYPES.get(type(value), "nothing")
 
