@@ -195,7 +195,7 @@ def test_the_report_for_machines(
 def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """If the client is silent, a replay exits with 3 and says who waits for which message."""
+    """If the client is silent, a replay exits with 3 and names what each side waits for."""
     conversation = replay(
         recorded.path, "--stall-timeout", "2", already_sent=recorded.raw[1] + recorded.raw[3]
     )

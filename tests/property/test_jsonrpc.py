@@ -26,7 +26,7 @@ def test_the_envelope_makes_the_kind(message: dict[str, Any]) -> None:
 
 @given(json_values)
 def test_any_json_is_a_message_or_has_a_reason(value: Any) -> None:
-    """Any JSON is read as a JSON-RPC message, or there is a reason why it is none."""
+    """Any JSON is read as a JSON-RPC message, or the reader says why the JSON is not a message."""
     message = read(json.dumps(value).encode())
     for label in (message.method, message.session, message.update, message.tool_call):
         assert label is None or label.encode().decode() == label

@@ -53,7 +53,7 @@ def test_a_secret_in_two_pieces_is_kept_back(
 ) -> None:
     """If a streamed text may end in a secret, masking keeps the end back until more comes.
 
-    What was kept back is searched again with the text that follows.
+    The end is searched again, together with the text that follows.
     """
     text = before + case.text
     start, end = len(before) + case.start, len(before) + case.end

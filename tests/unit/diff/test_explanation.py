@@ -114,7 +114,7 @@ def test_what_has_markers_on_both_sides_is_shown(a: Any, b: Any) -> None:
 
 
 def test_each_marker_hides_what_stands_in_its_place() -> None:
-    """`diff` hides a text only at the position at which the other recording has a masked secret."""
+    """`diff` hides a text only where the other recording has a masked secret."""
     hidden = hide_secrets(
         Field("/a", f"user {NAMED} key {OTHER} end", f"user {OTHER} key pin7 end")
     )

@@ -134,7 +134,7 @@ def test_rows_with_marks_are_shown_before_others(
 
 
 def test_a_filter_chooses_actions(recording: Path) -> None:
-    """`audit` with a filter lists each action of which at least one frame matches."""
+    """`audit` with a filter lists each action with at least one matching frame."""
     audit = values(recording, "turn:2")
     assert [action["kind"] for action in audit["actions"]] == ["run", "fetch", "delete", "other"]
     chosen = {action["id"] for action in audit["actions"]}

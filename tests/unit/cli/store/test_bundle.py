@@ -97,7 +97,7 @@ def test_the_latest_recording_is_packed_under_its_name(
 def test_a_recording_cannot_choose_the_directory_of_its_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the name in a recording is no file name, such as ``../x``, `bundle` does not use it."""
+    """If the name in a recording is not a file name, such as ``../x``, `bundle` does not use it."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     path = record_conversation(tmp_path / "chat.db", name="../evil")
