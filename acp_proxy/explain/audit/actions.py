@@ -1,10 +1,9 @@
 """Combines all messages about an action of the agent into one value.
 
 A tool call and the requests to the client that carry it out are one action. A request belongs to a
-tool call if the request or its answer names the tool call or its terminal. A request that names no
-tool call belongs to the only open tool call of the turn with the same path or command. Otherwise,
-the request and the tool call are two actions; if they may be the same, the two are linked.
-The facts in a request to the client replace the agent's own description of the action.
+tool call if the request or its answer names the call or its terminal, or else if the call is the
+only open one of the turn with the same path or command. Otherwise both are actions, and are linked
+if they may be the same. The facts in a request replace the agent's description of the action.
 """
 
 from collections.abc import Iterable
@@ -343,11 +342,7 @@ class ActionLog(Listener):
         """Compares a request that names no tool call with the permission requests of its turn."""
         asked = self.permissions.asked_in(probe.session, probe.turn)
         if probe.kind is ActionKind.READ:
-            near = [
-                candidate.tool_call
-                for candidate in self._candidates(probe)
-                if share_path(candidate, probe)
-            ]
+            near = [call.tool_call for call in self._candidates(probe) if share_path(call, probe)]
             action.tool_call = near[0] if len(set(near)) == 1 else None
             return
         if alike := [candidate for candidate in asked if is_alike(candidate, probe)]:
