@@ -154,7 +154,7 @@ class LazyGroup(click.Group):
         return [*map(CompletionItem, words), *options]
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs a command, and turns expected errors into one line and an exit code."""
+        """Runs a command; an expected error becomes one line on stderr and an exit code."""
         try:
             with interruptible(ctx):
                 result = super().invoke(ctx)

@@ -76,7 +76,7 @@ async def _nobody(_question: ConsentQuestion) -> int | None:
 
 @define(eq=False)
 class Prober:
-    """Plays all probes with an agent.
+    """Sends all probes to an agent.
 
     Args:
         start: starts the agent; called several times.

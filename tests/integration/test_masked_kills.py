@@ -190,7 +190,7 @@ def kill_at(name: str, number: int) -> Callable[[], Any]:
     ids=lambda point: " ".join(map(str, point)),
 )
 def test_a_recorder_is_killed_at_a_point(tmp_path: Path, point: tuple[str, int]) -> None:
-    """If a masking recorder is killed at any commit or log record, no frame is lost or unmasked."""
+    """If a recorder that masks secrets is killed at any write, no frame is lost or unmasked."""
     records, path, count_map = conversation(1), tmp_path / "x.db", mmap.mmap(-1, 4)
     patched = kill_at(*point)
 

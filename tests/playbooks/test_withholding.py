@@ -75,7 +75,7 @@ ACTIVE: dict[str, dict[str, Any]] = {
 def test_an_inert_agent_sends_no_acting_request(
     record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
-    """A replay with ``--inert`` sends no request that acts, also within a JSON-RPC batch."""
+    """A replay with ``--inert`` sends no request with effects, alone or in a JSON-RPC batch."""
     live = asked(record, answered(method, ACTIVE[method]), dialect, inert=True)
     assert live.send(5) == ["<- 8"]
     assert live.mismatches == []

@@ -104,7 +104,7 @@ def places(call: Value, shown: str = "") -> str:
 
 
 def tool_input(call: Value) -> str:
-    """Describes the input of a tool call, without the values that its title contains."""
+    """Describes the input of a tool call, without values that are also in its title."""
     value = given_to(call)
     if not isinstance(value, dict):
         return compact(value) if value else ""

@@ -160,7 +160,7 @@ def test_secrets_of_the_environment_are_not_shown() -> None:
 
 
 def test_capabilities_are_named_if_they_are_on() -> None:
-    """In a preview, a false or null capability is off.
+    """The preview of `initialize` leaves out a capability that is false or null.
 
     The capability `{}` is off in ACP v1, and on in v2.
     """

@@ -67,7 +67,7 @@ def agrees(raw: str) -> bool:
     ],
 )
 def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
-    """Method and ids of a huge line are read from its two ends, wherever its large string is."""
+    """The method and the ids of a huge line are found wherever its large string stands."""
     assert agrees(line.replace("BIG", BIG))
 
 

@@ -101,7 +101,7 @@ def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
     ],
 )
 def test_control_characters_become_visible(text: str, shown: str) -> None:
-    """Recorded text on the terminal cannot move the cursor, or change colours or its direction."""
+    """Recorded text cannot move the cursor, change colours or reverse the text on a terminal."""
     assert visible(text) == shown
     assert visible(text).isprintable()
 
