@@ -28,9 +28,12 @@ def acp_proxy() -> Path:
 
 
 @pytest.fixture
-def record(acp_proxy: Path, tmp_path: Path) -> Iterator[Recorder]:
-    """Starts proxies whose client is the test; fails if one leaves a process behind."""
-    with Recorder(acp_proxy, tmp_path) as recorder:
+def record(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator[Recorder]:
+    """Starts proxies whose client is the test; fails if one leaves a process behind.
+
+    A proxy is a fork of a process that has imported everything, unless it needs a wrapper.
+    """
+    with Recorder(acp_proxy, tmp_path, fork_server) as recorder:
         yield recorder
 
 
@@ -44,9 +47,9 @@ def fork_server() -> Iterator[ForkServer]:
 
 
 @pytest.fixture
-def forked(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator[Recorder]:
-    """Starts proxies as `record` does, that have nothing to import."""
-    with Recorder(acp_proxy, tmp_path, fork_server) as recorder:
+def installed(acp_proxy: Path, tmp_path: Path) -> Iterator[Recorder]:
+    """Starts proxies as `record` does, by the installed program."""
+    with Recorder(acp_proxy, tmp_path) as recorder:
         yield recorder
 
 

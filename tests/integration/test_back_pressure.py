@@ -31,11 +31,11 @@ def taken(count: Path) -> int:
     return int.from_bytes(count.read_bytes(), "little") if count.exists() else 0
 
 
-def test_a_client_that_does_not_read_stops_its_agent(record: Recorder, tmp_path: Path) -> None:
+def test_a_client_that_does_not_read_stops_its_agent(installed: Recorder, tmp_path: Path) -> None:
     """If a client does not read, its agent is blocked through the recorder; no output is lost."""
     sent = b"".join(map(flood.block, range((12 << 20) // flood.BLOCK)))
     count = tmp_path / "count"
-    conversation = record(agent("flood", count, len(sent)))
+    conversation = installed(agent("flood", count, len(sent)))
     queued = wait_until_still(lambda: taken(count), "the agent to be held back")
     assert queued < HELD
     assert peak_memory(conversation.process.pid) < MEMORY
@@ -53,10 +53,12 @@ def test_a_client_that_does_not_read_stops_its_agent(record: Recorder, tmp_path:
     assert conversation.recording.stream("to-client") == sent
 
 
-def test_an_agent_that_does_not_read_stops_its_client(record: Recorder, tmp_path: Path) -> None:
+def test_an_agent_that_does_not_read_stops_its_client(installed: Recorder, tmp_path: Path) -> None:
     """If an agent does not read, its client is blocked through the recorder; no input is lost."""
     gate = Gate(tmp_path / "gate")
-    conversation = record(shell('read go <"$1"; exec cat >"$2"', gate.path, tmp_path / "received"))
+    conversation = installed(
+        shell('read go <"$1"; exec cat >"$2"', gate.path, tmp_path / "received")
+    )
 
     def sent() -> int:
         conversation.write_until_full()

@@ -18,6 +18,7 @@ from tests.integration.processes import (
     shell,
     wait_until,
 )
+from tests.support.fork_server import IMPATIENT
 
 if TYPE_CHECKING:
     from tests.integration.processes import Recorder, Talk
@@ -184,7 +185,7 @@ def test_nothing_is_left_behind_by_a_stopped_agent(
 @pytest.mark.slow
 def test_only_what_holds_the_output_is_killed(record: Recorder, tmp_path: Path) -> None:
     """After an agent's end, a recorder ends only descendants that keep the agent's output open."""
-    conversation = record(leaver(tmp_path, "sleep 1000 &", "exit 3"))
+    conversation = record(leaver(tmp_path, "sleep 1000 &", "exit 3"), env=IMPATIENT)
     left = left_by(conversation)
     try:
         assert conversation.wait() == 3

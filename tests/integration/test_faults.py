@@ -101,13 +101,13 @@ def received(conversation: Talk) -> bytes:
     ],
 )
 def test_a_rule_changes_what_the_client_receives(
-    forked: Recorder, rule: str, sent: bytes, output: bytes
+    record: Recorder, rule: str, sent: bytes, output: bytes
 ) -> None:
     """A fault can change what a client receives; the recording has what the agent sent."""
     where = "dir:to-client"
     if "where=" in rule:
         rule, where = rule.replace("where=", "where='dir:to-client ") + "'", ""
-    conversation = forked(ECHO, *faults(rule + (f" where={where}" if where else "")))
+    conversation = record(ECHO, *faults(rule + (f" where={where}" if where else "")))
     assert conversation.exchange(sent) == output
     conversation.wait()
     assert conversation.recording.stream("to-agent") == sent
@@ -125,19 +125,19 @@ def test_a_rule_changes_what_the_client_receives(
     ],
 )
 def test_a_rule_changes_what_the_agent_receives(
-    forked: Recorder, tmp_path: Path, rule: str, sent: bytes, arrived: bytes
+    record: Recorder, tmp_path: Path, rule: str, sent: bytes, arrived: bytes
 ) -> None:
     """A fault can change what an agent receives; the recording has what the client sent."""
-    conversation = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults(rule))
+    conversation = record(shell('exec cat >"$1"', tmp_path / "output"), *faults(rule))
     conversation.exchange(sent)
     assert conversation.wait() == 0
     assert (tmp_path / "output").read_bytes() == arrived
 
 
-def test_error_reply_answers_in_place_of_the_agent(forked: Recorder, tmp_path: Path) -> None:
+def test_error_reply_answers_in_place_of_the_agent(record: Recorder, tmp_path: Path) -> None:
     """The fault `error-reply` sends the client an error, and the agent gets no request."""
     rule = "error-reply code=-32000 message=no where='method:m dir:to-agent'"
-    conversation = forked(shell('cat >"$1"', tmp_path / "output"), *faults(rule))
+    conversation = record(shell('cat >"$1"', tmp_path / "output"), *faults(rule))
     error = b'{"jsonrpc":"2.0","id":4,"error":{"code":-32000,"message":"no"}}\n'
     assert conversation.exchange(A + request(4) + B) == error
     assert conversation.wait() == 0
@@ -147,9 +147,9 @@ def test_error_reply_answers_in_place_of_the_agent(forked: Recorder, tmp_path: P
     assert marks(conversation, "to-client") == [(error, "full", "error-reply")]
 
 
-def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Path) -> None:
+def test_a_reply_to_a_closed_agent_is_undelivered(record: Recorder, tmp_path: Path) -> None:
     """If an agent closed its input, a line that a fault makes for it is undelivered."""
-    conversation = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults("error-reply"))
+    conversation = record(shell('exec cat >"$1"', tmp_path / "output"), *faults("error-reply"))
     assert conversation.read_all() == b""
     conversation.write(A + request(4))
     conversation.close_input()
@@ -174,10 +174,10 @@ def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Pa
     ],
 )
 def test_a_rule_ends_the_agent(
-    forked: Recorder, rule: str, code: int, data: dict[str, Any]
+    record: Recorder, rule: str, code: int, data: dict[str, Any]
 ) -> None:
     """If a fault ends the agent, the recorder exits with the agent's code."""
-    conversation = forked(ECHO, *faults(f"{rule} where='method:b dir:to-client'"))
+    conversation = record(ECHO, *faults(f"{rule} where='method:b dir:to-client'"))
     conversation.write(A)
     conversation.expect(A)
     conversation.write(B)
@@ -193,10 +193,10 @@ def test_a_rule_ends_the_agent(
 
 
 @needs_proc
-def test_a_paused_agent_is_resumed(forked: Recorder) -> None:
+def test_a_paused_agent_is_resumed(record: Recorder) -> None:
     """If a fault pauses an agent, it receives nothing until the fault resumes it."""
     rules = ["pause where='method:a dir:to-agent'", "resume where='method:b dir:to-agent'"]
-    conversation = forked(shell("echo ready; exec cat"), *faults(*rules))
+    conversation = record(shell("echo ready; exec cat"), *faults(*rules))
     conversation.expect(b"ready\n")
     group = conversation.agent_group()
     conversation.write(A)
@@ -222,9 +222,9 @@ def test_a_paused_agent_does_not_outlive_the_proxy(record: Recorder) -> None:
     wait_until(lambda: not living(group), "the group to be gone")
 
 
-def test_stderr_flood_writes_to_our_stderr(forked: Recorder) -> None:
+def test_stderr_flood_writes_to_our_stderr(record: Recorder) -> None:
     """The fault `stderr-flood` writes lines to stderr as an agent would; they are recorded."""
-    conversation = forked(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
+    conversation = record(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
     assert conversation.exchange(A + B + C) == A + B + C
     assert conversation.wait() == 0
     lines = [f"stderr-flood line {n} of 5" for n in range(1, 6)]
@@ -237,7 +237,7 @@ def test_stderr_flood_writes_to_our_stderr(forked: Recorder) -> None:
 # What is recorded
 
 
-def test_fired_faults_are_recorded_beside_their_frames(forked: Recorder) -> None:
+def test_fired_faults_are_recorded_beside_their_frames(record: Recorder) -> None:
     """Fired faults are recorded beside their frames, with the bytes received and delivered."""
     rules = [
         "drop where='method:a dir:to-client'",
@@ -245,7 +245,7 @@ def test_fired_faults_are_recorded_beside_their_frames(forked: Recorder) -> None
         "truncate keep_bytes=3 where='method:c dir:to-client'",
         "latency name=late latency_ms=1 where='method:c dir:to-client'",
     ]
-    conversation = forked(ECHO, *faults(*rules), "--seed", "5")
+    conversation = record(ECHO, *faults(*rules), "--seed", "5")
     assert conversation.exchange(A + B + C) == B + B + C[:3] + b"\n"
     assert conversation.wait() == 0
     assert marks(conversation, "to-agent") == [(line, "full", None) for line in (A, B, C)]
@@ -265,26 +265,26 @@ def test_fired_faults_are_recorded_beside_their_frames(forked: Recorder) -> None
     ]
     assert conversation.recording.field("seed") == 5
     assert 'name = "twice"' in conversation.recording.field("fault_plan")
-    shown = forked.inspect("log", conversation.recording.path, "fault:twice").splitlines()
+    shown = record.inspect("log", conversation.recording.path, "fault:twice").splitlines()
     assert ["[twice]" in line or "[injected by twice]" in line for line in shown] == [True, True]
-    assert "faults      drop once, twice once, truncate once, late once (seed 5)" in forked.inspect(
+    assert "faults      drop once, twice once, truncate once, late once (seed 5)" in record.inspect(
         "show", conversation.recording.path
     )
 
 
-def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
+def test_the_text_form_keeps_faults(record: Recorder, tmp_path: Path) -> None:
     """A recording with faults that is exported and imported keeps frames, faults and plan."""
     rules = [
         "corrupt mode=nul where=method:a",
         "stray-stdout where=method:b",
         "stall where=method:c",
     ]
-    conversation = forked(ECHO, *faults(*rules))
+    conversation = record(ECHO, *faults(*rules))
     conversation.exchange(A + B + C + A)
     conversation.wait()
     conversation.recording.rows("select 1 from frames")
-    forked.inspect("export", conversation.recording.path, "-o", tmp_path / "x.jsonl")
-    forked.inspect("import", tmp_path / "x.jsonl", "-o", tmp_path / "again.db")
+    record.inspect("export", conversation.recording.path, "-o", tmp_path / "x.jsonl")
+    record.inspect("import", tmp_path / "x.jsonl", "-o", tmp_path / "again.db")
     for sql in (
         "select * from faults_fired order by rowid",
         "select * from frames order by seq",
@@ -295,10 +295,10 @@ def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
             assert again.execute(sql).fetchall() == conversation.recording.rows(sql)
 
 
-def test_the_summary_of_faults_shows_no_secret(forked: Recorder) -> None:
+def test_the_summary_of_faults_shows_no_secret(record: Recorder) -> None:
     """The summary of faults at the end of a recording shows no secret, even from rules' names."""
     rules = faults(f"duplicate name={KEY} where=method:b", f"drop where=text:{KEY}")
-    conversation = forked(ECHO, *rules)
+    conversation = record(ECHO, *rules)
     conversation.exchange(B)
     assert conversation.wait() == 0
     printed = conversation.stderr.decode()
@@ -336,7 +336,7 @@ SAME = r"delivered 1 frame late or in pieces, with the same bytes"
     ],
 )
 def test_what_drop_and_other_faults_do_to_a_response(
-    forked: Recorder, rule: str, arrives: bytes, effect: str
+    record: Recorder, rule: str, arrives: bytes, effect: str
 ) -> None:
     """If a fault drops a response, `show` says which fault left the client without it.
 
@@ -344,13 +344,13 @@ def test_what_drop_and_other_faults_do_to_a_response(
     finding for each kind of fault says what the fault did to the response, and blames no peer.
     """
     agent = shell('read request; echo "$1"; exec cat >/dev/null', ANSWER[:-1].decode())
-    conversation = forked(agent, *faults(f"{rule} where='kind:response dir:to-client'"))
+    conversation = record(agent, *faults(f"{rule} where='kind:response dir:to-client'"))
     assert conversation.exchange(PROMPT) == arrives
     assert conversation.wait() == 0
     outcomes = conversation.recording.rows("select method, outcome from exchanges")
     assert outcomes == [("session/prompt", "result")]
     kind = rule.split()[0]
-    shown = forked.inspect("show", conversation.recording.path)
+    shown = record.inspect("show", conversation.recording.path)
     assert re.search(rf"! fault {kind} {effect}.*\[fault.effect by a fault\]", shown), shown
 
 
@@ -362,7 +362,7 @@ def test_what_drop_and_other_faults_do_to_a_response(
     NEVER.values(),
 )
 def test_a_plan_that_never_fires_changes_nothing(
-    forked: Recorder, tmp_path: Path, rule: str
+    record: Recorder, tmp_path: Path, rule: str
 ) -> None:
     """With fault rules that never fire, all bytes pass both ways and are recorded."""
     chance = random.Random(4)
@@ -374,7 +374,7 @@ def test_a_plan_that_never_fires_changes_nothing(
     large = chance.randbytes(LARGE_LINE + 1).replace(b"\n", b"")
     speech += large + b"\n" + chance.randbytes(SIZE) + b"unfinished"
     (tmp_path / "sent").write_bytes(speech)
-    conversation = forked(
+    conversation = record(
         agent("duplex", tmp_path / "sent", tmp_path / "output", 3, 60_000, 100_000),
         *EXACT,
         *faults(rule),
@@ -410,11 +410,11 @@ def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None
     ],
 )
 def test_a_bad_plan_is_refused(
-    forked: Recorder, tmp_path: Path, options: list[str], complaint: str
+    record: Recorder, tmp_path: Path, options: list[str], complaint: str
 ) -> None:
     """If a fault plan is bad, `record` prints a line, exits with 2, and starts no agent."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
-    conversation = forked(shell('echo started >"$1"', tmp_path / "started"), *options)
+    conversation = record(shell('echo started >"$1"', tmp_path / "started"), *options)
     assert conversation.wait() == 2
     sent = conversation.stderr.decode()
     assert sent.startswith("acp-proxy: ")
@@ -424,10 +424,10 @@ def test_a_bad_plan_is_refused(
     assert not list(tmp_path.glob("talk-*"))
 
 
-def test_rules_in_the_environment(forked: Recorder) -> None:
+def test_rules_in_the_environment(record: Recorder) -> None:
     """A variable of the environment can give fault rules to `record`, one on each line."""
     rules = "drop where='method:a dir:to-client'\n\ndrop where='method:c dir:to-client'\n"
-    conversation = forked(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
+    conversation = record(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
     assert conversation.exchange(A + B + C) == B
     assert conversation.wait() == 0
     assert conversation.recording.field("seed") == 8
@@ -507,10 +507,10 @@ def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
     assert conversation.wait() == -15
 
 
-def test_a_dropped_prompt_does_not_keep_an_agent_alive(forked: Recorder) -> None:
+def test_a_dropped_prompt_does_not_keep_an_agent_alive(record: Recorder) -> None:
     """If a fault drops a prompt, the prompt keeps no agent alive after its client has left."""
     stays = shell("trap 'exit 5' TERM; while :; do read x || sleep 0.05; done")
-    conversation = forked(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
+    conversation = record(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
     conversation.write(request(1, "session/prompt"))
     conversation.close_output()
     conversation.close_input()
@@ -519,10 +519,10 @@ def test_a_dropped_prompt_does_not_keep_an_agent_alive(forked: Recorder) -> None
     assert sent["reason"] == "its client left 0.2 s ago and no request is open"
 
 
-def test_delayed_frames_arrive_before_the_end(forked: Recorder) -> None:
+def test_delayed_frames_arrive_before_the_end(record: Recorder) -> None:
     """When an agent exits, bytes that a fault delayed are delivered before the stream's end."""
     gate_free = shell('printf "%s\n%s" "$1" last; exit 6', A.decode()[:-1])
-    conversation = forked(gate_free, *faults("latency latency_ms=300"))
+    conversation = record(gate_free, *faults("latency latency_ms=300"))
     assert conversation.read_all() == A + b"last"
     assert conversation.wait() == 6
 

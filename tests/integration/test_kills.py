@@ -37,13 +37,13 @@ def lines(chance: random.Random) -> bytes:
         *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 204)),
     ],
 )
-def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> None:
+def test_a_kill_loses_nothing(installed: Recorder, tmp_path: Path, seed: int) -> None:
     """If a recorder is killed, the recording has everything that either peer has received."""
     chance = random.Random(seed)
     to_agent, to_client = lines(chance), lines(chance)
     (tmp_path / "sent").write_bytes(to_client)
     command = agent("duplex", tmp_path / "sent", tmp_path / "received", 3, 60_000, 100_000)
-    conversation = record(command, *EXACT)
+    conversation = installed(command, *EXACT)
     group = conversation.agent_group()
     moment = chance.randrange(1, SAID // 2)
     chunks = (to_agent[n : n + 50_000] for n in range(0, len(to_agent), 50_000))
@@ -53,7 +53,7 @@ def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> No
     assert conversation.wait() == -9
     wait_until(lambda: not living(group), "the agent and its guardian to be gone")
 
-    shown = record.inspect("show", conversation.recording.path)
+    shown = installed.inspect("show", conversation.recording.path)
     assert f"{conversation.recording.field('id')})  incomplete" in shown
     recorded = conversation.recording.stream("to-client")
     assert recorded.startswith(conversation.received)
@@ -65,14 +65,14 @@ def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> No
     assert to_agent.startswith(recorded)
 
 
-def test_a_kill_shows_open_requests(record: Recorder) -> None:
+def test_a_kill_shows_open_requests(installed: Recorder) -> None:
     """If a recorder is killed during a prompt, the recording has the open requests."""
-    conversation = record(shell("read line; echo received; exec cat"))
+    conversation = installed(shell("read line; echo received; exec cat"))
     conversation.write(b'{"jsonrpc":"2.0","id":1,"method":"session/prompt"}\n')
     conversation.expect(b"received\n")
     conversation.process.kill()
     conversation.wait()
-    assert "incomplete: the recorder was killed" in record.inspect(
+    assert "incomplete: the recorder was killed" in installed.inspect(
         "show", conversation.recording.path
     )
     assert conversation.recording.rows("select method, outcome from exchanges") == [

@@ -18,12 +18,6 @@ ANSWER = b'{"jsonrpc":"2.0","id":0,"result":{"stopReason":"end_turn"}}\n'
 ANSWERS = f"read line; echo '{ANSWER[:-1].decode()}'; "
 
 
-@pytest.fixture
-def record(forked: Recorder) -> Recorder:
-    """Starts proxies that have nothing to import."""
-    return forked
-
-
 def leave(conversation: Talk) -> None:
     """Closes both ends, as a client that has died."""
     conversation.close_output()

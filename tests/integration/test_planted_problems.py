@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.integration.processes import Talk, shell, wait_until
+from tests.support.fork_server import IMPATIENT
 from tests.support.log_writer import line, request, result, text, update
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tests.integration.processes import Recorder
@@ -44,10 +46,12 @@ class Workplace:
         self.record = record
         self._said = directory / "sent"
 
-    def begin(self, *messages: Any, then: str = "cat >/dev/null") -> Talk:
+    def begin(
+        self, *messages: Any, then: str = "cat >/dev/null", env: Mapping[str, str] | None = None
+    ) -> Talk:
         """Starts an agent that sends messages after `initialize`, and initializes it."""
         self._said.write_bytes(b"".join(map(line, [*WELCOME, *messages])))
-        conversation = self.record(shell(HEARS_AND_SAYS + then, self._said))
+        conversation = self.record(shell(HEARS_AND_SAYS + then, self._said), env=env)
         conversation.write(HELLO)
         return conversation
 
@@ -91,7 +95,7 @@ def test_a_client_that_stops_reading(workplace: Workplace) -> None:
     flood = [
         update("s", "agent_message_chunk", content=text(f"{n}{'x' * 1000}")) for n in range(300)
     ]
-    conversation = workplace.begin(*flood, DONE)
+    conversation = workplace.begin(*flood, DONE, env=IMPATIENT)
 
     def running() -> list[dict[str, Any]]:
         shown: dict[str, Any] = json.loads(

@@ -498,9 +498,9 @@ def test_what_plays_a_recording_shows_none(
     assert played.replay(made) == (0, [])
     assert played.replay(diverging(made, CLIENT)) == (1, [])
     # A masked recording sends markers, and the agent of the script says what it did then.
-    code, leaks = played.verify(made)
+    code, leaks = played.verify(made, "--stall-timeout", "1")
     assert (code == 0 or level == "secrets", leaks) == (True, [])
-    code, leaks = played.verify(diverging(made, AGENT), "--stall-timeout", "0.3")
+    code, leaks = played.verify(diverging(made, AGENT), "--stall-timeout", "0.1")
     assert (code in (1, 3), leaks) == (True, [])
     plan = played.out / "plan.toml"
     plan.write_text('[[fault]]\nwhere = "dir:to-client"\nkind = "slice"\nbytes = 9\ndelay_ms = 0\n')

@@ -26,36 +26,36 @@ def hindered(directory: Path, what: str) -> dict[str, str]:
     return {"PYTHONPATH": str(directory / "modules")}
 
 
-def short_talk(record: Recorder, tmp_path: Path) -> Talk:
+def short_talk(installed: Recorder, tmp_path: Path) -> Talk:
     """Has a talk that ends while the proxy is still importing, which therefore never ends."""
     Gate(tmp_path / "never")
     env = hindered(tmp_path, f"open({str(tmp_path / 'never')!r}).read()")
-    conversation = record(shell(SAYS), env=env)
+    conversation = installed(shell(SAYS), env=env)
     assert conversation.exchange(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
     assert conversation.wait() == 0
     assert conversation.stderr == b""
     return conversation
 
 
-def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> None:
+def test_a_short_session_leaves_its_log(installed: Recorder, tmp_path: Path) -> None:
     """If a session ends during start-up, its capture log is left, beside an empty database file.
 
     That file is made at the start, for its owner alone, so that no other user can put one there.
     """
-    conversation = short_talk(record, tmp_path)
+    conversation = short_talk(installed, tmp_path)
     assert conversation.recording.path.stat().st_size == 0
     assert conversation.recording.path.stat().st_mode & 0o777 == 0o600
     assert conversation.recording.path.with_name("talk-1.db.log").exists()
 
 
-def test_a_log_is_listed_printed_and_indexed(record: Recorder, tmp_path: Path) -> None:
+def test_a_log_is_listed_printed_and_indexed(installed: Recorder, tmp_path: Path) -> None:
     """If a session left only its capture log, `inspect` calls it complete and finishes it."""
-    conversation = short_talk(record, tmp_path)
-    (entry,) = map(json.loads, record.inspect("list", tmp_path, "--json").splitlines())
+    conversation = short_talk(installed, tmp_path)
+    (entry,) = map(json.loads, installed.inspect("list", tmp_path, "--json").splitlines())
     assert (entry["recording"]["state"], entry["frames"]) == ("complete", 2)
-    printed = record.inspect("log", conversation.recording.path, "--raw")
+    printed = installed.inspect("log", conversation.recording.path, "--raw")
     assert printed.splitlines() == [REQUEST, ANSWER]
-    shown = json.loads(record.inspect("show", conversation.recording.path, "--json"))
+    shown = json.loads(installed.inspect("show", conversation.recording.path, "--json"))
     assert shown["frames"] == {"to-agent": 1, "to-client": 1}
     assert shown["recording"]["exit_code"] == 0
     assert conversation.recording.path.exists()
@@ -64,12 +64,12 @@ def test_a_log_is_listed_printed_and_indexed(record: Recorder, tmp_path: Path) -
 
 @pytest.mark.parametrize("where", ["", "def run(*_): "], ids=["import", "run"])
 def test_a_failing_start_up_does_not_stop_the_conversation(
-    record: Recorder, tmp_path: Path, where: str
+    installed: Recorder, tmp_path: Path, where: str
 ) -> None:
     """If a part of a recorder fails to start, a line on stderr says so, and recording goes on."""
     env = hindered(tmp_path, f"{where}raise RuntimeError('broken')")
     gate = Gate(tmp_path / "gate")
-    run = record(shell(f'read go <"$1"; {SAYS}', gate.path), env=env)
+    run = installed(shell(f'read go <"$1"; {SAYS}', gate.path), env=env)
     wait_until(lambda: run.stderr.endswith(b"\n"), "a complaint")
     gate.open()
     assert run.exchange(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"

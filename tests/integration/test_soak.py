@@ -31,13 +31,13 @@ PEAK_READING = 200 << 20
 
 
 @needs_proc
-def test_a_million_frames(record: Recorder, tmp_path: Path) -> None:
+def test_a_million_frames(installed: Recorder, tmp_path: Path) -> None:
     """A recorder records a million frames of 300 bytes whole, in memory that does not grow."""
     sent = tmp_path / "sent"
     with sent.open("wb") as file:
         pad = b"x" * (301 - len(FRAME % (0, b"")))
         file.writelines(FRAME % (n, pad) for n in range(FRAMES))
-    conversation = record(agent("duplex", sent, tmp_path / "received", 65_536))
+    conversation = installed(agent("duplex", sent, tmp_path / "received", 65_536))
     conversation.run(until=lambda: len(conversation.received) == sent.stat().st_size)
     conversation.catch_up()
     assert peak_memory(conversation.process.pid) < PEAK
@@ -46,7 +46,7 @@ def test_a_million_frames(record: Recorder, tmp_path: Path) -> None:
     assert conversation.recording.rows("select count(*), sum(size + 1) from frames") == [
         (FRAMES, sent.stat().st_size)
     ]
-    command = f"'{record.acp_proxy}' inspect log '{conversation.recording.path}' | head -3"
+    command = f"'{installed.acp_proxy}' inspect log '{conversation.recording.path}' | head -3"
     page = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True)
     assert len(page.stdout.splitlines()) == 3
     assert page.stderr == b""
@@ -61,14 +61,14 @@ def test_thousands_of_random_streams(
     expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
 
 
-def test_a_gigabyte_of_noise(record: Recorder, tmp_path: Path) -> None:
+def test_a_gigabyte_of_noise(installed: Recorder, tmp_path: Path) -> None:
     """In one run, a recorder passes a gigabyte of random bytes on to the client."""
     chance = random.Random(1)
     block = chance.randbytes(64 << 20)
     sent = tmp_path / "sent"
     with sent.open("wb") as file:
         file.writelines([block] * 16)
-    conversation = record(agent("duplex", sent, tmp_path / "received", 65_536, 1_000), *EXACT)
+    conversation = installed(agent("duplex", sent, tmp_path / "received", 65_536, 1_000), *EXACT)
     size = sent.stat().st_size
     conversation.run(cut(block, [65_536]), until=lambda: len(conversation.received) == size)
     assert conversation.exchange() == sent.read_bytes()

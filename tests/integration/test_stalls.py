@@ -110,9 +110,9 @@ def followed(
         stderr.close()
 
 
-def test_following_ends_at_a_silence(forked: Recorder, fork_server: ForkServer) -> None:
+def test_following_ends_at_a_silence(record: Recorder, fork_server: ForkServer) -> None:
     """With ``--until stall``, a silence ends `log --follow` with 3; the recorder goes on."""
-    conversation = forked(HANG)
+    conversation = record(HANG)
     conversation.write(PROMPT)
     conversation.wait_for_rows("select 1 from frames")
     code, said = followed(fork_server, conversation, ["end", "stall:0.3s"], lambda: None)
@@ -122,9 +122,9 @@ def test_following_ends_at_a_silence(forked: Recorder, fork_server: ForkServer) 
     assert conversation.wait() == 0
 
 
-def test_following_ends_at_a_problem(forked: Recorder, fork_server: ForkServer) -> None:
+def test_following_ends_at_a_problem(record: Recorder, fork_server: ForkServer) -> None:
     """``log --follow --until problem`` ends with 1 at the first finding, and prints the finding."""
-    conversation = forked(shell("read line; echo Loading the model; read line"))
+    conversation = record(shell("read line; echo Loading the model; read line"))
     conversation.write(b"\n")
     conversation.expect(b"Loading the model\n")
     code, said = followed(fork_server, conversation, ["problem", "stall:60"], lambda: None)
@@ -135,10 +135,10 @@ def test_following_ends_at_a_problem(forked: Recorder, fork_server: ForkServer) 
 
 @pytest.mark.parametrize("until", [["end"], ["stall:60s"], ["end", "stall:60s"]])
 def test_following_ends_with_the_recording(
-    forked: Recorder, fork_server: ForkServer, until: list[str]
+    record: Recorder, fork_server: ForkServer, until: list[str]
 ) -> None:
     """If a recording ends before the condition of ``--until``, `log --follow` exits with 0."""
-    conversation = forked(shell("read line; read line"))
+    conversation = record(shell("read line; read line"))
     conversation.write(b'{"jsonrpc":"2.0","method":"_note"}\n')
     conversation.wait_for_rows("select 1 from frames")
     code, said = followed(fork_server, conversation, until, conversation.exchange)

@@ -20,7 +20,6 @@ from acp_proxy.store.files.newest import is_run
 from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
 from tests.integration.processes import (
-    Gate,
     needs_proc,
     plain_signals,
     shell,
@@ -224,9 +223,9 @@ def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPat
 
 def test_an_endless_agent_is_ended(verify: Verifier) -> None:
     """If an agent never stops writing, `verify` ends the agent and reports it."""
-    result = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=5")
+    result = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=2")
     assert (result.code, result.kinds) == (3, ["stall"]), result.stderr
-    assert "it was not over after 5 s, which is the --timeout" in result.stdout
+    assert "it was not over after 2 s, which is the --timeout" in result.stdout
     assert result.report["verdict"] == "stalled"
     assert "which is the --timeout" in result.junit
 
@@ -486,18 +485,16 @@ def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> N
         assert stream_bytes(reader.connection, "stderr") == b"grumble\n"
 
 
-def test_an_agent_has_time_to_end(verify: Verifier, tmp_path: Path) -> None:
+def test_an_agent_has_time_to_end(
+    verify: Verifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After the last message, `verify` gives an agent time to end, and compares what it sends."""
+    monkeypatch.setattr("acp_proxy.playback.verify.verify_requests._SETTLE_NS", 10**8)
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/bye {}")
     recorded.close()
-    gate = Gate(tmp_path / "gate")
     answer = '{"jsonrpc": "2.0", "id": 0, "result": {}}\\n'
     bye = '{"jsonrpc": "2.0", "method": "_x/bye", "params": {}}\\n'
-    agent = shell(
-        f"read a; printf '{answer}'; cat >/dev/null; read go <$1; printf '{bye}'", gate.path
-    )
-    process = verify.start(recorded.path, agent)
-    gate.open()
-    stdout, stderr = process.communicate()
-    assert process.returncode == 0, stdout + stderr
+    agent = shell(f"read a; printf '{answer}'; cat >/dev/null; printf '{bye}'")
+    result = verify.here(recorded.path, agent)
+    assert result.code == 0, result.stdout + result.stderr
     verify.expect_nothing_left()
