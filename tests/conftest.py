@@ -162,6 +162,12 @@ def _refuse_to_skip(report: Report) -> None:
 
 
 @pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the code that opens a recording wait only 20 ms for files that another process changes."""
+    monkeypatch.setattr("acp_proxy.store.reader._LONGEST_PAUSE_S", 0.001)
+
+
+@pytest.fixture
 def record(tmp_path: Path) -> Iterator[Record]:
     """Makes recordings of transcripts, which are closed when the test is over."""
     from tests.support import playbook

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from acp_proxy.store.reader import RecordingReader
-from tests.integration.processes import needs_proc
+from tests.integration.processes import needs_proc, shell
 from tests.integration.test_try import SILENT, Trials, trials
 from tests.integration.verifying import PLAIN_AGENT, SDK_AGENT
 
@@ -106,8 +106,7 @@ def test_what_an_agent_has_said_on_stderr_is_shown_if_it_fails(trials: Trials) -
 
 def test_a_process_that_an_agent_leaves_behind_is_named(trials: Trials) -> None:
     """`try --probe` ends a process that outlives its agent, and names the process on stderr."""
-    code = "import subprocess; subprocess.Popen(['sleep', '600'], start_new_session=True)"
-    process = trials.start("--probe", "--timeout", "1", agent=[sys.executable, "-IS", "-c", code])
+    process = trials.start("--probe", "--timeout", "1", agent=shell("setsid sleep 600 >&- 2>&- &"))
     _, stderr = process.communicate()
     assert "the agent left this process running, and it was ended: sleep 600" in stderr
 

@@ -86,6 +86,7 @@ def lost_database(path: Path) -> None:
     path.unlink()
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("command", READERS, ids=" ".join)
 @pytest.mark.parametrize(
     ("make", "answer"),

@@ -724,6 +724,7 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
         assert recorder.log_path.exists()
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
     """If the indexer's state in a database is invalid, it is refused. The capture log is kept."""
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -778,6 +779,7 @@ def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable
     return [truncate, flip, cut_out, blank]
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (1, 2, 3))]
 )
@@ -803,6 +805,7 @@ def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> Non
             read(recorder.path)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_an_unreadable_recording_is_closed(tmp_path: Path) -> None:
     """If a recording cannot be opened, all of its files are closed again."""
     if not Path("/dev/fd").exists():
