@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 WORDS = """async () => {
   const { state } = window.acpReport;
-  const settle = async () => { for (let n = 0; n < 4; n++) await new Promise((done) => setTimeout(done, 25)); };
+  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const settle = async () => { await frame(); await frame(); };
   const words = () => document.querySelector("main").innerText
     + [...document.querySelectorAll("#app [aria-label], #app [title], #app [aria-valuetext]")]
       .map((one) => `${one.ariaLabel} ${one.title} ${one.ariaValueText}`).join(" ");
@@ -39,7 +40,7 @@ WORDS = """async () => {
     }
   }
   return found.join(" ");
-}"""  # noqa: E501
+}"""
 DURATION = re.compile(r"\d (µs|ms|s|min|h)\b(?!-)|\d\.\d{3}\b")
 
 
