@@ -86,8 +86,10 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
         empty_b = empty_texts((j for j in rest_b if j not in paired_b), b, common, turned)
         result.beside += [((i,), (near,)) for i, near in empty_a.items() if near is not None]
         result.beside += [((near,), (j,)) for j, near in empty_b.items() if near is not None]
-        result.only_a += [i for i in rest_a if i not in paired_a and i not in empty_a]
-        result.only_b += [(span.after, j) for j in rest_b if j not in paired_b and j not in empty_b]
+        only_a = (i for i in rest_a if i not in paired_a and i not in empty_a)
+        only_b = (j for j in rest_b if j not in paired_b and j not in empty_b)
+        result.only_a += [i for i in only_a if not messages.a.is_chance(i)]
+        result.only_b += [(span.after, j) for j in only_b if not messages.b.is_chance(j)]
     return result
 
 

@@ -40,7 +40,7 @@ from acp_proxy.explain.preview import preview
 from acp_proxy.protocol.chunks import mended
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import json_or_text, pointer
-from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
 from acp_proxy.recording.filters import parse
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.redaction.markers import HIDDEN, MARKER, beside_markers, strings
@@ -249,6 +249,12 @@ class SideSequence:
     def title(self, item: ItemIndex) -> str:
         """Returns the type of an item in words."""
         return self.messages.side.type_of(self.sequence, item).title
+
+    def is_chance(self, item: ItemIndex) -> bool:
+        """Whether the moment of a cancel decides if the agent sends an item: a state update."""
+        frame = self.sequence.first_frames[item]
+        is_state = self.key.apart in STATE_UPDATES
+        return is_state and self.messages.side.is_in_cancelled_turn(self.key.session, frame)
 
 
 @frozen

@@ -31,7 +31,7 @@ from acp_proxy.diff.place_rules import PlaceRule
 from acp_proxy.diff.reduction import NOTHING, reduced
 from acp_proxy.diff.sequence_builder import Route, SequenceBuilder
 from acp_proxy.diff.sequences import SequenceKey, SideIndex
-from acp_proxy.protocol.dialects import INITIALIZE, PERMISSION, PUSH
+from acp_proxy.protocol.dialects import INITIALIZE, PERMISSION, PROMPT, PUSH
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.permissions import options_of, read_answer
@@ -213,8 +213,11 @@ class _FrameHandler:
             if message is NOTHING:
                 return
         route = self._route(frame, update_of(message) if method == UPDATE else None)
-        if route.writer.text is not None and ends_cancelled(message):
-            route.writer.text.remove_late()
+        if ends_cancelled(message):
+            if route.writer.text is not None:
+                route.writer.text.remove_late()
+            if (prompts := self.side.prompts.get(session)) is not None:
+                self.side.cancelled.add((session, len(prompts)))
         call_kind = kind_of_call(message) if named_call and raw.find(b'"kind"') > 0 else None
         try:
             canonical = route.walk.canonical(message, partial(self._read, frame, decision))
@@ -229,6 +232,8 @@ class _FrameHandler:
                 (looking.add if call_kind in LOOKING else looking.discard)(call)
         if method == "session/cancel":
             self._builder.cancel(session, Direction(stream).other.value)
+        elif method == PROMPT and frame.kind == "request":
+            self.side.prompts.setdefault(session, []).append(seq)
         self._builder.add(route, seq, canonical, call)
 
     def _read(self, frame: StoredFrame, decision: str | None) -> Any:

@@ -9,6 +9,7 @@ Each kind of index has a separate type, so that the type checker finds mistaken 
 """
 
 from array import array
+from bisect import bisect
 from collections.abc import Iterable
 from typing import NamedTuple, NewType
 
@@ -93,6 +94,10 @@ class SideIndex:
     """The frame of the first ``initialize`` as ``request``, and of its answer as ``response``."""
     decisions: dict[int, str] = field(factory=dict)
     """Decisions on permission requests, by the frame of the answer; only for `Expect.OUTCOME`."""
+    prompts: dict[Scope, list[int]] = field(factory=dict)
+    """The frames of the prompts, by session."""
+    cancelled: set[tuple[Scope, int]] = field(factory=set)
+    """The turns that ended as cancelled: the session, and how many prompts it had by then."""
     frames: int = 0
     """The number of compared lines."""
 
@@ -110,3 +115,7 @@ class SideIndex:
             item: an item of the sequence.
         """
         return self.item_types[sequence.types[item]]
+
+    def is_in_cancelled_turn(self, session: Scope, frame: int) -> bool:
+        """Whether the latest prompt before a frame began a turn that ended as cancelled."""
+        return (session, bisect(self.prompts.get(session, ()), frame)) in self.cancelled

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.diff.diff_result import Counts, Field
-from tests.support.log_writer import notification, text
+from tests.support.log_writer import notification, request, result, text
 from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
@@ -179,3 +179,32 @@ def test_another_text_after_a_cancel_counts() -> None:
     a, b = (_cancelled(n) for n in (0, 1))
     b.said.insert(-1, Run(1).tell("agent_thought_chunk", content=text("hm")).said[-1])
     assert compare(a, b)[0].counts == Counts(only_b=1)
+
+
+def _usage(run: Run, *, used: int) -> Run:
+    """Adds a state update to a run."""
+    return run.tell("usage_update", used=used, size=1000)
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["cut off", "after the answer"])
+def test_a_state_update_around_a_cancel_may_be_missing(*, is_late: bool) -> None:
+    """For `diff`, the moment of a cancel decides whether the agent sends another state update."""
+    a, b = _cancelled(0), _cancelled(1)
+    _usage(a, used=8)
+    if not is_late:
+        a.said.insert(7, a.said.pop())  # before the cancel
+    assert compare(a, b)[0].is_equal
+    assert compare(b, a)[0].is_equal
+    counts = compare(a, _usage(b, used=9))[0].counts
+    assert counts == Counts(changed=1)
+
+
+def test_a_state_update_counts_in_other_turns() -> None:
+    """For `diff`, a missing state update counts if its turn was not cancelled."""
+    a, b = (_cancelled(n, reason="end_turn") for n in (0, 1))
+    assert compare(_usage(a, used=8), b)[0].counts == Counts(only_a=1)
+    a, b = _cancelled(0), _cancelled(1)
+    for run in (a, b):
+        run.add(OUT, request(3, "session/prompt", sessionId=run.session, prompt=[text("on")]))
+    _usage(b, used=8).add(IN, result(3, stopReason="end_turn"))
+    assert compare(a.add(IN, result(3, stopReason="end_turn")), b)[0].counts == Counts(only_b=1)
