@@ -51,6 +51,40 @@ def test_all_of_a_title_counts(record: Record) -> None:
         live.check(f"<- {permission({**call, 'title': title})}\n-> {answer}\n<- {END}\n-> end")
 
 
+TITLED = {"toolCall": {"toolCallId": "c", "title": "Shell", "kind": "execute"}}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"description": "rm -rf ~"},
+        {"subject": {"type": "command", "title": "rm -rf ~"}},
+        {"options": [{"optionId": "y", "name": "rm -rf ~", "kind": "allow_once"}]},
+        {"toolCall": {**TITLED["toolCall"], "content": [{"text": "rm -rf ~"}]}},
+    ],
+    ids=["description", "subject", "options", "content"],
+)
+def test_all_that_a_person_sees_counts(record: Record, change: dict[str, Any]) -> None:
+    """With --lenient, `verify` grants no permission by its title if another text is different."""
+    offered = [{"optionId": "y", "name": "Run it", "kind": "allow_once"}]
+    params: dict[str, Any] = {"sessionId": "s", "options": offered, **TITLED}
+    for came, is_allowed in ((params, True), ({**params, **change}, False)):
+        asked = f"<- #0 session/request_permission {json.dumps(params)}\n-> {selected('y')}"
+        live = asking(record, asked, lenient=True)
+        replies = live.play(f"<- #0 session/request_permission {json.dumps(came)}")
+        assert (replies == ["-> 7"]) is is_allowed
+        assert (live.mismatches == []) is is_allowed
+
+
+def test_a_title_that_changes_before_the_answer_is_not_trusted(record: Record) -> None:
+    """With --lenient, `verify` denies a permission if the title of its tool call has changed."""
+    call = {"title": "Shell", "kind": "execute"}
+    asked = f"<- {permission(call)}\n<- #9 _x/wait {{}}\n-> #9 result 1\n-> {selected('y')}"
+    for title, answer in (("Shell", "9"), ("rm -rf ~", outcome("n"))):
+        live = asking(record, asked, lenient=True)
+        live.check(f"<- {permission(call)}\n<- {updated(title=title)}\n.. 2s\n-> {answer}")
+
+
 @pytest.mark.parametrize("call", [BARE, {"kind": "execute"}, {"title": "", "kind": "execute"}])
 def test_a_lenient_client_does_not_trust_a_missing_title(
     record: Record, call: dict[str, Any]

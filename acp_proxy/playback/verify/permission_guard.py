@@ -15,6 +15,7 @@ from acp_proxy.playback.shared.divergence import DivergenceKind
 from acp_proxy.playback.shared.line_rewriter import reply
 from acp_proxy.playback.verify.composer import cancellation, denial
 from acp_proxy.playback.verify.lane import ClientFrame
+from acp_proxy.playback.verify.permission_match import PermissionMatch
 from acp_proxy.playback.verify.recorded_requests import RecordedRequest
 from acp_proxy.playback.verify.request_matcher import AgentRequest, RequestMatch
 from acp_proxy.playback.verify.verify_requests import LiveRequest, VerifyState
@@ -52,16 +53,13 @@ class PermissionGuard:
             value: the live request, decoded.
         """
         request = match.request
-        if request.ask.method != PERMISSION or match.permission.is_same:
+        if request.ask.method != PERMISSION or self._is_same(match.permission, request, value):
             return False
         recorded = self._state.recording.replies.get(request.ask.exchange)
         if recorded is None:
             return False
         answer = self._state.recording.messages.sent(recorded.step)
-        if not _may_allow(self._state.recording.messages.request(request), answer):
-            return False
-        trusts_title = self._state.options.lenient and match.permission.is_vague
-        return not (trusts_title and self._state.permissions.have_same_title(request, value))
+        return _may_allow(self._state.recording.messages.request(request), answer)
 
     def note_refused(
         self, match: RequestMatch, live: AgentRequest, differences: tuple[Difference, ...]
@@ -77,10 +75,11 @@ class PermissionGuard:
         seq = match.request.step.seq
         old, new = self._state.permissions.titles(match.request, live.value)
         if match.permission.is_vague:
+            is_trusted = not self._state.options.lenient and old == new
             summary = (
                 f"the agent asked permission for {new} and did not say what it applies to, so it is"
                 f" unknown whether #{seq}{'' if old == new else f', {old},'} allowed it; it was"
-                " rejected"
+                f" rejected{'; --lenient compares its texts instead' if is_trusted else ''}"
             )
         else:
             summary = (
@@ -121,7 +120,8 @@ class PermissionGuard:
         answer = self._state.recording.messages.sent(step)
         scope = self._state.permissions.live(request)
         match = self._state.permissions.compare_answered(live.recorded, live.scope, scope)
-        if not match.is_same and _may_allow(recorded, answer):
+        is_same = self._is_same(match, live.recorded, request)
+        if not is_same and _may_allow(recorded, answer):
             _, title = self._state.permissions.titles(live.recorded, request)
             self._note_changed(frame, live, title, match.differences)
             return None, reply(live.token, denial(request))
@@ -130,6 +130,12 @@ class PermissionGuard:
             self._note_without_option(frame, step, live)
             return None, reply(live.token, cancellation(request))
         return chosen.option, None
+
+    def _is_same(self, match: PermissionMatch, recorded: RecordedRequest, value: Any) -> bool:
+        """Whether the requests ask for the same; with ``--lenient``, if they look the same."""
+        trusts_texts = self._state.options.lenient and match.is_vague
+        looks_same = trusts_texts and self._state.permissions.look_same(recorded, value)
+        return match.is_same or looks_same
 
     def _note_changed(
         self, frame: ClientFrame, live: LiveRequest, title: str, changes: tuple[Difference, ...]

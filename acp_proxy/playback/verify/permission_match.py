@@ -26,7 +26,7 @@ from acp_proxy.playback.verify.permission_scope import (
     moved,
     names_something,
     scope,
-    title_of,
+    texts_of,
 )
 from acp_proxy.playback.verify.recorded_client import RecordedClient
 from acp_proxy.playback.verify.recorded_requests import RecordedRequest
@@ -115,8 +115,8 @@ class PermissionMatch:
 class _RecordedScope:
     """The scopes of a recorded request: at the time of the request, and of the answer."""
 
-    title: str = ""
-    """The whole title, see `title_of`."""
+    texts: list[Any] = field(factory=lambda: [""])
+    """The whole title, and other texts, see `texts_of`."""
     asked: Any = None
     answered: Any = None
 
@@ -145,7 +145,7 @@ class PermissionMatcher:
             recorded: the recorded request.
             request: the live request, decoded.
         """
-        names = self._scope_of(recorded).title, self._title(request)
+        names = self._scope_of(recorded).texts[0], self._texts(request)[0]
         old, new = beside_markers(*map(self._masking.text, names))
         return _shown(old), _shown(new)
 
@@ -157,15 +157,18 @@ class PermissionMatcher:
         except RecursionError:
             return None
 
-    def have_same_title(self, recorded: RecordedRequest, request: Any) -> bool:
-        """Whether a recorded and a live request have the same title, which is not empty.
+    def look_same(self, recorded: RecordedRequest, request: Any) -> bool:
+        """Whether two requests have the same title, which is not empty, other texts and options.
 
         Args:
             recorded: the recorded request.
             request: the live request, decoded.
         """
-        was, now = self._scope_of(recorded).title, self._title(request)
-        return now != "" and now in (was, moved(was, self._bindings))
+        was, now = self._scope_of(recorded).texts, self._texts(request)
+        try:
+            return now[0] != "" and now in (was, moved(was, self._bindings))
+        except RecursionError:
+            return False
 
     def compare(self, recorded: RecordedRequest, live: Any) -> PermissionMatch:
         """Compares a recorded request with a live request.
@@ -174,8 +177,7 @@ class PermissionMatcher:
             recorded: the recorded request.
             live: the scope of the live request, see `live`.
         """
-        changes = self._differences(self._scope_of(recorded).asked, live)
-        return PermissionMatch(changes, is_vague=not changes and not names_something(live))
+        return self._match(self._scope_of(recorded).asked, live)
 
     def compare_answered(self, recorded: RecordedRequest, asked: Any, live: Any) -> PermissionMatch:
         """Compares the requests again when the answer is sent.
@@ -185,15 +187,15 @@ class PermissionMatcher:
             asked: the scope of the live request at the time when the request came.
             live: the scope of the live request now, with later announcements.
         """
-        if live is not None and live == asked:
-            return PermissionMatch()
-        return PermissionMatch(self._differences(self._scope_of(recorded).answered, live))
+        is_unchanged = live is not None and live == asked
+        return self._match(live if is_unchanged else self._scope_of(recorded).answered, live)
 
-    def _differences(self, recorded: Any, live: Any) -> tuple[Difference, ...]:
-        return differences(recorded, live, self._bindings, self._masking.part)
+    def _match(self, recorded: Any, live: Any) -> PermissionMatch:
+        changes = differences(recorded, live, self._bindings, self._masking.part)
+        return PermissionMatch(changes, is_vague=not changes and not names_something(live))
 
-    def _title(self, request: Any) -> str:
-        return title_of(request, self.calls.announced(request))
+    def _texts(self, request: Any) -> list[Any]:
+        return texts_of(request, self.calls.announced(request))
 
     def _scope_of(self, recorded: RecordedRequest) -> _RecordedScope:
         if self._recorded is None:
@@ -223,8 +225,8 @@ class PermissionMatcher:
             if moment == _ASKED:
                 asked[exchange] = current
             else:
-                title = title_of(request, announced)
-                yield exchange, _RecordedScope(title, asked[exchange], current)
+                texts = texts_of(request, announced)
+                yield exchange, _RecordedScope(texts, asked[exchange], current)
 
     def _moments(self, *, are_announced: bool) -> Iterator[tuple[int, int, int]]:
         """Yields the frames that change or use scopes, each as number, role and exchange."""

@@ -20,6 +20,7 @@ from acp_proxy.playback.shared.bindings import Bindings
 from acp_proxy.playback.shared.comparison import Comparer, Difference, Mask, shown
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.json_text import member, params_of, parts_of
+from acp_proxy.protocol.permissions import options_of
 from acp_proxy.protocol.typed_places import places_of
 
 _ENVELOPE = frozenset(
@@ -122,6 +123,21 @@ def title_of(request: Any, announced: Mapping[str, Any]) -> str:
     raw = announced.get("rawInput")
     command = member(raw, "command") or member(subject, "command") or params.get("command")
     return command if isinstance(command, str) else _written(command) if command else ""
+
+
+def texts_of(request: Any, announced: Mapping[str, Any]) -> list[Any]:
+    """Returns what a person sees of a request beside its scope: first its title, then other texts.
+
+    Args:
+        request: the request, decoded.
+        announced: the announced members of the request's tool call.
+    """
+    params = params_of(request)
+    holders, names = (params, params.get("subject")), ("title", "description", "reason")
+    texts = [member(holder, name) for holder in holders for name in names]
+    options = [[option.get("name"), option.get("kind")] for option in options_of(request)]
+    title = title_of(request, announced)
+    return [title, announced.get("title") or title, *texts, sorted(options, key=str)]
 
 
 def moved(value: Any, bindings: Bindings) -> Any:

@@ -208,15 +208,15 @@ class RequestMatcher:
         """
         permissions = self._state.permissions
         other = vague = None
-        has_same_title = False
+        looks_same = False
         scope = permissions.live(live.value)
         for request in self._permission_candidates(live, keys):
             match = permissions.compare(request, scope)
             if match.is_same:
                 return RequestMatch(request)
-            if match.is_vague and (vague is None or not has_same_title):
+            if match.is_vague and (vague is None or not looks_same):
                 vague = RequestMatch(request, match)
-                has_same_title = permissions.have_same_title(request, live.value)
+                looks_same = permissions.look_same(request, live.value)
             other = other or RequestMatch(request, match)
         return vague or other
 
