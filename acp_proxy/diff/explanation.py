@@ -6,6 +6,7 @@ word, so that the text around the secret stays readable.
 """
 
 import re
+from bisect import bisect
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from functools import reduce
@@ -252,9 +253,9 @@ class SideSequence:
 
     def is_chance(self, item: ItemIndex) -> bool:
         """Whether the moment of a cancel decides if the agent sends an item: a state update."""
-        frame = self.sequence.first_frames[item]
-        is_state = self.key.apart in STATE_UPDATES
-        return is_state and self.messages.side.is_in_cancelled_turn(self.key.session, frame)
+        side, session = self.messages.side, self.key.session
+        turn = bisect(side.prompts.get(session, ()), self.sequence.first_frames[item])
+        return self.key.apart in STATE_UPDATES and (session, turn) in side.cancelled
 
 
 @frozen

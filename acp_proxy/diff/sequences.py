@@ -9,7 +9,6 @@ Each kind of index has a separate type, so that the type checker finds mistaken 
 """
 
 from array import array
-from bisect import bisect
 from collections.abc import Iterable
 from typing import NamedTuple, NewType
 
@@ -115,7 +114,3 @@ class SideIndex:
             item: an item of the sequence.
         """
         return self.item_types[sequence.types[item]]
-
-    def is_in_cancelled_turn(self, session: Scope, frame: int) -> bool:
-        """Whether the latest prompt before a frame began a turn that ended as cancelled."""
-        return (session, bisect(self.prompts.get(session, ()), frame)) in self.cancelled
