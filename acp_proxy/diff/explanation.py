@@ -252,10 +252,14 @@ class SideSequence:
         return self.messages.side.type_of(self.sequence, item).title
 
     def is_chance(self, item: ItemIndex) -> bool:
-        """Whether the moment of a cancel decides if the agent sends an item: a state update."""
-        side, session = self.messages.side, self.key.session
-        turn = bisect(side.prompts.get(session, ()), self.sequence.first_frames[item])
-        return self.key.apart in STATE_UPDATES and (session, turn) in side.cancelled
+        """Whether an item came only because the client cancelled or gave up at some moment.
+
+        These are state updates of a cancelled turn, and all that came after the client gave up.
+        """
+        side, frame = self.messages.side, self.sequence.first_frames[item]
+        turn = self.key.session, bisect(side.prompts.get(self.key.session, ()), frame)
+        is_state = self.key.apart in STATE_UPDATES
+        return frame > side.gave_up_at or (is_state and turn in side.cancelled)
 
 
 @frozen

@@ -10,6 +10,7 @@ Each kind of index has a separate type, so that the type checker finds mistaken 
 
 from array import array
 from collections.abc import Iterable
+from math import inf
 from typing import NamedTuple, NewType
 
 from attrs import define, field, frozen
@@ -97,6 +98,8 @@ class SideIndex:
     """The frames of the prompts, by session."""
     cancelled: set[tuple[Scope, int]] = field(factory=set)
     """The turns that ended as cancelled: the session, and how many prompts it had by then."""
+    gave_up_at: float = inf
+    """The number of the event with which the client gave up on the agent."""
     frames: int = 0
     """The number of compared lines."""
 

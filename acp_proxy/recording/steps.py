@@ -225,6 +225,9 @@ class Script(Protocol):
     agent_left_at: int | None
     """The number of the event ``eof`` with which the agent ended its output by itself. None if the
     agent stopped because its input ended or because of a signal, or if the reason is unknown."""
+    gave_up_at: int | None
+    """The number of the signal with which the client gave up on the agent. The agent sent later
+    frames only because it was told to end."""
     dialect: str | None
     redaction: str | None
     """How the recording was masked: ``secrets``, ``private`` or ``none``. None in early recordings.

@@ -37,6 +37,46 @@ def test_a_stopped_agent_waits_for_the_end_of_input(record: Record, told: str) -
     assert (live.report.verdict, live.report.unplayed) == ("clean", 0)
 
 
+HUNG = """
+    1-4 session
+    5 -> #2 session/prompt {"sessionId": "s"}
+    6 <- session/update {"sessionId": "s", "update": {"n": 1}}
+    -> gives up
+    7 <- #2 result {"stopReason": "cancelled"}
+    8 <- _x/bye {}
+    -> end
+    <- end
+"""
+"""The agent hung, and answered only when it was told to end."""
+
+
+@pytest.mark.parametrize("order", Order)
+def test_a_hang_stays_a_hang_until_the_client_gives_up(record: Record, order: Order) -> None:
+    """A replay sends what came after the recorded client gave up only when its client leaves."""
+    live = record(HUNG).replay(order=order)
+    live.check("""
+        1-6
+        .. 100000s
+        -> end
+        <- 7
+        <- 8
+        <- end
+    """)
+    assert live.divergences == []
+    assert (live.report.verdict, live.report.unplayed) == ("clean", 0)
+
+
+def test_a_client_may_cancel_a_turn_that_hangs(record: Record) -> None:
+    """If the recorded client gave up and the live client cancels instead, the turn is cancelled."""
+    live = record(HUNG).replay()
+    live.check("1-6")
+    assert live.send('session/cancel {"sessionId": "s"}') == [
+        '<- {"jsonrpc":"2.0","id":2,"result":{"stopReason":"cancelled"}}'
+    ]
+    assert live.mismatches == ["unrecorded-cancel primary in s"]
+    assert live.leave() == ["<- end"]
+
+
 def test_a_signal_that_does_not_stop_the_agent_does_not_count(record: Record) -> None:
     """A replay does not take SIGWINCH as the signal that ended the recorded agent."""
     live = record(LISTED + "-> SIGWINCH\n<- end").replay()

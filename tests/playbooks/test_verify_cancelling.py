@@ -11,6 +11,8 @@ from tests.support.permission_playbook import (
     LS,
     REJECT,
     SESSION,
+    START,
+    STARTED,
     UPDATE,
     asking,
     outcome,
@@ -182,3 +184,19 @@ def test_a_permission_of_another_session_stays_open(record: Record) -> None:
     live.play("<- 2", "<- 4", "<- 6")
     live.check(f"<- 9\n<- 10\n-> 11\n<- 12\n-> 13\n-> {outcome(None, 7)}\n<- 14\n-> end")
     assert (live.mismatches, live.informed) == ([], [])
+
+
+def test_an_answer_after_the_client_gave_up_is_not_awaited(record: Record) -> None:
+    """`verify` does not wait for an answer that came only after the recorded client gave up."""
+    live = verify(
+        record(f"""
+        {START}
+        6 <- session/update {{"sessionId": "s", "update": {{"n": 1}}}}
+        -> gives up
+        7 <- #2 result {{"stopReason": "cancelled"}}
+        -> end
+        <- end
+    """)
+    )
+    live.check(f"{STARTED}\n<- 6\n-> end")
+    assert live.divergences == []

@@ -15,7 +15,7 @@ written as in `tests.support.labelled_transcripts`; ``1-2 handshake`` stands for
 its answer, and ``1-4 session`` also for a session ``s`` in the directory ``/p``. ``| text`` is a
 whole line, with the escapes of a Python string, and ``\c`` at its end leaves out the newline. ``..
 3s`` lets time pass, ``<- end`` ends the agent's output and ``-> end`` the client's; ``-> SIGTERM``
-passes a signal on to the agent.
+passes a signal on to the agent, and ``-> gives up`` is SIGTERM since the client gave up on it.
 
 Played, ``-> 3`` sends frame 3 as it was recorded, and below a message stands all that goes out
 then, in order: ``<- 4`` is frame 4 byte for byte, ``refusal #2`` the error that tells the client of
@@ -150,6 +150,9 @@ def _write_line(recorder: LogWriter, arrow: str, what: str) -> int:
         return 0
     if what == "end":
         recorder.event(capture_log.END, _STREAMS[arrow], reason="end of file")
+        return 0
+    if what == "gives up":
+        recorder.event(capture_log.SIGNAL, signal=signal.SIGTERM.value, reason=capture_log.GAVE_UP)
         return 0
     if what in signal.Signals.__members__:
         recorder.event(capture_log.SIGNAL, signal=signal.Signals[what].value, action="passed on")

@@ -23,7 +23,6 @@ from acp_proxy.explain.show.summary_values import ErrorTally, InvalidLines, Open
 from acp_proxy.explain.tokens import RecordedTokens, read_tokens
 from acp_proxy.explain.waits import OpenWait
 from acp_proxy.protocol.dialects import INITIALIZE, PERMISSION
-from acp_proxy.recording.log_format import GAVE_UP
 from acp_proxy.recording.recording import RecordedEvent, Recording, StoredFrame, needs
 from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow, cancels, exchanges
 from acp_proxy.store.queries.exchanges import turns as read_turns
@@ -34,7 +33,11 @@ from acp_proxy.store.queries.frames import (
     frames_before,
     frames_of_kind,
 )
-from acp_proxy.store.queries.recorded_events import is_client_ending, is_peer_leaving
+from acp_proxy.store.queries.recorded_events import (
+    gave_up_at,
+    is_client_ending,
+    is_peer_leaving,
+)
 from acp_proxy.store.reader import RecordingReader
 
 READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "the reader of its stderr"}
@@ -144,8 +147,7 @@ class DiagnosisContext:
     @cached_property
     def gave_up_at(self) -> int:
         """The number of the signal with which the client gave up on the agent, or `NEVER`."""
-        signals = self.of_kind("signal")
-        return next((e.seq for e in signals if e.data.get("reason") == GAVE_UP), NEVER)
+        return gave_up_at(self.of_kind("signal")) or NEVER
 
     @property
     def holding_fault(self) -> str | None:

@@ -62,7 +62,7 @@ class FrameScheduler:
                     self._schedule.drained[track] = None
         for waiting in self._schedule.connection.waiting:
             step = waiting.step
-            if waiting.is_free and self._may_pass_handshake(step.seq):
+            if waiting.is_free and self._may_go(step.seq):
                 yield ScheduledFrame(step.seq, step, waiting, self._due(waiting, step.seq))
 
     def _wake(self) -> None:
@@ -161,7 +161,7 @@ class FrameScheduler:
 
     def _next_on(self, track: Track) -> ScheduledFrame | None:
         head = self._head(track)
-        if head is None or not self._may_pass_handshake(seq := _number(head)):
+        if head is None or not self._may_go(seq := _number(head)):
             return None
         step = None if isinstance(head, int) else head
         return ScheduledFrame(seq, step, track, self._due(track, seq))
@@ -226,9 +226,11 @@ class FrameScheduler:
             return True
         return not step.is_awaited and (step.kind != "invalid" or step.exchange is None)
 
-    def _may_pass_handshake(self, seq: int) -> bool:
-        """Whether the handshake is over or was recorded after this frame."""
-        handshake = self._schedule.handshake
+    def _may_go(self, seq: int) -> bool:
+        """Whether a frame waits neither for the handshake nor for the client to give up."""
+        handshake, gave_up = self._schedule.handshake, self._schedule.gave_up_at
+        if gave_up is not None and seq > gave_up:
+            return False
         return handshake is None or self._schedule.handshake_is_over or seq <= handshake
 
     def _due(self, source: Track | WaitingFrame, seq: int) -> int:

@@ -185,6 +185,8 @@ class Replay:
 
     def _end(self) -> Iterator[Command]:
         """Ends the replay because the client left; reports missing messages and unplayed frames."""
+        self._schedule.gave_up_at = None
+        self._schedule.wake_all()
         yield from self._play(at_once=True)
         while self._schedule.read_on():
             yield from self._play(at_once=True)

@@ -57,6 +57,8 @@ class ReplaySchedule:
         self.handshake: int | None = None
         """The number of the reply to the first initialize; frames after this reply wait for it."""
         self.handshake_is_over = False
+        self.gave_up_at = script.gave_up_at
+        """The frames after this number wait until the client leaves; None if all frames may go."""
         self.frames = 0
         """How many frames of the agent were read."""
         self.abandoned = 0

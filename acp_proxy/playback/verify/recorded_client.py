@@ -134,6 +134,8 @@ class RecordedClient:
         finder, began = LaneFinder(), None
         while steps := self.script.read():
             for step in steps:
+                if step.from_agent and self.script.gave_up_at and step.seq > self.script.gave_up_at:
+                    continue  # the agent sent this only because it was told to end
                 finder.place(step)
                 self._add(step)
                 began = step.t_ns if began is None else began
@@ -265,6 +267,7 @@ class FilledScript:
         self._script = script
         self.fill(secrets or {})
         self.agent_left_at = script.agent_left_at
+        self.gave_up_at = script.gave_up_at
         self.dialect = script.dialect
         self.redaction = script.redaction
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from acp_proxy.protocol.jsonrpc import Stream
-from acp_proxy.recording.log_format import STOPPING
+from acp_proxy.recording.log_format import GAVE_UP, STOPPING
 from acp_proxy.recording.recording import RecordedEvent
 from acp_proxy.store.rows import Rows
 
@@ -66,6 +66,11 @@ def is_client_ending(event: RecordedEvent) -> bool:
 def is_peer_leaving(event: RecordedEvent) -> bool:
     """Whether an event shows that a peer left, or that a signal stopped the agent."""
     return is_agent_leaving(event) or is_client_ending(event)
+
+
+def gave_up_at(events: Iterable[RecordedEvent]) -> int | None:
+    """Returns the number of the signal with which the client gave up on the agent, if any."""
+    return next((e.seq for e in events if e.data.get("reason") == GAVE_UP), None)
 
 
 def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:

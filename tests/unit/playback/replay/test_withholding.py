@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Lines:
     """A recording with one frame for each line."""
 
-    agent_left_at = None
+    agent_left_at = gave_up_at = None
     dialect = "v1"
 
     def __init__(self, *lines: bytes) -> None:
