@@ -129,7 +129,7 @@ def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -
     assert count.inner_text() == "0 / 15"
     message.get_by_role("button", name="text:pytest").click()
     page.page.wait_for_function("() => acpReport.state.filter === 'text:pytest'")
-    page.page.locator(".list-body .list-row").first.wait_for()
+    page.page.locator(".list-drawn .list-row").first.wait_for()
     assert message.is_hidden()
     assert page.page.locator("#filter").input_value() == "text:pytest"
     page.page.locator("#filter").fill("method:none")

@@ -49,7 +49,16 @@ CUT = """() => {
   const rows = new Set(tools.map((one) => Math.round((box(one).top + box(one).bottom) / 20)));
   return { cut: cut.map((one) => one.textContent), rows: rows.size };
 }"""
-CALLS = """() => [...document.querySelectorAll(".view-calls .list-body [role=row]")].map((row) =>
+EDGES = """(view) => {
+  const list = document.querySelector(`.view-${view} [aria-rowcount]`);
+  const [head, row] = [".list-head .list-row", ".list-drawn [aria-selected=true]"].map((name) =>
+    [...list.querySelector(name).children].flatMap((cell) => {
+      const { left, right } = cell.getBoundingClientRect();
+      return cell.checkVisibility() ? [left, right] : [];
+    }));
+  return head.map((edge, at) => [edge, row[at]]);
+}"""
+CALLS = """() => [...document.querySelectorAll(".view-calls .list-drawn [role=row]")].map((row) =>
   [...row.children].map((cell) => cell.textContent).slice(3, 6).join(" "))"""
 
 STDERR = """() => {
@@ -192,7 +201,7 @@ def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
     assert "failed" in page.locator(".view-calls [aria-selected=true]").inner_text()
     page.get_by_label("Status", exact=True).select_option("failed")
     assert opened.ask(CALLS) == ["execute run ✗ failed"]
-    page.locator(".view-calls .list-body [role=row]").click()
+    page.locator(".view-calls .list-drawn [role=row]").click()
     card = page.locator(".detail .card")
     card.locator(".terminal").wait_for()
     text = card.inner_text()
@@ -295,7 +304,7 @@ def test_a_call_that_ends_after_its_turn_has_ended(visit: Visitor, tmp_path: Pat
     outcome.wait_for()
     assert outcome.inner_text() == "ends after the turn"
     page.locator("#tab-calls").click()
-    row = page.locator(".view-calls .list-body [role=row]")
+    row = page.locator(".view-calls .list-drawn [role=row]")
     row.wait_for()
     assert [word in row.inner_text() for word in ("208 ms", "completed")] == [True, True]
 
@@ -306,7 +315,7 @@ def test_a_waterfall_shows_the_crash_and_marks_found_words(window: Visit, tmp_pa
     It marks the words of a search.
     """
     page = window.open(report(DIRECTORY / "crash.db", tmp_path), "#view=waterfall&q=heap")
-    steps = page.page.locator(".view-waterfall .list-body [role=row]")
+    steps = page.page.locator(".view-waterfall .list-drawn [role=row]")
     page.page.locator(".waterfall-outcome", has_text="SIGABRT").wait_for()
     kinds = [text.split()[0] for text in steps.all_inner_texts()]
     assert kinds == ["prompt", "message", "tool", "silence", "stderr", "stderr", "✗"]
@@ -335,6 +344,47 @@ def test_a_call_without_an_end_took_the_time_until_the_end(window: Visit, tmp_pa
     assert (cells()[2], cells()[5]) == ("4.0 s ✗", "✗ never ended")
 
 
+@pytest.mark.parametrize(("name", "waits"), [
+    ("crash", ["403 ms"]), ("hang", ["3.0 s", "1.0 s"]),
+])  # fmt: skip
+def test_a_wait_for_one_call_is_one_stretch(
+    window: Visit, tmp_path: Path, name: str, waits: list[str]
+) -> None:
+    """Only messages divide a wait in a report page's timeline; stderr and signals do not."""
+    page = window.open(report(DIRECTORY / f"{name}.db", tmp_path)).page
+    page.locator(".overview-gap.debt-2").first.wait_for()
+    texts = page.locator(".overview-gap.debt-2").all_inner_texts()
+    assert texts == [f"{wait}\ncall pytest -q" for wait in waits]
+
+
+@pytest.mark.parametrize("view", ["list", "sequence", "waterfall", "calls"])
+def test_a_head_is_as_wide_as_its_rows(window: Visit, tmp_path: Path, view: str) -> None:
+    """The columns of a report page's lists begin where the cells of their heads begin."""
+    window.open(report(DIRECTORY / "tour.db", tmp_path), f"#view={view}&seq=6")
+    window.page.locator(f".view-{view} .list-drawn [aria-selected=true]").wait_for()
+    edges = window.ask(EDGES, view)
+    assert len(edges) > 1
+    assert all(head == row for head, row in edges)
+
+
+@pytest.mark.parametrize("width", [1024, 1100, 1440])
+def test_a_list_shows_whole_names_and_links_of_answers(
+    window: Visit, tmp_path: Path, width: int
+) -> None:
+    """On a narrow screen, a report page's list has no times, but whole methods and links."""
+    window.page.set_viewport_size({"width": width, "height": 900})
+    try:
+        page = window.open(report(DIRECTORY / "tour.db", tmp_path), "#view=list&seq=18").page
+        row = page.locator(".view-list [aria-selected=true]")
+        row.locator("text=session/request_permission").wait_for()
+        assert row.locator(".list-asked").inner_text() == "↩17"
+        verb = "(it) => it.scrollWidth <= it.clientWidth"
+        assert row.locator(".list-verb").evaluate(verb)
+        assert row.locator(".list-time").is_visible() == (width > 1100)
+    finally:
+        window.page.set_viewport_size(WIDE)
+
+
 @pytest.mark.parametrize("name", ["crash", "hang"])
 def test_a_wait_names_the_call_that_runs(window: Visit, tmp_path: Path, name: str) -> None:
     """In a report page's timeline, each wait during a tool call names the call."""
@@ -348,6 +398,6 @@ def test_a_waterfall_has_a_key_for_all_its_bars(window: Visit, tmp_path: Path) -
     """A report page's waterfall counts its steps, and explains bars without an end."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=waterfall")
     tools = page.page.locator(".waterfall-tools").inner_text()
-    rows = page.page.locator(".waterfall .list-body .list-row").count()
+    rows = page.page.locator(".waterfall .list-drawn .list-row").count()
     assert f", {rows} steps" in tools
     assert "tool call without an end" in tools

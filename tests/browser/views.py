@@ -21,14 +21,14 @@ ROWS = """async ({ view, turn, cells }) => {
   if (turn !== null) state.set("turn", turn);
   await frame();
   const list = document.querySelector(`.view-${view} [aria-rowcount]`);
-  const body = list.querySelector(".list-body");
+  const body = list;
   const rows = new Map();
   const expected = Number(list.ariaRowCount) - 1;
   const cellOf = (row, name) => row.querySelector(name)?.textContent ?? null;
   body.scrollTop = 0;
   for (let tries = 0; rows.size < expected && tries < 500; tries++) {
     await frame();
-    for (const row of list.querySelectorAll(".list-body [role=row]")) {
+    for (const row of list.querySelectorAll(".list-drawn [role=row]")) {
       const texts = cells.map((name) => cellOf(row, name));
       rows.set(Number(row.ariaRowIndex), [row.className, row.ariaLabel, ...texts]);
     }

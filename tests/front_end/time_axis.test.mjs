@@ -144,6 +144,17 @@ test("neighbours that are too narrow to be seen are drawn as one gap", () => {
   assert.equal(drawnGaps(axis, 0.0001).length, 3);
 });
 
+test("neighbours of one kind without a message between them are one gap", () => {
+  const axis = { times: [0, 1, 2, 3], places: [0, 0.3, 0.6, 1], gaps: [
+    { row: 1, from: 0, to: 1, debt: 2 }, { row: 2, from: 1, to: 2, debt: 2 }, { row: 4, from: 2, to: 3, debt: 2 },
+  ] };
+  const lengths = (isSilent) => drawnGaps(axis, 0.002, axis.gaps, isSilent).map(({ gaps }) => gaps.length);
+  assert.deepEqual(lengths(() => false), [1, 1, 1]);
+  assert.deepEqual(lengths((from, to) => from === 1 && to === 2), [2, 1]);
+  axis.gaps[0].debt = 1;
+  assert.deepEqual(lengths(() => true), [1, 2]);
+});
+
 test("ticks are round times in their order, or changes of the scale, apart from each other", () => {
   for (let seed = 1; seed <= 50; seed++) {
     const axis = byChance(seed);

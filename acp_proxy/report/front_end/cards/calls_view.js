@@ -64,7 +64,7 @@ export class CallsView {
     this.selects = ["Kind", "Status"].map((name) => h("select", { "aria-label": name, on }));
     this.count = h("span", { role: "status" }, "Reading the tool calls…");
     const tools = div("calls-tools", this.selects, this.count);
-    container.append(tools, this.list.element);
+    container.append(tools, this.list.body);
   }
 
   async read() {

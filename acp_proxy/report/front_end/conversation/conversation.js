@@ -39,7 +39,7 @@ export class ConversationView {
       label: "Conversation", render: (item, node) => this.render(item, node),
       onActive: (item) => this.select(item),
     }, (item) => HEIGHTS[this.entries.kinds[item]] ?? FOLDED_HEIGHT);
-    container.append(this.notes, this.list.element);
+    container.append(this.notes, this.list.body);
   }
 
   async read() {

@@ -29,8 +29,7 @@ class FlowGeometry extends ScrollGeometry {
 export class FlowList extends VirtualList {
   /** @param {ListOptions} options @param {(item: number) => number} estimate of a height */
   constructor(options, estimate) {
-    const attributes = { role: "feed", "aria-label": options.label, tabindex: 0 };
-    super(options, h("div", { class: "list-body flow", ...attributes }));
+    super(options, { class: "list-body flow", role: "feed" });
     this.estimate = estimate;
     /** By item. @type {Map<number, number>} */
     this.heights = new Map();

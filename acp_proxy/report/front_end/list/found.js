@@ -7,7 +7,7 @@ const MOST_FOUND = 5000;
 const OWN = ":is(button, .entry-section, .entry-kind, .entry-place, .finding, .list-number, "
   + ".list-time, .list-size, .sequence-when, .visually-hidden, .waterfall-time)";
 const RECORDED =
-  `:is(.calls-title, :is(.list-body, .detail-panel) :not(.calls-row *, ${OWN}, ${OWN} *))`;
+  `:is(.calls-title, :is(.list-drawn, .detail-panel) :not(.calls-row *, ${OWN}, ${OWN} *))`;
 
 /**
  * Marks the searched words in an element, and in everything that is drawn in the element later.

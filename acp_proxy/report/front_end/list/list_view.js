@@ -43,7 +43,7 @@ export class ListView {
       onActive: (item) => state.select(rowOfItem(item)),
       onFold: (item, isOpen) => this.fold(item, isOpen),
     });
-    container.append(this.list.element);
+    container.append(this.list.body);
   }
 
   /** @param {import("../shell/app.js").Change} change */
@@ -59,10 +59,10 @@ export class ListView {
     const last = this.recording.rows - 1;
     // The width that the two largest numbers of a run need, with marks.
     const numbers = String(this.recording.numbers("seq")[last] ?? 0).length;
-    this.list.element.style.setProperty("--number-width", `${Math.max(numbers * 2 + 1, 5) + 2}ch`);
+    this.list.body.style.setProperty("--number-width", `${Math.max(numbers * 2 + 1, 5) + 2}ch`);
     const digits = secondsInWords(this.recording.numbers("t_ns")[last] || 0).length;
     const wide = { elapsed: digits, delta: digits && digits + 3, clock: 12 }[this.state.times];
-    this.list.element.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
+    this.list.body.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
     const from = !this.openFor(this.state.row) && hasGrown ? this.state.grewFrom : 0;
     this.items = buildItems(this.recording, this.state.shown, this.opened, this.items, from);
     this.list.setItems(this.items, this.indexOf(this.state.row), hasGrown ? "kept" : "center");

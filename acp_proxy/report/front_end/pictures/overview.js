@@ -3,7 +3,7 @@
 import { button, clear, div, h, setAttribute, span, svg } from "../shell/dom.js";
 import { durationInWords, secondsInWords } from "../shell/words.js";
 import { linkedText } from "../cards/card.js";
-import { debtsOf, openSpans } from "./lanes.js";
+import { debtsOf, endsOf, openSpans } from "./lanes.js";
 import { axisTicks, countsByPlace, drawnGaps, grouped, lengthOf, placeOf } from "./time_axis.js";
 import { scaleBreaks, timeAt, timeAxis } from "./time_axis.js";
 
@@ -130,7 +130,8 @@ export class OverviewStrip {
     const ticks = axisTicks(axis, most, recording.meta.step_ns);
     return [
       ...drawnGaps(axis, SEEN / width, bands).map((band) => this.turn(band)),
-      ...drawnGaps(axis, SEEN / width).map((gap) => this.gap(gap)), lines, this.cursor,
+      ...drawnGaps(axis, SEEN / width, axis.gaps, this.isSilent).map((gap) => this.gap(gap)),
+      lines, this.cursor,
       ...ticks.map(({ time, place, digits }) =>
         h("span", { class: "overview-tick", style: { left: `${place * 100}%` } },
           `${Number((time / 1e9).toFixed(digits))} s`)),
@@ -140,6 +141,10 @@ export class OverviewStrip {
       ...this.marks(state.problems, (row) => (state.isWarned(row) ? "warning" : "problem")),
     ];
   }
+
+  /** Whether none of some rows is a message. @param {number} from @param {number} to */
+  isSilent = (from, to) =>
+    !this.state.everyRow.subarray(from, to).some((row) => endsOf(this.recording, row));
 
   /** The rows that faults have changed or made up. */
   faults() {
@@ -326,9 +331,9 @@ export class OverviewStrip {
       times.length ? length || "no times: in the order of the frames" : "nothing was recorded",
       named("● findings", this.state.problems), named("■ faults", this.faults()),
       waits.flat().length && `hatched: ${waited} of waiting`,
-      waits[1].length && `red: ${never} for an answer that never came`,
-      idle.length && `dotted, drawn short: ${short} with no request open`,
-      scaleBreaks(axis).length && "≷ another scale of time",
+      waits[1].length && `red: ${never} never answered`,
+      idle.length && `dotted: ${short} idle, drawn short`,
+      scaleBreaks(axis).length && "≷ change of scale",
     ].filter(Boolean).join(" · ");
   }
 }

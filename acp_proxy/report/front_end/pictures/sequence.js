@@ -39,7 +39,7 @@ export class SequenceView {
       onActive: (item) => state.select(this.items[item].row),
     });
     this.element = /** @type {HTMLElement} */ (container.querySelector(".sequence"));
-    this.element.prepend(this.list.element);
+    this.element.prepend(this.list.body);
   }
 
   /** Reads the present facts of the recording. */

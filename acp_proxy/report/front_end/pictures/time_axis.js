@@ -142,14 +142,17 @@ export function grouped(items, belongs) {
 /**
  * Returns the gaps with their places on the axis. Neighbouring gaps are joined if the time between
  * them, and one of the gaps, would be too narrow to be seen.
- * @param {TimeAxis} axis @param {number} least the width that can be seen @returns {DrawnGap[]}
+ * @param {TimeAxis} axis @param {number} least the width that can be seen @param {Gap[]} [gaps]
+ * @param {(from: number, to: number) => boolean} [isSilent] whether there is no message in the rows
+ * between two gaps, which are one gap then @returns {DrawnGap[]}
  */
-export function drawnGaps(axis, least, gaps = axis.gaps) {
+export function drawnGaps(axis, least, gaps = axis.gaps, isSilent = () => false) {
   const isSeen = (/** @type {number} */ from, /** @type {number} */ to) =>
     placeOf(axis, to) - placeOf(axis, from) >= least;
-  const groups = grouped(gaps, ({ from, to }, group) => {
-    const end = group[group.length - 1].to;
-    return !isSeen(end, from) && !(isSeen(from, to) && isSeen(group[0].from, end));
+  const groups = grouped(gaps, ({ row, from, to, debt }, group) => {
+    const last = group[group.length - 1];
+    return !isSeen(last.to, from) && (!(isSeen(from, to) && isSeen(group[0].from, last.to))
+      || (debt === last.debt && isSilent(last.row, row)));
   });
   return groups.map((group) => {
     const [left, right] = [group[0].from, group[group.length - 1].to].map((t) => placeOf(axis, t));

@@ -111,7 +111,7 @@ export class WaterfallView {
     const { row, seq, turn } = this.state;
     const longest = () => this.turns.reduce((a, b) => (b.duration_ns > a.duration_ns ? b : a));
     if (!this.turns.length) return;
-    if (!this.tools.isConnected) clear(this.element, this.tools, this.list.element);
+    if (!this.tools.isConnected) clear(this.element, this.tools, this.list.body);
     const ofRow = this.named(this.recording.numbers("turn")[row]);
     const before = this.named(this.turn?.turn ?? null) ?? this.named(turn);
     this.showTurn(ofRow ?? before ?? longest());
@@ -194,7 +194,10 @@ export class WaterfallView {
     const outcome = said ?? this.outcomeOf(step);
     const style = { left: `${start}%`, width: `${end - start}%` };
     const right = start > 30 ? 100 - start : 0;
-    const side = end < 70 ? { left: `calc(${end}% + 6px)` } : { right: `calc(${right}% + 6px)` };
+    // The words of an event may use the empty cell beside the field.
+    const room = `calc(${end < 70 ? 100 - end : 100 - right}% + ${said ? 3 : 0}rem - 6px)`;
+    const place = `calc(${end < 70 ? end : right}% + 6px)`;
+    const side = { [end < 70 ? "left" : "right"]: place, "--room": room };
     const cell = (/** @type {string} */ kind, /** @type {(Node | string)[]} */ ...children) =>
       h("span", { class: `waterfall-${kind}`, role: "gridcell" }, children);
     node.classList.add("waterfall-row", `kind-${step.kind}`);

@@ -87,8 +87,8 @@ export class ScrollGeometry {
 }
 
 export class VirtualList {
-  /** @param {ListOptions} options @param {HTMLElement} [body] what scrolls */
-  constructor(options, body = h("div", { class: "list-body", role: "rowgroup", tabindex: 0 })) {
+  /** @param {ListOptions} options @param {Record<string, string>} [values] of what scrolls */
+  constructor(options, values = { class: "list list-body", "aria-readonly": "true" }) {
     this.options = options;
     const { label, role = "grid", head } = options;
     /** @type {ArrayLike<number>} */
@@ -104,17 +104,18 @@ export class VirtualList {
     /** @type {Map<number, HTMLElement>} */
     this.nodes = new Map();
     this.drawn = h("div", { class: "list-drawn", role: "presentation" });
-    this.space = h("div", { class: "list-space", role: "presentation" }, this.drawn);
-    this.body = body;
-    body.append(this.space);
-    const attributes = { class: "list", role, "aria-label": label, "aria-readonly": "true" };
-    this.element = head === undefined ? body : h("div", attributes,
-      h("div", { class: "list-head", role: "rowgroup" },
-        h("div", { class: "list-row", role: "row", "aria-rowindex": 1 }, head)), body);
-    body.addEventListener("scroll", () => this.onScroll());
-    body.addEventListener("keydown", (event) => this.onKey(event));
-    body.addEventListener("click", (event) => this.onClick(event));
-    new ResizeObserver(() => this.onResize()).observe(body);
+    const group = head ? "rowgroup" : "presentation";
+    this.space = h("div", { class: "list-space", role: group }, this.drawn);
+    /** The head stays above the rows in what scrolls, so that its columns are as wide as theirs. */
+    this.head = head && h("div", { class: "list-head", role: group },
+      h("div", { class: "list-row", role: "row", "aria-rowindex": 1 }, head));
+    /** What scrolls. */
+    this.body = h("div", { role, ...values, "aria-label": label, tabindex: 0, on: {
+      scroll: () => this.onScroll(),
+      keydown: (/** @type {KeyboardEvent} */ event) => this.onKey(event),
+      click: (/** @type {MouseEvent} */ event) => this.onClick(event),
+    } }, this.head, this.space);
+    new ResizeObserver(() => this.onResize()).observe(this.body);
   }
 
   /**
@@ -126,7 +127,7 @@ export class VirtualList {
   setItems(items, active = -1, place = "nearest") {
     this.items = items;
     this.active = active;
-    if (this.options.head) setAttribute(this.element, "aria-rowcount", items.length + 1);
+    if (this.head) setAttribute(this.body, "aria-rowcount", items.length + 1);
     this.layOut(this.geometry.viewport, place);
     this.refresh();
   }
@@ -249,12 +250,13 @@ export class VirtualList {
    */
   onResize() {
     const { clientHeight, scrollTop } = this.body;
+    const height = clientHeight - (this.head?.offsetHeight ?? 0);
     // A hidden list keeps no rows.
     if (clientHeight === 0) return this.nodes.forEach((node, at) => this.remove(at, node));
     const { geometry: { viewport }, active, offset } = this;
     const isSeen = this.geometry.offsetFor(active, offset, "nearest") === offset;
     this.scrollTop = scrollTop;
-    this.layOut(clientHeight, viewport === 0 ? "center" : isSeen ? "nearest" : "kept");
+    this.layOut(height, viewport === 0 ? "center" : isSeen ? "nearest" : "kept");
     this.draw();
   }
 
