@@ -35,6 +35,17 @@ NEVER = """(where) => {
   const never = all.filter((it) => !window.reached.has(it));
   return [all.length, never.map((it) => it.outerHTML.slice(0, 120))];
 }"""
+IS_IDLE = """() => {
+  const { state } = acpReport;
+  const boxes = [...document.querySelectorAll(".entry [open] > .entry-content")];
+  const title = document.querySelector(".detail-title")?.textContent ?? "";
+  const isReading = document.querySelector(".entry-pending, .list-pending") !== null
+    || /^Reading/.test(document.querySelector(".calls-tools [role=status]")?.textContent);
+  const isComplete = boxes.every((box) => box.hasChildNodes()) && title.startsWith(`#${state.seq} `);
+  window.calm = isComplete && !isReading ? (window.calm ?? 0) + 1 : 0;
+  return window.calm > 2;
+}"""
+"""Whether all that is shown was read and laid out: asked in each frame, true for three of them."""
 IS_OUTSIDE = "() => document.activeElement === document.body || document.activeElement === null"
 
 
@@ -59,8 +70,10 @@ def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None
     """The Tab key reaches all controls of a report page, each with a visible focus."""
     page.ask("(view) => { acpReport.state.set('view', view); acpReport.state.select(20); }", view)
     page.ask("() => scrollTo(0, 0)")
-    page.page.wait_for_timeout(100)
+    page.page.wait_for_function(IS_IDLE)
     page.ask(WATCH)
+    page.ask("() => { window.calm = 0; }")
+    page.page.wait_for_function(IS_IDLE)
     is_first = view == "conversation"
     if not is_first:
         page.page.locator(f"#tab-{view}").focus()
