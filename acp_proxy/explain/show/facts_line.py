@@ -45,6 +45,8 @@ class Fact:
     text: str
     tone: str = ""
     """How the fact is coloured: good or trouble; empty for a plain fact."""
+    seq: int | None = None
+    """The frame that the text names; None if it names none."""
 
 
 def facts_line(summary: Summary) -> list[Fact]:
@@ -73,6 +75,7 @@ def facts_line(summary: Summary) -> list[Fact]:
         *_counted("permission" if are_permissions else "question", answers),
         *_files(summary.work),
         *_counted("command", commands, "", alone=", "),
+        *_usual_errors(summary),
         *map(Fact, token_facts(summary.tokens)),
     ]
 
@@ -112,3 +115,11 @@ def _time(summary: Summary) -> Iterator[Fact]:
 def _files(work: WorkDone) -> Iterator[Fact]:
     if work.files:
         yield Fact(joined(counted(work.files, "file"), signed(*(work.lines or (0, 0)))))
+
+
+def _usual_errors(summary: Summary) -> Iterator[Fact]:
+    """Yields the number of errors that are usual; all other errors are among the findings."""
+    usual = [error for error in summary.error_codes if error.is_routine]
+    if usual:
+        count, seq = sum(error.count for error in usual), min(error.seq for error in usual)
+        yield Fact(f"{counted(count, 'error answer')}{', first' * (count > 1)} #{seq}", seq=seq)

@@ -36,7 +36,10 @@ SHIPPED = {
         " · 1 permission never answered ✗"
     ),
     "terminal": "1 turn · 5 ms · 1 call failed ✗ · 1 command, exit 1",
-    "tour": ("1 turn · 9 ms · 2 calls ✓ · 1 permission allowed · 1 file +1 −1 · 1 command, exit 0"),
+    "tour": (
+        "1 turn · 9 ms · 2 calls ✓ · 1 permission allowed · 1 file +1 −1 · 1 command, exit 0"
+        " · 1 error answer #58"
+    ),
     "wrong-params": "1 turn failed ✗ · 372 µs",
 }
 
@@ -64,6 +67,7 @@ def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
     assert line_of(summary_of(path)) == (
         "2 turns, 1 never ended ✗ · 83.3 s, 67% a person · 1 call failed ✗"
         " · 2 permissions, 1 allowed, 1 never answered ✗ · 1 command, exit 1"
+        " · 1 error answer #34"
     )
 
 
@@ -154,3 +158,14 @@ def test_the_last_usage_is_read(tmp_path: Path) -> None:
             recorder.to_client(update("s", "usage_update", used=used, size=262_144))
         recorder.to_client(update("s", "agent_message_chunk", content={"type": "text"}))
     assert line_of(summary_of(recorder.path)) == "21k of 262k tokens"
+
+
+def test_usual_errors_are_counted() -> None:
+    """The line of facts counts only errors that are usual, and names the frame of the first one."""
+    summary = summary_of(DIRECTORY / "tour.db")
+    (error,) = summary.error_codes
+    assert facts_line(summary)[-1] == Fact("1 error answer #58", seq=58)
+    others = [evolve(error, seq=20, count=3), evolve(error, seq=3, is_routine=False)]
+    more = evolve(summary, error_codes=[error, *others])
+    assert facts_line(more)[-1] == Fact("4 error answers, first #20", seq=20)
+    assert Fact("1 error answer #58", seq=58) not in facts_line(evolve(summary, error_codes=[]))
