@@ -1,11 +1,13 @@
 // The view that reads like a chat: prompts, thoughts, messages, calls with cards, ends of turns.
 import { findingLines } from "../cards/card.js";
 import { lowerBound } from "../data/recording.js";
+import { BlockCache } from "../data/block_cache.js";
+import { pause } from "../data/source.js";
 import { pauseWords } from "../list/texts.js";
 import { clear, div, h, noteLine, sign } from "../shell/dom.js";
 import { countInWords, messageOf } from "../shell/words.js";
 import { SECTION } from "./entries.js";
-import { fillEntry } from "./entry_element.js";
+import { fillEntry, readContent } from "./entry_element.js";
 import { FlowList } from "./flow_list.js";
 
 /**
@@ -19,6 +21,9 @@ const HEIGHTS = { section: 60, prompt: 90, message: 130, plan: 110, permission: 
 const FOLDED_HEIGHT = 38;
 const PENDING_ENTRY = "entry-pending";
 const MOST_FINDINGS = 3;
+const CONTENTS_KEPT = 500;
+/** The largest number of entries and sections on a print. */
+const MOST_PRINTED = 200;
 
 export class ConversationView {
   /** @param {HTMLElement} container @param {State} state */
@@ -34,6 +39,11 @@ export class ConversationView {
     this.items = [];
     /** The frames of entries that the reader has opened or closed. @type {Set<number>} */
     this.toggled = new Set();
+    /** The contents of folded entries, by item. */
+    this.contents = new BlockCache(CONTENTS_KEPT, async (item) =>
+      readContent(state, await this.entries.get(Number(item))));
+    /** Settles when everything was read that a print shows. */
+    this.prepared = Promise.resolve();
     this.notes = div("conversation-notes");
     this.list = new FlowList({
       label: "Conversation", render: (item, node) => this.render(item, node),
@@ -45,6 +55,7 @@ export class ConversationView {
   async read() {
     const { entries, state } = this;
     this.known = state.recording.meta;
+    this.contents.entries.clear();
     try {
       await entries.ready();
       this.placePauses();
@@ -91,7 +102,25 @@ export class ConversationView {
     const words = `${countInWords(hidden, "more step")} hidden by the filter or the chosen time.`;
     this.say([...unknowns(state.recording), hidden > 0 && words]);
     list.setItems(this.items, this.placeOf(state.row), list.isLeft ? "kept" : "center");
+    this.prepared = this.prepare(this.items);
   }
+
+  /** Reads what is printed, since printing cannot wait. @param {number[]} items */
+  async prepare(items) {
+    for (const item of items.slice(0, MOST_PRINTED)) {
+      await pause();
+      if (this.items !== items) return;
+      const entry = await this.entries.get(item);
+      if (entry?.kind === "tool_call") await this.contents.get(String(item));
+    }
+  }
+
+  /** The first entries, with the contents that were read. */
+  printed = () => this.items.slice(0, MOST_PRINTED).map((item) => {
+    const [node, content] = [h("article", null), this.contents.entries.get(String(item))?.value];
+    this.render(item, node, async () => /** @type {any} */ (content?.cloneNode(true)), true);
+    return node;
+  });
 
   /** Writes sentences above the conversation. @param {(string | false | undefined)[]} sentences */
   say = (sentences) => clear(this.notes, sentences.map((text) => text && noteLine(text)));
@@ -110,15 +139,18 @@ export class ConversationView {
     if (first >= 0 && this.entries.ofRows[row] !== item) this.state.select(first);
   }
 
-  /** @param {number} item @param {HTMLElement} node to be filled */
-  render(item, node) {
+  /**
+   * @param {number} item @param {HTMLElement} node to be filled
+   * @param {() => Promise<Element | undefined>} read the content @param {boolean} isPrinted
+   */
+  render(item, node, read = () => this.contents.get(String(item)), isPrinted = false) {
     const entry = this.entries.now(item);
     if (entry === null) {
       node.className = `entry ${PENDING_ENTRY}`;
       node.style.setProperty("height", `${this.list.estimate(item)}px`);
       return;
     }
-    fillEntry(node, this.state, entry, this.toggled);
+    fillEntry(node, this.state, entry, this.toggled, read, isPrinted);
     const head = node.querySelector(".entry-head, .entry-line");
     const isShown = (/** @type {number} */ row) => this.entries.ofRows[row] === item;
     if (this.state.matched.some(isShown)) head?.prepend(sign("sign-hit", "●", "found"));

@@ -1,5 +1,5 @@
-// One section or entry of the conversation in the page. The content of a call, a terminal or a
-// request is read when the entry is opened. Failed calls are open at first, and so are failed
+// One section or entry of the conversation in the page. The content of a folded entry is read when
+// the entry is opened. Failed calls are open at first, and so are failed
 // terminals that belong to no call.
 import { choicesElement, headWords, linkedText, tookWords } from "../cards/card.js";
 import { rowsWith } from "../data/values.js";
@@ -30,14 +30,17 @@ const BEGINNING = 120;
 /**
  * @param {HTMLElement} node to be filled @param {State} state @param {Entry} entry
  * @param {Set<number>} toggled the frames of entries that the reader has opened or closed
+ * @param {() => Promise<Element | undefined>} read the content of the entry
+ * @param {boolean} isPrinted whether the content of a folded entry is read, too
  */
-export function fillEntry(node, state, entry, toggled) {
+export function fillEntry(node, state, entry, toggled, read, isPrinted) {
   const { kind = "section", by, is_failed, remarks = [] } = entry;
   node.classList.add("entry", `entry-${kind}`, `by-${by}`);
   node.classList.toggle("failed", Boolean(is_failed));
   node.classList.toggle("child", remarks.some((remark) => remark.startsWith("subagent ")));
   clear(node, kind === "section" ? sectionParts(entry)
-    : kind in OPEN ? openParts(state, entry) : foldedParts(state, entry, toggled));
+    : kind in OPEN ? openParts(state, entry)
+      : foldedParts(state, entry, toggled, read, isPrinted));
 }
 
 /** @param {Entry} section @returns {Child[]} */
@@ -65,14 +68,16 @@ function openParts(state, entry) {
   ];
 }
 
-/** @param {State} state @param {Entry} entry @param {Set<number>} toggled @returns {Child[]} */
-function foldedParts(state, entry, toggled) {
+/**
+ * @param {State} state @param {Entry} entry @param {Set<number>} toggled
+ * @param {() => Promise<Element | undefined>} read @param {boolean} isPrinted @returns {Child[]}
+ */
+function foldedParts(state, entry, toggled, read, isPrinted) {
   const { kind = "", seq, is_failed, remarks, choices } = entry;
   const isLoud = kind === "tool_call" || (kind === "terminal" && !isInCard(state, entry));
   const isOpen = (is_failed && isLoud) !== toggled.has(seq);
   const box = div("entry-content");
-  const fill = () => contentOf(state, entry).catch((error) => [failureLine(error)])
-    .then((parts) => clear(box, parts));
+  const fill = () => read().then((content) => clear(box, content));
   const toggle = () => {
     if (made.open === isOpen) return void toggled.delete(seq);
     toggled.add(seq);
@@ -81,7 +86,7 @@ function foldedParts(state, entry, toggled) {
   const made = h("details", { open: isOpen, on: { toggle } }, h("summary", null,
     span("entry-kind", FOLDED[kind] ?? kind), summaryWords(state, entry),
     note(remarks.join(" · "))), box);
-  if (isOpen) void fill();
+  if (isOpen || isPrinted) void fill();
   return [div("entry-line", made, place(state, entry)), choicesElement(choices)];
 }
 
@@ -100,7 +105,11 @@ function summaryWords({ recording }, entry) {
   return [span("entry-title", lines.join(" ").slice(0, BEGINNING).replace(/\*\*|\s+/g, " "))];
 }
 
-/** @param {State} state @param {Entry} entry @returns {Promise<Child[]>} the folded content */
+/** The content of a folded entry. @param {State} state @param {any} entry */
+export const readContent = async (state, entry) =>
+  div("", await contentOf(state, entry).catch((error) => [failureLine(error)]));
+
+/** @param {State} state @param {Entry} entry @returns {Promise<Child[]>} */
 async function contentOf(state, entry) {
   const [{ recording }, { kind = "", seq }] = [state, entry];
   const row = recording.rowOf(seq);

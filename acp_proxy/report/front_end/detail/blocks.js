@@ -27,6 +27,8 @@ const NESTING = 10;
 const LONGEST_NOTE = 500;
 const LONGEST_RENDERED = 50_000;
 const DIFF_ROWS_AT_ONCE = 400;
+/** The largest number of rows of a diff on a print, in an entry that is folded. */
+const DIFF_ROWS_PRINTED = 40;
 const DIFF_SIGNS = { same: " ", removed: "−", added: "+", head: "" };
 
 /**
@@ -146,7 +148,9 @@ function diffElement({ path, rows, notes }) {
     add(...rows.slice(shown, (shown += DIFF_ROWS_AT_ONCE)).map(diffRowElement));
     return shown < rows.length ? countInWords(rows.length - shown, "more line") : "";
   });
-  return labelledBlock(name, notes.map((note) => noteLine(note)), rows.length > 0 && table);
+  const left = countInWords(rows.length - DIFF_ROWS_PRINTED, "more line");
+  return labelledBlock(name, notes.map((note) => noteLine(note)), rows.length > 0 && table,
+    rows.length > DIFF_ROWS_PRINTED && h("p", { class: "note diff-rest" }, `${left} not printed`));
 }
 
 /** @param {import("../cards/words.js").DiffRow} row */

@@ -4,7 +4,6 @@ import { EmbeddedSource, pause } from "../data/source.js";
 import { Recording } from "../data/recording.js";
 import { CallsView } from "../cards/calls_view.js";
 import { ConversationView } from "../conversation/conversation.js";
-import { BLOCK_ENTRIES } from "../conversation/entries.js";
 import { mountDetail } from "../detail/detail.js";
 import { keepFoundMarked } from "../list/found.js";
 import { ListView } from "../list/list_view.js";
@@ -12,11 +11,11 @@ import { OverviewStrip } from "../pictures/overview.js";
 import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
 import { applyFilter, misread, search } from "../search/search.js";
-import { button, clear, div, h, span } from "./dom.js";
+import { button, clear, div, h, noteLine, span } from "./dom.js";
 import { keepLink } from "./link.js";
 import { State } from "./state.js";
 import { tabList } from "./tabs.js";
-import { countInWords, messageOf } from "./words.js";
+import { countInWords, messageOf, shellWord } from "./words.js";
 
 /**
  * A view of the conversation; it is mounted when it is first chosen.
@@ -30,6 +29,8 @@ import { countInWords, messageOf } from "./words.js";
  * @property {(change: Change) => void} update called while the view is visible, and with "view"
  * when it becomes visible
  * @property {import("./virtual_list.js").VirtualList} list what the keyboard moves in
+ * @property {Promise<void>} [prepared] settles when everything was read that is printed
+ * @property {() => HTMLElement[]} [printed] what is printed; without it, the rows of the list
  */
 
 /** @type {View[]} */
@@ -43,7 +44,7 @@ const VIEWS = [
 /** @typedef {import("./state.js").Change} Change */
 /** The changes that views and counts follow. @type {Change[]} */
 const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
-/** How many rows are on a print of the page, at most. */
+/** How many rows of the list are on a print of the page, at most. */
 const PRINTED = 1000;
 /** Recordings with at most this many rows are read at the start, since printing cannot wait. */
 const READ_AT_ONCE = 8000;
@@ -169,7 +170,19 @@ class App {
     const name = this.state.view === "conversation" ? "conversation" : "list";
     const view = this.mount(name);
     if (view !== this.current) view.update("view");
-    return div(`view-${name}`, view.list.printed(PRINTED));
+    const nodes = view.printed?.() ?? view.list.printed(PRINTED);
+    const { applied, range, recording } = this.state;
+    const all = view.list.items.length;
+    const isCut = nodes.length < all;
+    const command = name === "list" ? "log" : "transcript";
+    const words = [
+      `Printed: ${isCut ? `the first ${nodes.length} of` : "all"} ${countInWords(all, "line")}`,
+      ` of the ${name}`, applied.text && ` that match the filter “${applied.text}”`,
+      range && " in the chosen time", ".",
+      isCut && " To print others, filter them or choose a time. All of them: ",
+      isCut && h("code", null, `acp-proxy ${command} ${shellWord(recording.meta.name)}`),
+    ];
+    return div(`view-${name}`, noteLine(words), div("list", nodes));
   }
 
   /** @param {Change} change */
@@ -272,6 +285,7 @@ async function startApp() {
     Object.assign(window, { acpReport: { state, recording } });
     state.on("grew", () => readAhead(recording));
     await readAhead(recording);
+    await app.mounted.get("conversation")?.prepared;
   } catch (error) {
     const words = `The data of this page cannot be shown: ${messageOf(error)}`;
     clear(root, h("p", { class: "message" }, words));
@@ -281,12 +295,11 @@ async function startApp() {
   }
 }
 
-/** Reads the rows and entries that may be printed. @param {Recording} recording */
+/** Reads the rows that may be printed. @param {Recording} recording */
 async function readAhead({ rows, entries, cells }) {
   await entries.ready();
-  const ends = [rows > READ_AT_ONCE ? PRINTED : rows, Math.min(entries.kinds.length, PRINTED)];
-  for (let row = 0; row < ends[0]; row += PRINTED) await cells(row);
-  for (let item = 0; item < ends[1]; item += BLOCK_ENTRIES) await entries.get(item);
+  const end = rows > READ_AT_ONCE ? PRINTED : rows;
+  for (let row = 0; row < end; row += PRINTED) await cells(row);
 }
 
 void startApp();

@@ -1,8 +1,7 @@
 // A list of any length that keeps only the rows near the screen in the page. Browsers cannot show
 // elements of more than about 16 million pixels, so a longer list is scaled: its scroll bar moves
 // in larger steps, while the wheel and the keyboard still move by rows.
-import { div, h, setAttribute } from "./dom.js";
-import { countInWords } from "./words.js";
+import { h, setAttribute } from "./dom.js";
 
 /**
  * @typedef {object} ListOptions
@@ -163,13 +162,9 @@ export class VirtualList {
     if (hasFocus) this.focus();
   }
 
-  /** The first rows in an element without scroll bars, for printing. @param {number} most */
-  printed(most) {
-    const length = Math.min(most, this.items.length);
-    const rows = Array.from({ length }, (_, index) => this.make(index));
-    const more = this.items.length - length;
-    return div("list", rows, more > 0 && h("p", null, `and ${countInWords(more, "more line")}`));
-  }
+  /** Makes the first rows for printing. @param {number} most */
+  printed = (most) =>
+    Array.from({ length: Math.min(most, this.items.length) }, (_, index) => this.make(index));
 
   /** Focuses the active row, or the list if the active row is not on the screen. */
   focus = () => (this.nodes.get(this.active) ?? this.body).focus({ preventScroll: true });
