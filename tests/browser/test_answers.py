@@ -117,7 +117,7 @@ def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
     for text, (seqs, count, error) in zip(QUERIES, page.ask(SEARCH, QUERIES), strict=True):
         assert error == "", text
         assert seqs == [match["seq"] for match in said("search", text, recording)], text
-        assert count.startswith(f"{len(seqs):,} hit") or count.endswith(f"/{len(seqs):,}"), text
+        assert count.startswith(f"{len(seqs):,} hit") or count.endswith(f" of {len(seqs):,}"), text
 
 
 def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -> None:

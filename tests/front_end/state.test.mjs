@@ -107,6 +107,21 @@ test("next and previous stop at no row that the filter hides", async () => {
   assert.deepEqual([...state.stops], [3]);
 });
 
+test("a filter that hides the selected row selects the first row it shows, until it is gone", async () => {
+  const { state, told } = stateOf();
+  state.select(1);
+  await state.setFilter("134");
+  assert.equal(state.row, 1);
+  await state.setFilter("34");
+  assert.deepEqual([state.row, told], [3, ["row", "shown", "shown", "row"]]);
+  await state.setFilter("");
+  assert.equal(state.row, 1);
+  state.setRange([20, 30]);
+  assert.equal(state.row, 2);
+  state.setRange([99, 99]);
+  assert.equal(state.row, 1);
+});
+
 test("next and previous of a row that is no stop are those around it", async () => {
   const { state } = stateOf();
   await state.setQuery("x");

@@ -11,7 +11,7 @@ import { OverviewStrip } from "../pictures/overview.js";
 import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
 import { applyFilter, misread, search } from "../search/search.js";
-import { button, clear, div, h, noteLine, span } from "./dom.js";
+import { button, clear, div, h, noteLine } from "./dom.js";
 import { keepLink } from "./link.js";
 import { State } from "./state.js";
 import { tabList } from "./tabs.js";
@@ -223,7 +223,7 @@ class App {
     const [place, length, left] = counts.map((count) => count.toLocaleString("en"));
     const some = stops.length < all.length && `${length} of `;
     clear(ofSteps, place === "0" ? [some, countInWords(all.length, noun)]
-      : [span("noun", `${noun} `), `${place}/${length}`], state.isSearching && "…");
+      : `${noun} ${place} of ${length}`, state.isSearching && "…");
     const whole = recording.rows.toLocaleString("en", { notation: "compact" });
     clear(ofFilter, state.error && "still ", shown.length < recording.rows
       ? `${left} / ${whole}` : countInWords(recording.rows, "frame"));

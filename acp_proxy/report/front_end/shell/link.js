@@ -90,7 +90,7 @@ export async function followLink(state, link, views, isWhole, isStale = () => fa
   if (link.filter === null && isHidden()) await state.setFilter("");
   if (isStale()) return;
   if (link.range === null && state.range !== null && isHidden()) state.setRange(null);
-  state.select(row);
+  state.select(link.seq === null ? state.rowAmongShown(row) : row);
 }
 
 /**

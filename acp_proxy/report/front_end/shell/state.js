@@ -25,6 +25,8 @@ export class State {
     this.services = services;
     /** The selected row; -1 if no row is selected. */
     this.row = -1;
+    /** The row that the reader has selected, which a filter may hide. */
+    this.wanted = -1;
     this.view = "conversation";
     /** The turn that a view of one turn shows; null: that of the row. @type {number | null} */
     this.turn = null;
@@ -97,7 +99,7 @@ export class State {
     this.listeners.set(change, [...(this.listeners.get(change) ?? []), listener]);
 
   /** @param {number} row -1 for none */
-  select = (row) => row < this.recording.rows && this.set("row", Math.max(row, -1));
+  select = (row) => row < this.recording.rows && this.set("row", (this.wanted = Math.max(row, -1)));
 
   /**
    * Shows the rows that match a filter; if the filter is wrong, only sets `error`.
@@ -195,6 +197,9 @@ export class State {
   /** Whether a row matches the filter and is in the chosen range of time. @param {number} row */
   isShown = (row) => this.shown[lowerBound(this.shown, row)] === row;
 
+  /** A row or, if it is hidden, the first row that is shown. @param {number} row */
+  rowAmongShown = (row) => this.isShown(row) ? row : this.shown[0] ?? row;
+
   findStops() {
     const rows = this.query === "" ? this.problems : this.matched;
     this.stops = this.shown.length === this.recording.rows ? rows : rows.filter(this.isShown);
@@ -214,6 +219,7 @@ export class State {
     this.shown = this.range ? this.applied.rows.filter(isWithin) : this.applied.rows;
     this.findStops();
     this.tell(change);
+    if (change === "shown" && this.row >= 0) this.set("row", this.rowAmongShown(this.wanted));
   }
 
   /** @param {Change} change */
