@@ -39,6 +39,7 @@ _SEARCHES = (
     "session/update", "session\\/update", "start", "half", "two", "half second",
     "fourthmore", "exit", "notes", ".py", "s ", "no such text", "greeting", "GREETING", "你好", "e",
     "Hello! Grüße", "demo/greeting.txt", "terminal-1", '"method"', "{", " ", "\\u",
+    "readTextFile", '"readTextFile"', "text", '"text"', "tool_call", "2.0", "initialize", "true",
 )  # fmt: skip
 
 

@@ -78,9 +78,10 @@ def search(
     """Find a text in recordings, as grep does.
 
     PATTERN is searched for in the lines as they were sent, in their decoded strings, in messages
-    that were streamed in chunks, in stderr, and in events. Case matters only if PATTERN has a
-    capital letter. REC is a recording, DIR a directory of recordings; without either, the
-    recordings directory is searched, the newest recording first.
+    that were streamed in chunks, in stderr, and in events; in names of members, methods and types
+    only if PATTERN has a quote. Case matters only if PATTERN has a capital letter. REC is a
+    recording, DIR a directory of recordings; without either, the recordings directory is searched,
+    the newest recording first.
 
     Each matching frame has a line: its number, the seconds since the start, its direction, its
     method, and the match with the text around it. A match that spans chunks is shown at its first
@@ -105,6 +106,7 @@ def search(
             return _hits(reader, searcher, chosen, time_limit, with_ends=bool(filter))
 
         code, frames = _search(places, hits_of, limit, printer)
+    printer.finish(len(places), is_limited=max_count is not None)
     if code == _NOT_FOUND and stdout_screen().columns is not None:
         place = ", ".join(where) or recordings()
         read = f"{counted(frames, 'frame')} in {counted(len(places), 'recording')} ({place})"

@@ -2,21 +2,26 @@ r"""Searches frames and events: lines, the strings within them, and messages acr
 
 A person sees texts, but the lines on the wire contain escapes such as ``\"`` and ``\u00e9``, and a
 sentence comes in a dozen chunks. So a pattern is searched for in the line as it was sent, in each
-decoded JSON string, and in the messages that chunks form. A match belongs to the frame in which the
-match begins. A frame with several matches is one hit.
+decoded JSON string, and in the messages that chunks form. Nearly all messages have the same names
+of members, methods and types, so only a pattern with a quote is searched for in these names. A
+match belongs to the frame in which the match begins. A frame with several matches is one hit.
 
 This module does not read files. Memory is bounded: only the end of an unfinished message is kept
 (`stream_matches`), and only a limited number of hits is kept until earlier hits are known.
 """
 
 import heapq
+import re
 from collections.abc import Callable, Iterable
 from itertools import count
 
-from attrs import evolve
-
 from acp_proxy.base.limits import REMEMBERED
-from acp_proxy.explain.search.search_patterns import Pattern, escaped_strings, strings
+from acp_proxy.explain.search.search_patterns import (
+    Pattern,
+    escaped_strings,
+    strings,
+    without_names,
+)
 from acp_proxy.explain.search.stream_matches import SearchHit, Streams, excerpt, look_through
 from acp_proxy.protocol.json_text import json_or_none, member, parts_of, pointer
 from acp_proxy.recording.recording import StoredFrame
@@ -77,7 +82,7 @@ class Searcher:
             place: the event in the form of a frame, without a line.
             text: the description of the event.
         """
-        if hit := self._hit_in(place, text):
+        if hit := _hit(place, text, self._pattern.regex.search(text)):
             self._add(hit)
         return self._complete()
 
@@ -89,45 +94,18 @@ class Searcher:
 
     def _look(self, frame: StoredFrame, raw: bytes) -> SearchHit | None:
         """Searches first the strings in a line, as a person sees them, and then the whole line."""
-        line = raw.decode(errors="replace")
-        text = self._text_of(frame, line)
-        hit = self._hit_in(frame, text) if text is not None else None
-        if hit is None or not self._with_pointers:
-            return hit
-        return evolve(hit, pointer=_string_pointer(line, self._pattern.is_in))
-
-    def _text_of(self, frame: StoredFrame, line: str) -> str | None:
-        """Returns the first string in a line that matches; else the line, or None without a match.
-
-        The method of the message comes after all other strings. A line that is not a message is
-        only searched as a whole.
-        """
-        pattern = self._pattern
+        pattern, line = self._pattern, raw.decode(errors="replace")
         in_line = pattern.is_in(line)
-        if in_line and frame.kind in ("stderr", "invalid", "blank"):
-            return line
-        if in_line and "\\" not in line and not pattern.has_assertions:
-            return self._string_around(line, frame.method)
-        method = frame.method if frame.method and pattern.is_in(frame.method) else None
-        candidates = strings(line) if in_line or pattern.has_assertions else escaped_strings(line)
-        whole = method or line if in_line else None
-        return next((s for s in candidates if pattern.is_in(s) and s != frame.method), whole)
-
-    def _string_around(self, line: str, method: str | None) -> str:
-        """Returns the first matching string in a line without escapes; else the whole line."""
-        for match in self._pattern.regex.finditer(line):
-            start, end = match.span()
-            if line.count('"', 0, start) % 2 and '"' not in match[0]:
-                text = line[line.rfind('"', 0, start) + 1 : line.find('"', end)]
-                if text != method:
-                    return text
-        return method if method and self._pattern.is_in(method) else line
-
-    def _hit_in(self, place: StoredFrame, text: str) -> SearchHit | None:
-        match = self._pattern.regex.search(text)
-        if match is None:
+        strings_of = strings if in_line or pattern.has_assertions else escaped_strings
+        if not in_line and not any(map(pattern.is_in, strings_of(line))):
             return None
-        return SearchHit(place._replace(raw=None), place.seq, excerpt(text, *match.span()))
+        is_searched = frame.method is None or '"' in pattern.regex.pattern
+        content = line if is_searched else without_names(line)
+        is_text = in_line and frame.kind in ("stderr", "invalid", "blank")
+        text = next(filter(pattern.is_in, [] if is_text else strings_of(content)), line)
+        match = pattern.regex.search(content if text is line else text)
+        pointer = _string_pointer(line, text) if self._with_pointers else None
+        return _hit(frame, text, match, pointer)
 
     def _add(self, hit: SearchHit) -> None:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
@@ -141,15 +119,22 @@ class Searcher:
         return complete
 
 
-def _string_pointer(line: str, is_sought: Callable[[str], bool]) -> str | None:
-    """Returns the JSON pointer to the first string in a line that matches, or None."""
+def _hit(
+    place: StoredFrame, text: str, match: re.Match[str] | None, pointer: str | None = None
+) -> SearchHit | None:
+    if match is None:
+        return None
+    return SearchHit(place._replace(raw=None), place.seq, excerpt(text, *match.span()), pointer)
+
+
+def _string_pointer(line: str, sought: str) -> str | None:
+    """Returns the JSON pointer to the first string in a line that equals a text, or None."""
     waiting = [("", json_or_none(line.encode(errors="surrogatepass")))]
     while waiting:
         place, value = waiting.pop()
-        if isinstance(value, str):
-            if is_sought(value):
-                return place
-        elif isinstance(value, dict):
+        if value == sought:
+            return place
+        if isinstance(value, dict):
             inner = [(place + pointer((name,)), member) for name, member in value.items()]
             waiting += reversed(inner)
         elif isinstance(value, list):

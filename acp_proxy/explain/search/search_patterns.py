@@ -15,6 +15,10 @@ _ANY_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)(?:"|\Z)', re.DOTALL)
 ESCAPE = re.compile(r'\\(?:u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})'
                      r"|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)  # fmt: skip
 """An escape in a JSON string: a surrogate pair, another code unit, or one character."""
+_NAME = re.compile(
+    r'"(?:jsonrpc|method|sessionUpdate|type)" *: *"[a-z0-9_/.]*"'  # what the protocol fixes
+    r'|"([^"\\]*(?:\\.[^"\\]*)*)"( *:)?', re.DOTALL)  # fmt: skip
+"""A string in a line, the name of a member, or a member with a name that the protocol fixes."""
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _NO_ASSERTION = re.compile(r"\\[^AZ]"), re.compile(r"\[\^?[^\]]*\]?")
 _ASSERTION = re.compile(r"[\^$]|\\[AZ]|\(\?<?[=!]")
@@ -94,6 +98,16 @@ def escaped_strings(line: str) -> list[str]:
 def strings(line: str) -> list[str]:
     """Returns all JSON strings in a line, decoded, including names of members."""
     return [undone(s) if "\\" in s else s for s in _ANY_STRING.findall(line)]
+
+
+def without_names(line: str) -> str:
+    """Returns a line of equal length in which names of members, methods and types are blank."""
+
+    def blanked(match: re.Match[str]) -> str:
+        is_content = match[1] is not None and not match[2]
+        return match[0] if is_content else '""'.ljust(len(match[0]), "\0")
+
+    return _NAME.sub(blanked, line)
 
 
 def undone(text: str) -> str:

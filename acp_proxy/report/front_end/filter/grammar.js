@@ -12,7 +12,6 @@ const TOKEN = new RegExp(`${SPACE}*(?:([()])|(${WORD}))`, "yu");
 const TERM = /^([A-Za-z_-]+):(.*)$/s;
 const PLACES = `(?:params|result|error)(?:\\.${NO_SPACE.replace("]", "=.]")}+)*`;
 const PATH = new RegExp(`^(${PLACES})=(.*)$`, "su");
-const TRAILING = new RegExp(`${SPACE}+$`, "u");
 /** The text is not a filter. */
 export class BadFilter extends Error {}
 
@@ -92,7 +91,7 @@ function termOf(token, place, rows, wrong) {
 /** @param {string} text @param {Wrong} wrong */
 function tokensOf(text, wrong) {
   const tokens = [];
-  const end = text.replace(TRAILING, "").length;
+  const end = text.replace(new RegExp(`${SPACE}+$`, "u"), "").length;
   for (TOKEN.lastIndex = 0; TOKEN.lastIndex < end; ) {
     const place = TOKEN.lastIndex;
     const [, bracket, token = bracket] = TOKEN.exec(text) ?? [];

@@ -44,8 +44,7 @@ export const noneOf = (judge) => (row) => YES - judge(row);
  */
 function textFilter(rows, columns, fits) {
   const answers = Uint8Array.from([NO, ...rows.texts.map((text) => fits(text) ? YES : NO)]);
-  const found = columns.map((column) => rows.codes(column));
-  return anyOf(found.map((codes) => (row) => answers[codes[row]]));
+  return anyOf(columns.map((one) => rows.codes(one)).map((codes) => (row) => answers[codes[row]]));
 }
 
 /** @param {FilterRows} rows @param {string} column @param {string[]} any the accepted texts */
@@ -66,12 +65,9 @@ const KINDS_WITH_ID = ["request", "response", "error", "batch", "invalid"];
 const KINDS = [...MESSAGE_KINDS, "invalid", "blank", "stderr", "event"];
 export const OWN_STATES = ["unanswered", "failed"];
 const STATES = [...OWN_STATES, ...KINDS];
-const STATUSES = [
-  "pending", "awaiting_permission", "in_progress", "completed", "failed", "cancelled",
-];
+const STATUSES = "pending awaiting_permission in_progress completed failed cancelled".split(" ");
 const SIZES = { "": 1, b: 1, k: 1e3, kb: 1e3, m: 1e6, mb: 1e6, g: 1e9, gb: 1e9 };
 const TIMES = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, "": 1e9, s: 1e9, m: 60e9, min: 60e9, h: 3600e9 };
-const ONES = { "": 1 };
 export const SPACE =
   "[\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const BOUND = new RegExp(`^(<=|>=|<|>|=)?${SPACE}*([0-9]*\\.?[0-9]+)${SPACE}*([a-zA-Zµ]*)$`);
@@ -152,12 +148,11 @@ function numberTerm(column, units, what) {
       return numberFilter(rows, column, (found) => found >= least && found <= most);
     }
     const { operator, bound } = read(value);
-    const signs = ["<", "=", ">"].map((sign) => operator.includes(sign));
-    return numberFilter(rows, column, (found) => signs[Math.sign(found - bound) + 1]);
+    return numberFilter(rows, column, (n) => operator.includes("<=>"[Math.sign(n - bound) + 1]));
   };
 }
 
-const numberedTurn = numberTerm("turn", ONES, "number of a turn: expected 1, 1..3 or last");
+const numberedTurn = numberTerm("turn", { "": 1 }, "number of a turn: expected 1, 1..3 or last");
 
 /** @type {Term} */
 export function stateFilter(word, rows) {
@@ -194,7 +189,7 @@ export const TERMS = new Map(/** @type {[string, Term][]} */ ([
   ["method", labelTerm(["method"], ["*/", "*_"])],
   ["session", labelTerm(["session", "answer_session"])], ["kind", kindTerm],
   ["id", idTerm],
-  ["seq", numberTerm("seq", ONES, "number: expected 7, >7 or 7..9")],
+  ["seq", numberTerm("seq", { "": 1 }, "number: expected 7, >7 or 7..9")],
   ["size", numberTerm("size", SIZES, "size: expected >10k or 1k..2M")],
   ["latency", numberTerm("latency_ns", TIMES, "time: expected 2s.. or 10ms..1s")],
   ["turn", (value, rows) => numberedTurn(value === "last" ? String(rows.lastTurn) : value, rows)],

@@ -1,5 +1,6 @@
-// Finds a text as `search` does: in lines as they were sent, in their decoded strings, in events,
-// and in messages whose text came in chunks. A row is a hit if a match begins in the row.
+// Finds a text as `search` does: in lines as they were sent (but not in the names in a message), in
+// their decoded strings, in events, and in messages whose text came in chunks. A row is a hit if a
+// match begins in the row.
 import { chunkOf, parsedText } from "../data/values.js";
 
 /**
@@ -14,6 +15,9 @@ import { chunkOf, parsedText } from "../data/values.js";
 
 const ESCAPE = /\\(?:u([0-9A-Fa-f]{4})|(.))/gs;
 const ESCAPED_STRING = /"([^"\\]*(?:\\.[^"\\]*)+)(?:"|$)/gs;
+/** A string in a line, the name of a member, or a member with a name that the protocol fixes. */
+const NAME =
+  /"(?:jsonrpc|method|sessionUpdate|type)" *: *"[a-z0-9_/.]*"|"([^"\\]*(?:\\.[^"\\]*)*)"( *:)?/gs;
 const NAMED = new Map([["n", "\n"], ["t", "\t"], ["r", "\r"], ["b", "\b"], ["f", "\f"]]);
 const MOST_MESSAGES = 32;
 
@@ -23,8 +27,7 @@ export class TextSearch {
   open = new Map();
 
   /** @param {SearchQuestion} question */
-  constructor(question) {
-    const { wanted } = question;
+  constructor({ wanted }) {
     this.length = wanted.length;
     const escaped = wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
     // Case is ignored, unless the text has a capital letter.
@@ -43,8 +46,8 @@ export class TextSearch {
    * @param {number[]} hits
    */
   read(line, row, { event, session, method, call }, hits) {
-    const isWithin = () => !event && line.includes("\\") && this.isInStrings(line, method);
-    if (event !== null && (this.find(event ?? line) >= 0 || isWithin())) hits.push(row);
+    const isHit = event === undefined ? this.isInLine(line, method) : this.find(event ?? "") >= 0;
+    if (isHit) hits.push(row);
     if (method === "session/prompt") this.end((one) => one.session === session, hits);
     if (method !== "session/update") return;
     const chunk = line.includes("_chunk") ? chunkOf(parsedText(line)) : null;
@@ -53,13 +56,17 @@ export class TextSearch {
   }
 
   /**
-   * Whether the searched text is in a string with escapes, other than the method.
-   * @param {string} line @param {string | null} method
+   * Whether a line has the searched text; names in a message are searched only for a text with a
+   * quote.
+   * @param {string} line @param {string | null} method null if the line is not a message
    */
-  isInStrings(line, method) {
-    if (this.find(withoutEscapes(line)) < 0) return false;
-    const strings = Array.from(line.matchAll(ESCAPED_STRING), ([, one]) => withoutEscapes(one));
-    return strings.some((string) => string !== method && this.find(string) >= 0);
+  isInLine(line, method) {
+    const isEscaped = () => line.includes("\\") && this.find(withoutEscapes(line)) >= 0;
+    if (this.find(line) < 0 && !isEscaped()) return false;
+    const content = method === null || this.pattern.source.includes('"') ? line
+      : line.replace(NAME, (all, text, colon) => (text === undefined || colon ? '""' : all));
+    const strings = Array.from(content.matchAll(ESCAPED_STRING), ([, one]) => withoutEscapes(one));
+    return [content, ...strings].some((text) => this.find(text) >= 0);
   }
 
   /**

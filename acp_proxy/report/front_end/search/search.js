@@ -61,8 +61,7 @@ export function misread(recording, filter) {
   const [found, id] = CALL_TERM.exec(filter) ?? [];
   const isCall = (/** @type {number} */ code) => recording.texts[code - 1]?.startsWith(id);
   if (!found || Array.from(recording.codes("tool_call")).some(isCall)) return null;
-  const term = `text:${id}`;
-  const words = `No call has an id that begins with “${id}”.`;
+  const [words, term] = [`No call has an id that begins with “${id}”.`, `text:${id}`];
   return { words, term, instead: filter.replace(found, term) };
 }
 

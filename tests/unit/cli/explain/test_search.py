@@ -85,6 +85,30 @@ def test_a_terminal_is_told_that_nothing_was_found(
     assert run("search", "hello", home=home).stderr == ""
 
 
+def test_a_terminal_is_told_how_many_hits_there_are(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal, the last line of `search` counts the hits and the recordings with a hit."""
+    for arguments in (["hello"], ["edit", "-c"], ["edit", "-l"], ["edit", "--json"]):
+        assert " in 2 recordings" not in run("search", *arguments, home=home).stdout
+    monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 80)
+    last = {
+        "edit": "4 hits in 2 recordings",
+        "careful": "2 hits in 2 recordings",
+        "edit -m 1": "2 hits shown in 2 recordings",
+        "edit new": "2 hits in 1 recording",
+        "edit new -w kind:request": "1 hit in 1 recording",
+    }
+    for words, expected in last.items():
+        lines = run("search", *words.split(), home=home).stdout.split("\n")
+        assert lines[-3:] == ["", expected, ""], words
+    with LogWriter(home / "other.db") as recorder:
+        recorder.stderr("only here")
+        recorder.finish()
+    told = run("search", "only here", home=home).stdout
+    assert told.endswith(" in 1 of 3 recordings\n")
+
+
 def test_a_directory_or_several_recordings_are_searched_each_once(home: Path) -> None:
     """`search` searches a recording once, even if it is given by name and by its directory."""
     result = run("inspect", "search", "-l", "hello", home, "old", "aaaa")

@@ -76,6 +76,48 @@ def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> 
     assert numbers(search(pattern, [frame(1, {}, raw=written, method=None)])) == [(1, 1)]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "is_found"),
+    [
+        ("readTextFile", False),
+        ("session/new", False),
+        ("tool_call", False),
+        ("diff", False),
+        ("2.0", False),
+        ("café", False),
+        ("true", True),
+        ("17", True),
+        ("a type of bug", True),
+        ("POST", True),
+        ('"readTextFile"', True),
+        ('"session/new"', True),
+        ('é": 17', False),
+        ("session.new", False),
+        ("[a-z]+/new", False),
+        ('"method": "session/(new|load)"', True),
+    ],
+)
+def test_names_of_the_protocol_are_found_in_quotes(pattern: str, is_found: bool) -> None:
+    """`search` finds names of members, methods and types only if the pattern has a quote."""
+    raw = (
+        b'{"jsonrpc": "2.0", "method": "session/new", "params": {"readTextFile": true,'
+        b' "sessionUpdate":"tool_call", "content": {"type": "diff"}, "caf\\u00e9": 17,'
+        b' "rawInput": {"type": "a type of bug", "method": "POST"}}}'
+    )
+    sought = frame(1, {}, raw=raw, method="session/new")
+    assert numbers(search(pattern, [sought], is_regex="+" in pattern or "(" in pattern)) == (
+        [(1, 1)] * is_found
+    )
+
+
+def test_names_are_found_in_lines_of_other_programs() -> None:
+    """In a line that is not a message of the protocol, `search` finds names as any other text."""
+    raw = b'{"level": "info", "type": "request"}'
+    for sought in ("level", "request"):
+        log = frame(1, {}, raw=raw, stream="stderr", kind="stderr", method=None)
+        assert numbers(search(sought, [log])) == [(1, 1)]
+
+
 def test_escapes_are_undone_within_strings_only() -> None:
     """`search` decodes escapes only within JSON strings, not in the syntax between them."""
     written = b'{"a":"x\\ny","b":1}'
@@ -173,10 +215,11 @@ def test_hits_come_in_order() -> None:
 
 def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
     """`search` returns a match at once, unless an unfinished message began before it."""
-    searcher = Searcher(Pattern("x"))
-    assert searcher.feed(frame(1, notification("x")))
-    searcher = Searcher(Pattern("method"))
-    assert searcher.feed(frame(1, notification("x")))
+    searcher = Searcher(Pattern("hello"))
+    assert searcher.feed(frame(1, notification("x", title="hello")))
+    searcher = Searcher(Pattern("hello"))
+    assert searcher.feed(chunks("Oh! ")[0]) == []
+    assert searcher.feed(frame(2, notification("x", title="hello"))) == []
 
 
 def test_a_match_of_a_regular_expression_goes_across_chunks() -> None:
