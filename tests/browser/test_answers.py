@@ -145,6 +145,25 @@ def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -
     page.assert_quiet()
 
 
+def test_the_detail_is_about_a_frame_that_the_filter_shows(window: Visit, tmp_path: Path) -> None:
+    """The detail of a report page is never about a frame that the filter hides.
+
+    If the filter is cleared, the frame that was selected before comes back.
+    """
+    path = report(DIRECTORY / "hang.db", tmp_path)
+    page = window.open(path, "#view=list")
+    title = page.page.locator(".detail-title")
+    chosen = title.inner_text()
+    page.page.locator("#filter").fill("method:cancel")
+    title.get_by_text("#10 session/cancel").wait_for()
+    assert page.page.locator(".list-body [aria-selected=true]").count() == 1
+    page.page.locator("#filter").fill("")
+    title.get_by_text(chosen.split()[0]).wait_for()
+    page.open(path, "#view=list&f=method:cancel")
+    title.get_by_text("#10 session/cancel").wait_for()
+    page.assert_quiet()
+
+
 def test_every_offered_filter_is_one(window: Visit, tmp_path: Path) -> None:
     """The filters that a report page offers are accepted, and the help explains each of them."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path))

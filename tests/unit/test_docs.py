@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 from itertools import chain
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import click
 import pytest
@@ -68,6 +68,7 @@ from acp_proxy.explain.transcript.entries import (
     TranscriptSection,
 )
 from acp_proxy.explain.waits import PendingRequest, Silence
+from acp_proxy.faults.manual import KindManual, Setting
 from acp_proxy.imports.log_formats import NAMES
 from acp_proxy.playback.drivers.sweep import ClientRun
 from acp_proxy.record.capture.record_options import RECORD
@@ -82,6 +83,9 @@ from tests.support.indexed_rows import stored_views
 from tests.support.log_writer import record_conversation
 from tests.support.planted_secrets import record_planted
 from tests.tools.questions import Question, answer, questions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -415,7 +419,12 @@ SECTIONS: dict[type[Any], str] = {
 """The section of the page of JSON that has the members of a value."""
 
 
-WITHIN = {NamedAnswer: "Origin", UncheckedRules: "Checked recording"}
+WITHIN = {
+    NamedAnswer: "Origin",
+    UncheckedRules: "Checked recording",
+    KindManual: "faults list",
+    Setting: "faults list",
+}
 """Values that have no table of their own, and the section whose text names their members."""
 
 
@@ -457,7 +466,7 @@ def test_the_json_of_a_command_is_documented(
 
     def watched(converter: BaseConverter, value: Any, unstructure_as: Any = None) -> Any:
         if type(value) is not IndexerState:  # a recording that is finished by its reader
-            values.append(type(value))
+            values.extend(types_in(value))
         return unstructure(converter, value, unstructure_as)
 
     monkeypatch.setattr(BaseConverter, "unstructure", watched)
@@ -470,9 +479,20 @@ def test_the_json_of_a_command_is_documented(
     assert kinds <= {*SECTIONS, *WITHIN}, (
         "each needs a section of docs/json.md, and its line in SECTIONS"
     )
-    titles = [name, *(SECTIONS[kind] for kind in values if has(kind))]
+    titles = [name, *({**SECTIONS, **WITHIN}[kind] for kind in values if has(kind))]
     documented = {cell for title in titles for cell in first_cells(section(page("json.md"), title))}
     assert {*chain.from_iterable(map(json.loads, lines))} <= {*documented, "type"}
+
+
+def types_in(value: Any) -> Iterator[type]:
+    """Yields the type of a value, and the types of all values in its lists and objects.
+
+    The converter remembers how it writes a type, so it may call itself for the items or not.
+    """
+    yield type(value)
+    items = value.values() if isinstance(value, dict) else value
+    if isinstance(value, dict | list | tuple):
+        yield from chain.from_iterable(map(types_in, items))
 
 
 def add_values(kind: Any, known: set[type]) -> None:
