@@ -13,7 +13,7 @@ from acp_proxy.explain.describe.token_texts import Tokens, cost_words, short, to
 from acp_proxy.explain.describe.tool_texts import call_label
 from acp_proxy.explain.log.timeline import ARROWS
 from acp_proxy.explain.origins import why_no_times
-from acp_proxy.explain.show.facts_line import PARTS
+from acp_proxy.explain.show.facts_line import named_parts
 from acp_proxy.explain.stats.statistics import Statistics
 from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics, halved, sparkline
 from acp_proxy.explain.stats.turn_times import Part, TurnTime, spent_in
@@ -134,12 +134,13 @@ class StatisticsPage(Page):
             return
         columns = 60 if self._wide else 40
         shown = [part for part in Part if spent[part]]
+        words = named_parts(statistics.silent_call)
         self.print()
         where = f"where {self._took(total)} of {counted(len(turns), 'turn')} went"
         self.print(piece(where, bold=True))
         bars = [stacked({self._glyphs[part]: spent[part]}, total, columns) for part in shown]
         rows = [
-            Column("part", [cell(PARTS[part], _GLYPHS[part][1]) for part in shown], least=10),
+            Column("part", [cell(words[part], _GLYPHS[part][1]) for part in shown], least=10),
             Column("took", [cell(self._took(spent[part])) for part in shown], right=True),
             Column("share", [cell(share(spent[part], total)) for part in shown], right=True),
             Column("bar", bars, least=1),

@@ -20,7 +20,7 @@ from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import FAILED, FINAL
 from acp_proxy.recording.recording import needs
 
-PARTS = {
+_PARTS = {
     Part.STREAMING: "agent streaming",
     Part.SILENT: "agent silent",
     Part.PERSON: "a person",
@@ -36,6 +36,15 @@ _ANSWERS = {
     "reject_once": "rejected", "reject_always": "rejected", "denied": "rejected",
 }  # fmt: skip
 _TROUBLE = FAILED | {"error", "never ended", "never answered"}
+
+
+def named_parts(silent_call: str) -> dict[Part, str]:
+    """Returns the words for the parts of a turn's time.
+
+    Args:
+        silent_call: the tool calls that the silent agent ran, in words; may be empty.
+    """
+    return {**_PARTS, Part.SILENT: silent_call or _PARTS[Part.SILENT]}
 
 
 @frozen
@@ -107,8 +116,7 @@ def _time(summary: Summary) -> Iterator[Fact]:
             summary.spent.items(), key=lambda spent: (spent[0] is not Part.STREAMING, spent[1])
         )
         if total >= LEAST_NS and ns * _LEAST_SHARE >= total:
-            is_silent = part is Part.SILENT and summary.silent_call
-            text = f"{text}, {share(ns, total)} {summary.silent_call if is_silent else PARTS[part]}"
+            text = f"{text}, {share(ns, total)} {named_parts(summary.silent_call)[part]}"
         yield Fact(text)
 
 

@@ -18,6 +18,8 @@ from acp_proxy.explain.show.chosen_messages import (
     read_messages,
 )
 from acp_proxy.explain.show.summary_values import BegunCall, FailedCall, ToolTally, WorkDone
+from acp_proxy.explain.stats.turn_times import TurnTime
+from acp_proxy.explain.waits import Party, Silence, named_wait
 from acp_proxy.protocol.call_ids import CallKey, LastCalls
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.dialects import body
@@ -225,6 +227,24 @@ class RunningCalls:
         if self._last.begins(key, self._turn, UPDATE, kind, status):
             self._log.begin(key)
         self._log.add(key, message.seq, message.raw, status)
+
+
+def silent_call(reader: RecordingReader, silence: Silence | None, turns: Iterable[TurnTime]) -> str:
+    """Returns in words which tool calls ran while the agent was silent; empty without a call.
+
+    Args:
+        reader: the recording.
+        silence: the longest silence; None for an empty result. The result is also empty if the
+            silence takes less than half of the time in which the agent was silent.
+        turns: the turns whose time is described.
+    """
+    silent = {turn.id: turn.silent_ns for turn in turns}
+    if silence is None or silence.party is not Party.AGENT or silence.request.turn not in silent:
+        return ""
+    if silence.length_ns * 2 < sum(silent.values()):
+        return ""
+    calls = RunningCalls(reader, silence.request.turn, silence.request.seq).at(silence.from_seq)
+    return named_wait(Party.AGENT, None, [*calls.values()]) if calls else ""
 
 
 _METHODS = ("fs/write_text_file", "terminal/wait_for_exit", "terminal/output")

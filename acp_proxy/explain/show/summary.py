@@ -22,12 +22,11 @@ from acp_proxy.explain.show.conversation_summary import (
     with_prompts,
 )
 from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
-from acp_proxy.explain.show.frame_pass import FrameCounts, read_work
+from acp_proxy.explain.show.frame_pass import FrameCounts, read_work, silent_call
 from acp_proxy.explain.show.result_words import ending_words, exit_words
 from acp_proxy.explain.show.summary_values import CurrentWait, Extent, Summary
 from acp_proxy.explain.show.unanswered import UNANSWERED, find_waiting
 from acp_proxy.explain.stats.turn_times import spent_in
-from acp_proxy.explain.waits import LEAST_NS, Party, Silence, named_wait
 from acp_proxy.recording.recording import needs
 from acp_proxy.store.queries.exchanges import error_count, open_exchange_count, open_turn_count
 from acp_proxy.store.queries.frames import last_ns, last_stderr_lines
@@ -64,6 +63,7 @@ def summarize(
         frames[stream] += count
         kinds[kind] += count
     kinds.pop("stderr", None)
+    timed = messages.intervals.turns_until(context.end_ns)
     lines = last_stderr_lines(reader, STDERR_LINES, SHOWN_LINE) if frames["stderr"] else []
     summary = Summary(
         recording=recording,
@@ -109,19 +109,10 @@ def summarize(
         stderr_tail=[plain(line.decode(errors="replace")) for line in lines],
         tokens=context.tokens.whole,
         work=read_work(reader, counts.calls.calls),
-        spent=spent_in(messages.intervals.turns_until(context.end_ns)),
-        silent_call=_silent_call(context, messages.intervals.silences.longest),
+        spent=spent_in(timed),
+        silent_call=silent_call(reader, messages.intervals.silences.longest, timed),
     )
     return known_value(recording, summary)
-
-
-def _silent_call(context: DiagnosisContext, silence: Silence | None) -> str:
-    """Returns in words which tool calls ran during a long silence of the agent, or nothing."""
-    if silence is None or silence.party is not Party.AGENT or silence.length_ns < LEAST_NS:
-        return ""
-    prompt = silence.request
-    calls = context.running_calls(prompt.turn, prompt.seq, silence.from_seq)
-    return named_wait(Party.AGENT, None, [*calls.values()]) if calls else ""
 
 
 def with_rules(

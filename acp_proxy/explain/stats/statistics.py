@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 from itertools import takewhile
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from acp_proxy.base.limits import SMALL_LINE
 from acp_proxy.explain.describe.token_texts import Tokens
@@ -20,6 +20,7 @@ from acp_proxy.explain.describe.tool_texts import params_of
 from acp_proxy.explain.message_pass import PAUSE_NS, Listener, MessagePass, messages_of
 from acp_proxy.explain.origins import known_value
 from acp_proxy.explain.show.conversation_summary import read_prompts
+from acp_proxy.explain.show.frame_pass import silent_call
 from acp_proxy.explain.stats.traffic import CallStatistics, MethodStatistics, Traffic
 from acp_proxy.explain.stats.turn_times import RunningTurn, TurnTime, WholeTime
 from acp_proxy.explain.stats.waterfall import VOICE, TurnWaterfall, Waterfalls
@@ -66,6 +67,8 @@ class Statistics:
     waterfall: TurnWaterfall | None = None
     tokens: Tokens | None = None
     """The tokens that the agent reported for the whole recording; None if it sent none."""
+    silent_call: str = field(default="", metadata={"hidden": True})
+    """The tool calls that ran during the agent's longest silence, in words; empty without calls."""
 
 
 class TurnsAndCalls(Listener):
@@ -147,6 +150,7 @@ def gather(
         messages = MessagePass(reader)
         passed = TurnsAndCalls(reader, messages)
         messages.play_to([passed], PAUSE_NS)
+        messages.intervals.end_silences(passed.end_ns)
     end_ns, traffic = passed.end_ns, Traffic(passed.end_ns, passed.repeated)
     for head in watch(reader.heads(chosen)):
         traffic.feed(head)
@@ -155,6 +159,8 @@ def gather(
             traffic.take(exchange)
     turns, whole = passed.times.turn_times(end_ns)
     recorded = read_tokens(reader, read_turns(reader))
+    turns = [evolve(turn, tokens=recorded.turns.get(turn.id)) for turn in turns
+             if chosen is EVERYTHING or turn.id in traffic.turns]  # fmt: skip
     methods = traffic.methods()
     known = partial(known_value, reader.recording)
     statistics = Statistics(
@@ -165,11 +171,11 @@ def gather(
         sum(method.bytes for method in methods),
         whole,
         [*map(known, methods)],
-        [evolve(turn, tokens=recorded.turns.get(turn.id)) for turn in turns
-         if chosen is EVERYTHING or turn.id in traffic.turns],
+        turns,
         traffic.calls,
         [known(_named(reader, call, span)) for call, span in traffic.heaviest_calls(top)],
         tokens=recorded.whole,
+        silent_call=silent_call(reader, passed.times.silences.longest, turns),
     )  # fmt: skip
     return known(statistics)
 

@@ -14,7 +14,18 @@ import pytest
 from acp_proxy.cli.screens.styled_text import columns_of
 from tests.support import captures
 from tests.support.command_line import complaint, run
-from tests.support.log_writer import MS, WALL_NS, LogWriter, handshake, record_conversation
+from tests.support.log_writer import (
+    MS,
+    WALL_NS,
+    LogWriter,
+    handshake,
+    record_conversation,
+    request,
+    result,
+    text,
+    update,
+)
+from tests.support.shipped_recordings import DIRECTORY
 from tests.support.waiting_chat import SECOND, record_waiting_chat
 
 SCREENS = Path(__file__).parents[3] / "data" / "stats"
@@ -202,6 +213,29 @@ def test_numbers_are_exact(waiting_chat: Path) -> None:
     whole = statistics["time"]
     assert sum(whole.values()) == statistics["duration_ns"]
     assert sum(method["bytes"] for method in statistics["methods"]) == statistics["bytes"]
+
+
+def test_a_silence_is_named_as_show_names_it(tmp_path: Path) -> None:
+    """Where `show` names a tool call that ran while the agent was silent, so does `stats`."""
+    hang = DIRECTORY / "hang.db"
+    assert "4.0 s, 100% call pytest -q" in run("show", hang).stdout
+    assert "\n  call pytest -q    4.0 s   100%" in run("stats", hang).stdout
+    assert "agent silent" in run("stats", DIRECTORY / "late-updates.db").stdout
+    for other_ms, name in ((3_000, "call pytest"), (5_000, "agent silent")):
+        with LogWriter(tmp_path / f"{other_ms}.db") as recorder:
+            handshake(recorder)
+            recorder.to_agent(request(2, "session/prompt", sessionId="s"))
+            recorder.t_ns += other_ms * MS
+            recorder.to_client(update("s", "agent_message_chunk", content=text("hm")))
+            recorder.t_ns += other_ms * MS
+            call = {"toolCallId": "c", "title": "pytest", "status": "in_progress"}
+            recorder.to_client(update("s", "tool_call", **call))
+            recorder.t_ns += 7_000 * MS
+            recorder.to_client(result(2, stopReason="end_turn"))
+            recorder.close()
+            recorder.finish()
+        assert f"% {name}" in run("show", recorder.path).stdout
+        assert f"\n  {name} " in run("stats", recorder.path).stdout
 
 
 def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
