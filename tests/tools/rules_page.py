@@ -54,18 +54,19 @@ _GROUPS = {
 _INTRODUCTION = """\
 # Rules
 
-[`check`](commands/check.md) checks these rules. Each rule holds in one or more
+[`check`](commands/check.md) checks these rules. Each rule applies in one or more
 [dialects](json.md#recording). The column "severity" shows the worst severity of a rule's findings;
-a finding is less severe if something else may explain it. `acp-proxy check --explain RULE` prints a
-rule with two example conversations: one that keeps the rule, and one that breaks it.
+a finding is less severe if something else may explain it. The text after "Found by" describes the
+cases that `check` reports. `acp-proxy check --explain RULE` prints a rule with two example
+conversations: one keeps the rule, and the other breaks it.
 
-Each rule names the place in the specification that states it, or "a rule of acp-proxy" if no
-specification states it. The rules of the last six groups are about the conversation as a whole:
-whether it begins, goes on and ends. The rules of the other groups are about messages. Commands
-print all [findings](json.md#finding) in one list. `tool.no-progress` is only checked with
-`--rule tool.no-progress`, since many healthy agents break it.
+Each rule names the section of the specification that contains it. If no specification contains the
+rule, it is called "a rule of acp-proxy". The last six groups have rules about the conversation as a
+whole: whether it begins, continues and ends. All other groups have rules about messages. Commands
+print the [findings](json.md#finding) of both kinds of rules in one list. `tool.no-progress` is only
+checked with `--rule tool.no-progress`, since many healthy agents break it.
 
-`make rules` makes this page from the catalogue of rules.
+`make rules` writes this page anew from the catalogue of rules.
 """
 
 
