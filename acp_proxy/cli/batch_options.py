@@ -35,7 +35,7 @@ class BatchOptions:
 
     @property
     def is_given(self) -> bool:
-        """Whether any option of a batch was given; then even one recording is a batch."""
+        """Whether any option of a batch was given. Then even one recording is a batch."""
         return self != BatchOptions()
 
 

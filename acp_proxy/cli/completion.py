@@ -1,7 +1,7 @@
 """Shell completion: the words that click offers for a word that is being typed.
 
-Errors must not disturb the line that the user types. Therefore no recording is opened: the offered
-names are file names.
+No recording is opened, and the offered names are file names: an error would disturb the line that
+the user types.
 """
 
 from contextlib import suppress
@@ -69,7 +69,7 @@ def rules_like(_ctx: object, _param: object, incomplete: str) -> list[str]:
 
 
 def filters_like(ctx: click.Context, _param: object, incomplete: str) -> list[str]:
-    """Offers the keys of the filter grammar, and the values of keys that have a list of values.
+    """Offers the keys of the filter grammar, and the known values of a key that is typed.
 
     Bash splits words at colons and replaces only the text after the last colon. Then the key is an
     earlier word.

@@ -1,8 +1,7 @@
 """Imports commands when they are called, reports expected errors, and formats the help.
 
-An expected error is one line. The help of a command is its synopsis, two examples, and its options,
-grouped by purpose. ``--help`` fits on a screen; ``--help-all`` adds the other paragraphs, examples
-and rare options.
+The help of a command is its synopsis, two examples, and its options by purpose. ``--help`` fits on
+a screen; ``--help-all`` prints the whole help.
 """
 
 import contextlib
@@ -46,13 +45,13 @@ class Refusal(click.ClickException):
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called; expected errors are one line.
+    """A group whose commands are imported on call. Expected errors are one line.
 
     Args:
         lazy: where each command is defined, as ``module:name``, by the name of the command.
-        also: where each command is defined that can be called with or without a subgroup.
-        elsewhere: the command to suggest for a word that is not a command of this group.
-        starters: commands that start agents or prepare a start, and so do not run on Windows.
+        also: where each command is defined that belongs to a subgroup, whose name may be left out.
+        elsewhere: for a word that is not a command of this group: the command to suggest.
+        starters: the commands that start agents or prepare a start. They do not run on Windows.
     """
 
     def __init__(
@@ -87,7 +86,7 @@ class LazyGroup(click.Group):
         return list(self._lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Imports a command; returns None if there is no such command.
+        """Imports a command; returns None if the group has no command with this name.
 
         Args:
             ctx: the context of the group.
@@ -106,7 +105,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Finds the command that the first argument names; refuses an unknown command with a hint.
+        """Finds the command that the first argument names. Refuses an unknown name with a hint.
 
         Args:
             ctx: the context of the group.
@@ -154,7 +153,7 @@ class LazyGroup(click.Group):
         return [*map(CompletionItem, words), *options]
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs a command; an expected error becomes one line on stderr and an exit code."""
+        """Runs a command; prints an expected error as one line, and exits with its exit code."""
         try:
             with interruptible(ctx):
                 result = super().invoke(ctx)
@@ -255,8 +254,7 @@ _WHAT = {
     "filter", "agent", "since", "newest", "cwd", "name", "fault", "faults", "older_than",
     "larger_than", "noted", "against", "client", "plans", "clear", "check",
 }  # fmt: skip
-"""Options that select what a command works on. Options that are neither here nor in `_OUTPUT`
-choose how it works."""
+"""Options that select the data that a command works on."""
 _OUTPUT = {
     "json", "junit", "github", "report", "output", "force", "raw", "lines", "no_fold", "follow",
     "top", "count", "files_with_matches", "max_count", "most", "format", "unredacted", "full",
@@ -282,7 +280,7 @@ class _Context(click.Context):
 
 
 class HelpCommand(click.Command):
-    """A command whose help groups options by purpose; only ``--help-all`` shows rare options."""
+    """A command whose help groups the options by purpose. Rare options need ``--help-all``."""
 
     context_class = _Context
 
@@ -359,10 +357,10 @@ def _examples(epilog: str) -> tuple[list[str], str]:
 def cli_command(
     name: str | None = None, **attributes: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Declares a command as `click.command` does, with help by `HelpCommand`.
+    """Declares a command, as `click.command` does, with the help of `HelpCommand`.
 
     Args:
-        name: the command's name; None for the name of the function.
+        name: the command's name; None to use the name of the function.
         **attributes: see `click.Command`.
     """
     return click.command(name, **{"cls": HelpCommand, **attributes})

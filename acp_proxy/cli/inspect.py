@@ -27,7 +27,8 @@ INSPECT = {
     "note": "acp_proxy.cli.store.note:note",
     "prune": "acp_proxy.cli.store.prune:prune",
 }
-"""Where each command is defined. The root group has the same commands."""
+"""The commands of ``acp-proxy inspect``, each with the function that defines it. All are also
+commands of the root group."""
 WANTS = """\b
 I want to ...                                     Command
   start my editor's agent through acp-proxy       setup
@@ -56,7 +57,7 @@ I want to ...                                     Command
 `acp-proxy COMMAND --help` has examples. Commands on recordings can also be typed after `inspect`,
 as in `acp-proxy inspect show`.
 """
-"""The purpose of each command; the table lists every command."""
+"""A table of purposes, each with its command. The table lists every command."""
 _OF_ROOT = ("record", "try", "replay", "verify", "setup", "doctor", "faults")
 
 
@@ -81,9 +82,10 @@ They can be typed without `inspect`: `acp-proxy show` is `acp-proxy inspect show
 def inspect(ctx: click.Context) -> None:
     """Look at recordings.
 
-    REC is a recording's path, a part of its name, the start of its id, or `latest`: the newest one,
-    if possible of the current directory; `latest~1` is the one before it. Commands that only read
-    use `latest` without REC. `-` is the text form on standard input.
+    REC is a recording: its path, a part of its name, the start of its id, or `latest`. `latest` is
+    the newest recording, if possible of the current directory; `latest~1` is the recording before
+    it. Commands that only read use `latest` if REC is missing. `-` reads the text form of a
+    recording from standard input.
     """
     if ctx.invoked_subcommand is None:
         from acp_proxy.cli.store.list_ import overview

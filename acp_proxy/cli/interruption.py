@@ -1,8 +1,7 @@
 """Makes Ctrl-C end a command with exit code 130 and no output, whatever Python is doing.
 
-Before a command begins, and while its module is imported, Ctrl-C ends the process at once
-(`capture.leave`). While the command runs, Ctrl-C raises an exception, so that the command can clean
-up. After the command, Ctrl-C is ignored.
+While a command runs, Ctrl-C raises an exception, so that the command can clean up. Before that,
+Ctrl-C ends the process at once. After the command, Ctrl-C is ignored.
 """
 
 import _thread
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 _LEAVES = f"{__name__}.leaves"
-"""A key of the context. It is set if Ctrl-C ends the process at once while no command runs."""
+"""A key of the context. Its value tells whether Ctrl-C ends the process at once."""
 _SOON_S = 0.01
 _HAS_TIMER = hasattr(signal, "setitimer")
-"""Whether the system has interval timers; Windows does not."""
+"""Whether the system has interval timers (Windows does not)."""
 
 
 @contextmanager
@@ -92,7 +91,7 @@ def handling(handler: Callable[[int, FrameType | None], None], *signums: int) ->
 
 
 def exit_by(signum: int, _: object) -> None:
-    """Exits normally, so that cleanup code runs; this is a signal handler."""
+    """A signal handler that exits normally, so that cleanup code runs."""
     sys.exit(128 + signum)
 
 

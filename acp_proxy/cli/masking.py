@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from acp_proxy.redaction.redactor import Redactor
 
 _LONGEST_LINE, _KEPT_END = 300, 100
-"""The largest number of characters of a line, and how many of its end are kept if it is cut."""
+"""The largest number of characters of a line, and how many characters at the end of a longer line
+are kept."""
 unredacted_option = UNREDACTED.option
 is_unredacted = UNREDACTED.is_given
 """Whether the command shows secrets."""
@@ -22,10 +23,10 @@ is_unredacted = UNREDACTED.is_given
 def new_redactor(known: Mapping[str, str] | None = None) -> "Redactor":
     """Returns a redactor with a new key, for texts outside of recordings.
 
-    Secrets that are already known keep their markers; the markers of all other secrets are new.
+    A known secret keeps its marker. All other secrets get new markers.
 
     Args:
-        known: secrets that are already known, each with its marker.
+        known: the known secrets, each with its marker.
     """
     from acp_proxy.redaction.redactor import Redactor, RedactorState
 
@@ -49,9 +50,9 @@ def without_secrets(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Returns a message as a short printable line without secrets, as in verdicts.
+    """Returns a message for a verdict: one short printable line, with secrets masked.
 
-    A long message is cut in the middle, because the reason may be at its end, after a long path.
+    A long message is cut in the middle, because the reason is often at the end.
     """
     text = plain(" ".join(without_secrets(text).split()))
     if len(text) <= _LONGEST_LINE:

@@ -33,15 +33,15 @@ _LEAST = 100
 """The smallest number of things that are divided among several processes."""
 _CHUNK = 16
 _MOST = 8
-"""The largest number of processes; more processes do not read recordings faster."""
+"""The largest number of processes. More processes do not make reading faster."""
 NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
     "--exact": (("bytes",), "--exact compares bytes, and how messages were spelled is not known:"
                 " {path} was imported"),
     "--timing": (("durations",), "expected --timing instant; {why}"),
     "--turn": (("middle", "durations"), "the steps of a turn need times; {why}"),
 }  # fmt: skip
-"""The facts that an imported recording must have for each option, and the message if it lacks a
-fact."""
+"""For each option, the facts that an imported recording must have, and the message for a recording
+that lacks a fact."""
 _COMPARED: "dict[str, Fact]" = {"latencies": "durations", "endings": "ending"}
 """The comparisons that need a fact in both recordings, each with the needed fact."""
 T = TypeVar("T")
@@ -59,11 +59,11 @@ def working_directory() -> Path:
 def find_recording(word: str) -> Path:
     """Finds a recording by its path, a part of its name, the start of its id, or ``latest``.
 
-    Warns on stderr if ``latest`` skips a newer recording from another directory, or if a file in
-    the current directory hides a recording with the same name.
+    Warns on stderr if ``latest`` skips a newer recording of another directory. Also warns if the
+    word names both a file in the current directory and a recording.
 
     Raises:
-        NoSuchRecording: no recording matches the word, or several do.
+        NoSuchRecording: no recording matches the word, or several recordings match.
     """
     if word != "latest":
         try:
@@ -86,7 +86,7 @@ def _warn_of_hidden(path: Path, word: str) -> None:
 
 
 def _as_filter(word: str) -> str:
-    """Returns the filter that a word looks like; empty if it does not look like a filter."""
+    """Returns the filter that a word seems to be; empty if the word does not look like a filter."""
     from acp_proxy.base.errors import BadFilter
     from acp_proxy.recording.filters import TERMS, terms_of
 
@@ -110,7 +110,7 @@ def _filter_first(word: str, asked: str) -> str:
 
 
 def wait_for_running() -> Path:
-    """Finds the latest running recording; if there is none, warns and waits for one."""
+    """Finds the latest running recording. If no recording runs, warns and waits for one."""
     from acp_proxy.cli.screens.output import warn
 
     where = recordings()
@@ -133,19 +133,19 @@ def open_recording(
 ) -> "RecordingReader":
     """Opens a recording by path, name or start of its id, or ``latest``, or ``-`` for stdin.
 
-    Secrets are masked unless ``--unredacted`` was given; with ``level`` they are always masked.
-    Prints on stderr how many secrets were masked, and the reader's warning, if there is one.
+    Secrets are masked, unless ``--unredacted`` was given. Prints on stderr how many secrets were
+    masked, and the warning of the reader, if any.
 
     Args:
         word: what the user wrote.
-        follow: whether ``latest`` means a running recording; if none is running, waits for one.
-        unredacted: whether to leave secrets unmasked because none will be printed.
-        level: what to mask, even in a recording that was already masked; then nothing is printed
-            about masked secrets.
-        watch: shows the progress of masking; a progress bar by default.
+        follow: whether ``latest`` means a running recording. If no recording runs, waits for one.
+        unredacted: whether secrets are left unmasked because the caller prints none.
+        level: the secrets to mask, even with ``--unredacted`` or in a recording that was masked
+            when it was made. Nothing is printed about them.
+        watch: shows the progress of masking; the default is a progress bar.
 
     Raises:
-        NoSuchRecording: no recording matches the word, or several do.
+        NoSuchRecording: no recording matches the word, or several recordings match.
         Refusal: standard input is a terminal.
         UnreadableRecording: the recording cannot be read.
     """
@@ -204,11 +204,11 @@ def _with_secrets(
 
 
 def require(option: str, value: object, reader: "RecordingReader") -> None:
-    """Refuses an option if an imported recording lacks the facts that it needs.
+    """Refuses an option if an imported recording lacks a fact that the option needs.
 
     Args:
         option: a key of `NEEDED`.
-        value: the value of the option; if it is false, the option was not given.
+        value: the value of the option; False or empty if the option was not given.
         reader: the recording.
 
     Raises:
@@ -301,15 +301,14 @@ def _path_with_warning(latest_recording: LatestRecording, reason: str) -> Path:
 
 
 def mapped(work: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:
-    """Yields the result of a function for each of several things, in their order.
+    """Calls a function with each of several things; yields the results in their order.
 
-    Long lists are split between forked processes, one for each processor; systems where forking is
-    not safe use a single process. The function and its results must be picklable, and the function
-    must print nothing.
+    On Linux, many things are divided among forked processes, one for each processor. The function
+    and its results must be picklable, and the function must print nothing.
 
     Args:
         work: the function.
-        things: the arguments, one for each call.
+        things: the things. The function is called with one thing at a time.
     """
     every = list(things)
     processes = min(processors(), _MOST) if sys.platform == "linux" else 1

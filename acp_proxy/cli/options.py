@@ -45,7 +45,7 @@ read_argument = click.argument(
 
 
 def printing(command: F) -> F:
-    """Declares a command that prints recordings: long output is paged, --unredacted shows secrets.
+    """Declares a command that prints recordings, with a pager and the option ``--unredacted``.
 
     Args:
         command: the command; see `pages`.
@@ -148,7 +148,7 @@ def directory_of_recordings(directory: Path | None) -> Path:
 
 
 def recording_name(_ctx: object, _param: object, value: str | None) -> str | None:
-    """Checks a new name for a recording; a click callback."""
+    """A click callback that checks the new name of a recording."""
     try:
         return value if value is None else read_name(value)
     except ValueError as e:
@@ -156,7 +156,7 @@ def recording_name(_ctx: object, _param: object, value: str | None) -> str | Non
 
 
 def seconds(_ctx: object, _param: object, word: str | None) -> float | None:
-    """Reads a number of seconds, less than a century; a click callback."""
+    """A click callback that reads a number of seconds, less than a century."""
     try:
         value = None if word is None else float(word)
     except ValueError:
@@ -167,7 +167,7 @@ def seconds(_ctx: object, _param: object, word: str | None) -> float | None:
 
 
 def limit_ns(seconds: float) -> int | None:
-    """Returns a limit in nanoseconds; returns None for 0, which means no limit."""
+    """Returns a limit in nanoseconds. 0 seconds mean no limit, and the result is None."""
     return max(1, int(seconds * _NS_PER_S)) if seconds else None
 
 
@@ -306,7 +306,7 @@ def _timing(ctx: click.Context, param: click.Parameter, word: str) -> "Pacing":
 
 
 class _OneALine(click.types.StringParamType):
-    """A text option with several values; an environment variable has one value on each line."""
+    """A text option with several values. An environment variable has one value on each line."""
 
     def split_envvar_value(self, rv: str) -> list[str]:
         return [line for line in rv.split("\n") if line.strip()]
@@ -334,7 +334,7 @@ def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def complete_agent(_ctx: object, _param: object, incomplete: str) -> list[str]:
-    """Offers ``@NAME`` for a command that begins with ``@``; a click callback."""
+    """A click callback that offers ``@NAME`` for a command that begins with ``@``."""
     if not incomplete.startswith("@"):
         return []
     from acp_proxy.editors.known_agents import known_names

@@ -20,16 +20,16 @@ from acp_proxy.recording.file_names import DAMAGED_SUFFIX, LOG_SUFFIX, candidate
 
 
 def write_files(files: Mapping[Path, Iterable[bytes]], *, force: bool) -> None:
-    """Writes files that only their owner can read. No file appears before all are complete.
+    """Writes files that only their owner can read. All files appear at the end, together.
 
-    Symbolic links to directories are followed, but a file is never written through a symbolic link.
+    A symbolic link to a directory is followed. A symbolic link in place of a file is refused.
 
     Args:
         files: the contents of each file, part by part.
         force: whether to replace existing files.
 
     Raises:
-        Refusal: a file exists and may not be replaced, or cannot be written.
+        Refusal: a file exists and `force` is False, or a file cannot be written.
     """
     with ExitStack() as stack:
         for path, parts in files.items():
@@ -49,8 +49,8 @@ def write_page(
     Args:
         parts: the page, part by part.
         output: the file; None for a file in the current directory.
-        name: the base name of the file in the current directory; see `named_file`.
-        recordings: files that the page may not replace.
+        name: the base name of the new file in the current directory; see `named_file`.
+        recordings: the recordings that the page may not replace.
         force: whether to replace an existing file.
 
     Returns:
@@ -110,14 +110,15 @@ _OWN = ("", LOG_SUFFIX, DAMAGED_SUFFIX)
 
 
 def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -> None:
-    """Checks that no report replaces a recording, before anything is played.
+    """Checks that no report replaces a recording. To be called before a run.
 
     Args:
         files: the reports.
-        recordings: the recordings that are read or will be made; each may have a log.
+        recordings: the recordings that are read or will be made. The log of a recording counts,
+            too.
 
     Raises:
-        Refusal: a report would replace one of these recordings, or any other recording.
+        Refusal: a report would replace a recording.
     """
     known = {os.path.realpath(f"{path}{end}") for path in recordings for end in _OWN}
     for file in files:
@@ -222,7 +223,7 @@ def check_new(path: Path, *, force: bool) -> None:
 
 
 def _is_replaced(file: Path) -> bool:
-    """Whether writing replaces the file; a device or a pipe is not replaced."""
+    """Whether writing would replace the file. A device or a pipe is never replaced."""
     mode = _mode(file)
     return not mode or stat.S_ISREG(mode)
 
@@ -239,7 +240,7 @@ def _holds_a_recording(file: Path) -> bool:
 
 
 def _mode(path: Path) -> int:
-    """Returns the mode of a file, for `stat`; 0 if it does not exist.
+    """Returns the mode of a file (see `stat`); 0 for a file that does not exist.
 
     Raises:
         Refusal: a directory in the path cannot be read, or the path is not valid.
@@ -270,10 +271,10 @@ def new_path(command: tuple[str, ...], output: Path | None, given: Collection[Pa
     Args:
         command: the agent's command.
         output: the path that the user asked for; None for a new file in the recordings directory.
-        given: paths reserved for other runs.
+        given: the paths that other runs have reserved.
 
     Raises:
-        Refusal: the run cannot be recorded there.
+        Refusal: a recording cannot be written at this path.
     """
     if output is not None and output.suffix == ".jsonl":
         raise Refusal(f"verify records a database: expected a name such as NAME.db, got {output}")

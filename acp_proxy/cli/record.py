@@ -1,7 +1,7 @@
 """``acp-proxy record``: the options of the starter, as a command of click.
 
-The starter itself parses plain arguments and runs. Click is used to report wrong arguments, to
-print the help, and for rare spellings that only click understands.
+The starter parses most command lines itself. Click prints the help, reports wrong arguments, and
+reads rare spellings.
 """
 
 from collections.abc import Callable
@@ -68,7 +68,7 @@ def _run(command: tuple[str, ...], **values: Any) -> None:
 
 
 def _fault_runner(options: RecordOptions) -> Interceptor | None:
-    """Returns the runner of the requested faults; None if none were requested.
+    """Returns the runner of the requested faults; None if no faults were requested.
 
     Raises:
         BadPlan: the faults are invalid.

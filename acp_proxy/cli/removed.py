@@ -1,9 +1,8 @@
 """Hints for removed commands and options, and for wrong words that people type.
 
 In `removed.json`, each key is a sentence about the replacement, and its value lists the removed
-spellings. In `meant.json`, each key is a ``COMMAND``, a ``COMMAND --option``, or a ``COMMAND
---option value``, and its value is a line that works. A ``*`` stands for any command, and ``-N`` for
-an option that is a negative number.
+spellings. In `meant.json`, each key is a wrong spelling, and its value is a line that works. A
+``*`` in a key stands for any command, and ``-N`` for any negative number.
 """
 
 import json
@@ -18,12 +17,14 @@ _MEANT_FILE = Path(__file__).with_name("meant.json")
 MEANT: dict[str, str] = json.loads(_MEANT_FILE.read_text(encoding="utf-8"))
 """For each wrong command, option or value, a line that works."""
 REMOVED: dict[str, str] = {typed: serves for serves, row in _ROWS.items() for typed in row}
-"""The replacement for each removed ``COMMAND`` or ``COMMAND --option``.
+"""The replacement for each removed command, option or argument.
 
-The key of an option that took a value ends with the value's name in capitals: ``COMMAND --option
-VALUE``. If only one value of an option was removed, the key ends with that value: ``COMMAND
---option value``; any text may follow a colon in it. If only an argument was removed, the key ends
-with all arguments: ``COMMAND FIRST SECOND``. Commands are spelled without ``inspect``.
+Each key has one of these forms:
+
+- ``COMMAND`` or ``COMMAND --option``;
+- ``COMMAND --option VALUE``, for an option that had a value;
+- ``COMMAND --option value``, for one value of an option; any text may follow a colon in it;
+- ``COMMAND FIRST SECOND``, for the arguments of a command.
 """
 STARTERS = ("record", "replay")
 """Commands that start even with removed options, because editor settings contain them."""
@@ -33,7 +34,7 @@ def instead(command: str, word: str = "", value: str = "") -> str | None:
     """Returns a sentence about a removed command or option; None if it was not removed.
 
     Args:
-        command: the name of the command, without its group.
+        command: the name of the command, without ``inspect``.
         word: an option of the command; "" for the command itself.
         value: the value of this option, or the names of the arguments.
     """
@@ -49,7 +50,7 @@ def instead(command: str, word: str = "", value: str = "") -> str | None:
 
 
 def parts(typed: str) -> tuple[str, str, str]:
-    """Returns the command, the option and the rest of a key of `REMOVED`; "" for a missing part.
+    """Splits a key of `REMOVED` into the command, the option and the rest; "" for a missing part.
 
     Args:
         typed: the key.
@@ -63,7 +64,7 @@ def parts(typed: str) -> tuple[str, str, str]:
 
 
 def of_variable(name: str, value: str) -> str | None:
-    """Returns a sentence about a removed environment variable; None if it was not removed.
+    """Returns a sentence about a removed environment variable; None for any other variable.
 
     Args:
         name: the name of the variable.
@@ -83,9 +84,9 @@ def of_variable(name: str, value: str) -> str | None:
 
 
 def removed_options(command: str) -> Iterator[click.Option]:
-    """Yields hidden options for the removed options of a command, so that it still accepts them.
+    """Yields a hidden option for each removed option of a command, which accepts it.
 
-    Each option prints its message and changes nothing; its environment variable is ignored.
+    A hidden option only prints a message. Its environment variable is ignored.
 
     Args:
         command: the name of the command.
@@ -112,7 +113,7 @@ def _warn(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 
 
 def meant(command: str, option: str = "", value: str = "") -> str:
-    """Returns a hint with a line that works, to end a message with; empty if there is no such line.
+    """Returns a hint that ends a message: a line that works. Empty if no line is known.
 
     Args:
         command: the name of the command, without ``inspect``.

@@ -74,15 +74,14 @@ def report(
 ) -> None:
     """Make a page for a browser: one file that needs no server, no network and nothing installed.
 
-    The page begins with the findings of `show` and `check` (with the side to blame and the frame),
-    the time of each turn, tool calls and permissions. Then come the messages as a list, a sequence
-    diagram and a waterfall, with filters and search.
+    The page begins with the findings of `show` and `check`, the time of each turn, tool calls and
+    permissions. The messages follow as a list, a sequence diagram and a waterfall, with filters and
+    search.
 
-    FILTER and --turn select the messages in the page. The beginning of the page is about all
-    messages of the recording.
+    FILTER and --turn select the messages in the page, but not the facts at its beginning.
 
-    With --against, the page compares two recordings as `diff` does; --expect, --ignore and --rules
-    choose which differences count.
+    With --against, the page compares two recordings, as `diff` does. Then --expect, --ignore and
+    --rules choose which differences count.
 
     Secrets are masked, unless --unredacted is given. The rest of the conversation is not masked, so
     read the page before you send it.
@@ -108,13 +107,13 @@ def report(
 def page_parts(
     reader: RecordingReader, options: ReportOptions, *, level: str = "secrets", path: str = ""
 ) -> tuple[HeadFacts, Iterator[bytes]]:
-    """Returns the facts in the head of a page, and an iterator that makes the parts of the page.
+    """Returns the facts in the head of a page, and an iterator over the parts of the page.
 
     Args:
         reader: the recording.
         options: the options of the page.
         level: the level of masking: ``secrets`` or ``private``.
-        path: the path that the page shows for the recording; if empty, the recording's own path.
+        path: the path of the recording in the text of the page; empty for the recording's own path.
     """
 
     def watch(frames: Iterator[Any]) -> Iterator[Any]:
@@ -161,10 +160,11 @@ def _write_comparison(
     """Writes a page with the differences between two recordings.
 
     Args:
-        pair: the words for A and B.
+        pair: the words that name the recordings A and B.
         words: the filter for the messages to compare.
         compared: the options of the comparison.
-        output: the file; None for a file named after both recordings, - for standard output.
+        output: the file, or ``-`` for standard output; None for a file that is named after both
+            recordings.
         force: whether to replace an existing file.
 
     Raises:
@@ -200,7 +200,7 @@ def _write_comparison(
 
 
 def _masked_in_both(readers: tuple[RecordingReader, RecordingReader]) -> tuple[str, bool]:
-    """Describes in words what is masked in the page; also returns whether secrets may be shown."""
+    """Returns words about what is masked in the page, and whether the page may show secrets."""
     if any(reader.masked_rows is None and not reader.is_masked for reader in readers):
         return "SECRETS ARE NOT MASKED", True
     every = {

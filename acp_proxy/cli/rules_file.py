@@ -52,7 +52,7 @@ def rules_option(function: F) -> F:
 
 
 def pointers(_ctx: object, _param: object, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Checks JSON pointers of an option; a click callback."""
+    """A click callback that checks the JSON pointers of an option."""
     try:
         return tuple(map(_pointer, value))
     except ValueError as e:
@@ -99,7 +99,7 @@ def _kind(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Writes a string as TOML; unpaired surrogates, which TOML forbids, become question marks."""
+    """Writes a string as TOML. TOML forbids unpaired surrogates: each becomes a question mark."""
     return f'"{"".join(map(_escaped, text.encode(errors="replace").decode()))}"'
 
 

@@ -1,10 +1,7 @@
 """Runs one job of a batch: runs the command and turns its result into a verdict.
 
-A worker is a process for a single job. Nobody reads the output of a worker, so the verdict contains
-everything that a user would read on a terminal. Workers are forked from a process that has imported
-this module. Regular expressions and tables of schemas are built on first use, so each worker would
-build them again. Therefore importing this module checks and compares the conversation
-`batch_worker.jsonl`, which builds them once.
+Each job has a process of its own, a worker. Nobody reads the worker's output, so the verdict
+contains all text for the user.
 """
 
 import json
@@ -54,7 +51,8 @@ from acp_proxy.store.queries.frames import last_stderr_lines
 from acp_proxy.store.reader import RecordingReader
 
 _KEPT = 64
-"""How many chunks at the end of a command's stderr are kept, to find the reason of a failure."""
+"""The number of chunks of a command's stderr that are kept: the last ones. They contain the reason
+of a failure."""
 _CHUNK = 4096
 _OURS = "acp-proxy: "
 _STALLED = 3
@@ -75,8 +73,8 @@ def work(job: Job) -> JobVerdict:
 class Printed:
     """Discards the stdout of this process, and keeps the end of its stderr.
 
-    The descriptors themselves are redirected, since an agent inherits them. The output is not
-    written to a file, since an agent may write without end.
+    The file descriptors are redirected, since an agent inherits them. Nothing is written to a file,
+    because an agent may print without end.
     """
 
     def __init__(self) -> None:
@@ -263,6 +261,7 @@ def _value(value: Any) -> str:
     return text if len(text) <= PHRASE else f"{text[:PHRASE]}..."
 
 
+# Regular expressions and tables of schemas are built on first use: here once, before any fork.
 with RecordingReader(Path(__file__).with_suffix(".jsonl")) as conversation:
     report_diff(diff(conversation, conversation), [])
     reported(conversation, check_whole(conversation), chosen_rules((), ()))

@@ -131,10 +131,7 @@ def _run(
 
 @contextmanager
 def _signals() -> Iterator[list[bool]]:
-    """Exits at the first signal; a signal after that kills the process.
-
-    Workers end their agents even if nobody waits for them.
-    """
+    """Exits at the first signal; a signal after that kills the process."""
     stopped: list[bool] = []
 
     def stop(signum: int, _: object) -> None:

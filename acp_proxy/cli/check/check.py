@@ -114,11 +114,11 @@ use or an unreadable recording; 3 if the recorder was killed, so that a recordin
 def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **values: Any) -> None:
     """Find problems and broken protocol rules, with the side to blame and the frame.
 
-    An ✗ is an error: the conversation failed, for example because a request was never answered, or
-    a MUST of the specification was violated. An ! is a warning: a SHOULD was violated, or there may
-    be another cause. A - is a note. The severity is lower where two messages may have crossed.
+    Each finding has a mark: ✗ is an error (the conversation failed, or a MUST of the specification
+    was violated), ! is a warning (a SHOULD was violated, or the cause is not certain), - is a note.
+    If two messages may have crossed on their way, a finding about them is less severe.
 
-    REC may be a directory or a quoted pattern. Then the output is a line for each recording with
+    REC may be a directory or a quoted pattern. The output is then one line for each recording with
     findings that count, and a summary.
 
     RULE is the name of a rule, such as rpc.unanswered, or of a group, such as rpc.
@@ -232,7 +232,7 @@ def _report(
 
 
 def _known(path: Path | None, *, update_baseline: bool) -> Baseline:
-    """Reads the known findings; the file may be missing if it is going to be written."""
+    """Reads the baseline. A missing file is allowed if the command is going to write it."""
     if path is None or (update_baseline and not path.exists()):
         return Baseline()
     return read_baseline(path)

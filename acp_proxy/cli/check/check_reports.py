@@ -21,9 +21,10 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def junit(report: CheckReport, chosen: frozenset[str]) -> str:
-    """Returns a JUnit suite with a case for each checked rule of each recording.
+    """Returns a JUnit suite with one case for each recording and each rule that was checked.
 
-    A case fails if it has findings that make the check fail. Other findings are the case's output.
+    A case fails if one of its findings makes the check fail. All other findings are printed as the
+    output of the case.
 
     Args:
         report: the report of the check.

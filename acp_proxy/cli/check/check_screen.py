@@ -1,4 +1,4 @@
-"""Prints the findings of a check by rule, or one line per recording; and explains rules."""
+"""Prints the findings of a check: by rule, or one line for each recording. Also explains rules."""
 
 import shlex
 from collections import Counter

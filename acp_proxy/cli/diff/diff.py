@@ -69,16 +69,16 @@ def diff(
 ) -> None:
     """Compare two recordings of one conversation.
 
-    A and B are recordings. Values that differ between any two runs do not count: consistent ids of
-    sessions, tool calls, terminals and messages; the directory; times; and how a text was split
-    into chunks.
+    Differences that any two runs have are ignored: the ids of sessions, tool calls, terminals and
+    messages (if they are used consistently), the directory, times, and how a text was split into
+    chunks.
 
-    The output begins with differences in the handshake. Then it lists, for each session and
-    direction, the frames that only A has (-), that only B has (+), that came in another order (>),
-    and that changed (~), with each place that differs. It ends with the times that answers took;
-    times are not differences.
+    The output begins with differences in the handshake. Then it lists the frames of each session
+    and direction that differ: - for a frame that only A has, + for a frame that only B has, > for a
+    frame in another position, and ~ for a changed frame, with each place that changed. At the end
+    it lists how long answers took; times are not differences.
 
-    FILTER selects the frames that are compared; then the agent's exit does not count.
+    FILTER selects the frames that are compared. With a filter, the agent's exit is not compared.
     """
     if exact and (learn or compared != DiffOptions()):
         raise Refusal("expected --exact without --learn, --ignore, --rules and --expect: "
@@ -125,7 +125,7 @@ def _diff(
     *,
     as_json: bool,
 ) -> int:
-    """Prints the differences; if `words` name the recordings, also a hint on how to ignore them."""
+    """Prints the differences, and a hint on how to ignore them if `words` are not empty."""
     from acp_proxy.cli.diff.diff_reports import DiffCases, DiffJson, RuleHint, report_diff
     from acp_proxy.cli.diff.diff_screen import DiffScreen
     from acp_proxy.diff.diff import diff

@@ -130,7 +130,7 @@ def _preview(entry: DiffEntry) -> str:
 
 
 def _runs(entry: DiffEntry) -> str:
-    """Returns how many chunks an entry has, such as `` ×3``; empty for a single frame."""
+    """Returns the number of chunks in an entry, such as `` ×3``; empty for a single frame."""
     counts = [n for n in (entry.a_frames, entry.b_frames) if n]
     if max(counts, default=1) < 2:
         return ""

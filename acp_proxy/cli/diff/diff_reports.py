@@ -19,17 +19,17 @@ from acp_proxy.diff.learned_rules import Learned, can_be_ignored, kind_of, place
 from acp_proxy.protocol.json_text import encode_json
 
 _MOST_LINES = 500
-"""The largest number of lines in one failure; the JSON report has all lines."""
+"""The largest number of lines in a failure of the JUnit report."""
 
 
 class DiffReporter:
-    """Receives a comparison in parts, and reports it in some form; the base class does nothing."""
+    """Receives the parts of a comparison one by one. The base class ignores them."""
 
     def begin(self, _found: Diff) -> None:
         """Receives the comparison before its entries."""
 
     def entry(self, _entry: DiffEntry) -> None:
-        """Receives an entry; entries of one lane are consecutive."""
+        """Receives an entry. All entries of a lane come one after another."""
 
     def end(self, _found: Diff) -> None:
         """Ends the report, after the last entry."""
@@ -110,7 +110,7 @@ class _Place:
     left_out: int = 0
 
     def add(self, kind: str, lines: Iterable[str]) -> None:
-        """Adds a difference; makes its lines only if there is room for them."""
+        """Adds a difference. Its lines are made only if they will be printed."""
         self.counts[kind] += 1
         if self.left_out:
             self.left_out += 1
@@ -152,7 +152,7 @@ class DiffCases(DiffReporter):
 
     @property
     def cases(self) -> list[Case]:
-        """Returns the cases; they are complete after `end`."""
+        """Returns the cases. The list is complete only after `end` was called."""
         return [Case("diff", name, place.failure()) for name, place in self._places.items()]
 
     def _add_fields(self, name: str, fields: tuple[Field, ...]) -> None:
@@ -200,11 +200,11 @@ class RuleHint(DiffReporter):
 
 
 def say_learned(result: Learned, text: str) -> None:
-    """Prints a file of rules on stdout, and the effect of the proposed rules on stderr.
+    """Prints the file of proposed rules on stdout, and the effect of the rules on stderr.
 
     Args:
         result: the proposed rules.
-        text: the text of the file; empty if the file was written elsewhere.
+        text: the text of the file of rules; empty if the file was not meant for stdout.
     """
     for line in text.splitlines():
         say(line)

@@ -1,6 +1,6 @@
 """Prints a comparison as text: the recordings, the differences of each lane, and the latencies.
 
-Lines fit the width of a terminal; in a pipe their length is not limited.
+On a terminal, lines are cut to its width.
 """
 
 import signal
@@ -29,18 +29,19 @@ _MANY = 25
 _NOTABLE_NS = 1_000_000
 """Latencies of this length or more are printed."""
 _SLOWER, _MUCH_NS = 2, 50_000_000
-"""An answer of B is slow if it takes this many times as long as in A, and this many nanoseconds
+"""An answer of B is slow if it took 2 times as long as the answer of A and at least 50 ms
 longer."""
 _SORTED = 1_000
-"""If there are more entries than this, they are printed lane by lane, not in the order of time."""
+"""The largest number of entries that are printed in the order of time. More entries are printed
+lane by lane."""
 
 
 class DiffScreen(DiffReporter):
-    """Prints the entries in the order of time or, if they are too many to sort, lane by lane.
+    """Prints the entries in the order of time. Too many entries to sort are printed lane by lane.
 
     Args:
         screen: the screen.
-        most: the largest number of printed entries; None for all. Further entries are only counted.
+        most: the largest number of entries to print; the rest is only counted. None for no limit.
     """
 
     def __init__(self, screen: Screen, most: int | None = None) -> None:

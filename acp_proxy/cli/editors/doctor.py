@@ -45,9 +45,9 @@ _MARKS: dict[CheckStatus, tuple[str, Ink]] = {
 def doctor(json: bool) -> None:
     """Check what is installed, configured and running, and what is wrong with it.
 
-    A line begins with ✓ if all is well, with ! if something is worth knowing, and with ✗ if
-    something is wrong; the line below says how to fix it. No agent is started, and no file is
-    created or changed. The exit code is 1 if something is wrong.
+    Each line has a mark: ✓ if all is well, ! for something worth knowing, ✗ for something wrong.
+    The line below tells how to fix it. The exit code is 1 if something is wrong. The command starts
+    no agent and changes no file.
     """
     machine = this_machine()
     own = own_command(machine)
@@ -146,7 +146,7 @@ def show_examination(examination: Examination) -> None:
 
 
 def _lines(result: CheckResult, label: str, screen: Screen) -> Iterator[str]:
-    """Yields the lines of a result; only the first result of a check has a label."""
+    """Yields the lines of a result. Only the first result of a check has a label."""
     mark, ink = _MARKS[result.status]
     indent = piece(" " * (_LABEL + len(mark) + 1))
     first, *rest = screen.wrapped(indent, piece(result.text))

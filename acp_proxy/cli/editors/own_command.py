@@ -13,7 +13,7 @@ from acp_proxy.editors.agents import Machine
 _TEMPORARY = re.compile(
     r"/(?:\.cache|Caches|_npx|tmp|var/folders|(?:archive|builds|environments)-v\d+)/"
 )
-"""Directories of uvx, `pipx run`, npx, pip and tests; uv's cache may have any name."""
+"""Matches paths inside the temporary directories of uvx, `pipx run`, npx, pip and tests."""
 
 
 def this_machine() -> Machine:

@@ -67,8 +67,8 @@ def setup(
     """Put acp-proxy before an agent in an editor's settings.
 
     Without CLIENT, lists the ACP clients of this machine and the agents in their settings. With
-    CLIENT, prints settings in which acp-proxy records an agent, ready to paste: the agent that is
-    configured now, a known agent, or the command after `--`. No agent is started.
+    CLIENT, prints settings to paste, with which acp-proxy records an agent. The agent is the one
+    that is configured now, a known agent, or the command after `--`. No agent is started.
     """
     machine = this_machine()
     if write and undo:
@@ -229,10 +229,10 @@ def _identity(agent: ConfiguredAgent) -> tuple[str, ...]:
 
 
 def _startable(agent: ConfiguredAgent, machine: Machine) -> ConfiguredAgent | None:
-    """Returns an agent with a command; None if no command is known for the agent.
+    """Returns the agent with a command. Returns None if no command is known for it.
 
-    An agent that the client installs has no command in the settings; it gets the command of the
-    known agent with this name.
+    The settings have no command for an agent that the client installs. Its command is taken from
+    the list of known agents.
     """
     if agent.agent:
         return agent

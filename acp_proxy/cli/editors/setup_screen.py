@@ -18,8 +18,8 @@ class ListedAgent:
 
     name: str
     command: list[str]
-    """The words of the command; empty if the settings lack it since the client installs the
-    agent."""
+    """The words of the command; empty if the client installs the agent, because the settings have
+    no command."""
     env: list[str]
     """The names of the agent's environment variables."""
     headers: list[str]
@@ -111,13 +111,13 @@ def clients_table(clients: Sequence[FoundClient], mask: Masker, screen: Screen) 
 def settings_diff(
     before: bytes | None, after: bytes | None, path: str, mask: Masker, screen: Screen
 ) -> Iterator[str]:
-    """Yields the lines of a diff of settings, without the values of variables and other secrets.
+    """Yields the lines of a diff of settings. Secrets and the values of variables are masked.
 
     Args:
-        before: the content of the file before the change; None if there was no file.
+        before: the content of the file before the change; None if the file did not exist.
         after: the content of the file after the change; None if the file is removed.
         path: the path of the file.
-        mask: masks the secrets outside of variables.
+        mask: masks secrets in the rest of the settings.
         screen: the screen that shows the diff.
     """
     old, new = (

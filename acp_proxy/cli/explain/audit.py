@@ -37,15 +37,15 @@ Examples:
 def audit(rec: str, filter_words: str, json: bool, top: int | None) -> None:
     """Show what the agent read, wrote, ran and fetched, where, and who permitted it.
 
-    Findings for a reviewer come first: ✗ marks problems, such as an action against a refusal,
-    without permission, or outside the session's directory; ! marks remarks. Then comes a table for
-    each kind of action, with its time, frame, subject, status and permission.
+    The findings come first. ✗ marks a problem: an action that was refused, that nobody permitted,
+    or outside the session's directory. ! marks a remark. A table for each kind of action follows,
+    with the time, frame, subject, status and permission of each action.
 
-    "client" means that the agent asked its client to act, and the client's answer shows the
-    outcome. "claimed" means that only the agent reports the action, in a tool call. A recording
-    does not show actions that the agent does not report.
+    "client" means that the agent asked its client to act, and the client's answer shows the result.
+    "claimed" means that only the agent reports the action, in a tool call. An action that the agent
+    does not report is not in a recording.
 
-    FILTER selects actions with at least one matching frame, as in `log`.
+    FILTER selects actions that have at least one matching frame.
     """
     with open_recording(rec) as reader:
         chosen = chosen_in(reader, filter_words)

@@ -43,8 +43,8 @@ _GROUPS = {
 _WITH_PATHS = {ActionKind.READ, ActionKind.WRITE}
 """The kinds of actions whose tables list files instead of commands or tools."""
 _Mark = tuple[str, str]
-"""A warning for the reviewer such as ``OUTSIDE``, or an empty text, and the text or path it marks.
-"""
+"""A warning for the reviewer, such as ``OUTSIDE`` (empty for no warning), and the text or path that
+it belongs to."""
 _MOST = 10
 """The largest number of sessions and of MCP servers that are shown."""
 _INKS = {
@@ -217,9 +217,9 @@ def _what(action: Action) -> list[_Mark]:
 
 
 def _different(action: Action) -> list[AuditedPath]:
-    """Returns the paths of an action without paths that name the same file again.
+    """Returns the paths of an action, each file once.
 
-    A relative path in an unknown directory is left out if an absolute path ends with it. For a
+    A relative path in an unknown directory is left out if it is the end of an absolute path. For a
     move, all paths are returned.
     """
     if action.kind is ActionKind.MOVE:
@@ -234,7 +234,7 @@ def _different(action: Action) -> list[AuditedPath]:
 
 
 def _first(actions: Sequence[Action], most: int | None) -> list[Action]:
-    """Returns the actions to list in a table, in order; marked actions are preferred."""
+    """Returns the actions to list in a table, in order. Keeps marked actions first."""
     if most is None or len(actions) <= most:
         return [*actions]
     chosen = sorted(actions, key=lambda action: not _is_marked(action))[:most]
@@ -248,7 +248,7 @@ def _is_marked(action: Action) -> bool:
 
 
 def _how(action: Action, usual: ActionKind) -> str:
-    """Returns the operation of an action, such as ``delete``; empty if usual in its table."""
+    """Returns the operation of an action, such as ``delete``; empty for the usual one."""
     operations = {path.operation for path in action.paths} - {None, "modify"}
     if action.kind is ActionKind.WRITE and len(operations) == 1 and len(action.paths) == 1:
         return str(next(iter(operations)))
@@ -256,7 +256,7 @@ def _how(action: Action, usual: ActionKind) -> str:
 
 
 def _directory(action: Action) -> _Mark:
-    """Returns the directory in which a command ran, with its warning; empty if it is not known."""
+    """Returns the directory where a command ran, with a warning; empty if it is not known."""
     return ("", "") if action.directory is None else _path(action.directory)
 
 
@@ -272,7 +272,7 @@ def _status(action: Action, recording: Recording) -> str:
 
 
 def _answer(action: Action, recording: Recording) -> str:
-    """Describes the answer to an action's permission request; without a request, says so."""
+    """Describes the answer to an action's permission request, or says that there was no request."""
     if not action.permissions:
         mode = f" (mode {action.mode})" if action.mode and action.kind in ASKED_FOR else ""
         earlier = action.perhaps_allowed_by[-1:]

@@ -1,10 +1,10 @@
 """Prints one frame or event in full: its labels, its message, and the paired frame.
 
-A message is shown as JSON on many lines; then its long texts are shown line by line. Bytes that are
-not UTF-8 are shown in hex. JSON is cut into tokens and laid out, but never parsed into values. So
-numbers keep their form, objects keep repeated names, and strings keep their escapes, except for
-escaped letters. Tokens are read only when a line of the output needs them, and the output is
-limited, so a message may have any size and depth.
+The message is laid out as JSON, one value on each line. Its long texts follow, line by line. Bytes
+that are not UTF-8 are printed in hex.
+
+The JSON is cut into tokens and is never parsed into values. So numbers, repeated names and most
+escapes are printed as they were sent, and a message may have any size and depth.
 """
 
 import re
@@ -34,7 +34,7 @@ from acp_proxy.store.tables.checked_values import Row, is_excerpt
 _TERMINAL_LONGEST = 100_000
 """The largest number of characters of a message that are shown on a terminal."""
 _PAIR_LONGEST = 20_000
-"""The largest number of characters that are shown of the paired frame; ``--seq`` shows all."""
+"""The largest number of characters that are printed of the paired frame."""
 _DIFF_INKS = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
 _DEEPEST = 60
 """Levels of JSON beyond this number are not indented further."""
@@ -49,10 +49,10 @@ _INKS = {
     "name": Ink.TO_AGENT, "string": Ink.TO_CLIENT, "number": Ink.STDERR, "word": Ink.PERMISSION,
     "other": Ink.TROUBLE,
 }  # fmt: skip
-"""The colour of each kind of token; a token of the kind *other* is not JSON."""
+"""The colour of each kind of token. Text that is not JSON has the kind *other*."""
 _BASE64 = re.compile(rb'"(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{200,}+={0,2}"')
 _LONG, _COLUMNS = 160, 100
-"""The length up to which a text of one line is not wrapped, and the width of wrapped lines."""
+"""A text of one line that is longer than `_LONG` characters is wrapped to `_COLUMNS` characters."""
 _AS_IT_IS: dict[str, Any] = {
     "expand_tabs": False,
     "replace_whitespace": False,
@@ -64,11 +64,10 @@ _MARKS = {"completed": "✓", "in_progress": "▸", "pending": "·", "cancelled"
 _UNDECODED = re.compile("([\udc80-\udcff]+)")
 _ROW = 16
 _MOST_ROWS = 32
-"""The largest number of rows of bytes that are shown in hex; ``--raw`` shows all bytes."""
+"""The largest number of rows of bytes that are printed in hex."""
 
 Unfolded = tuple[str, list[str]]
-"""The place of a text as a JSON pointer, and the lines of the text, which may contain control
-characters."""
+"""The JSON pointer of a text, and the lines of the text, which may contain control characters."""
 
 
 @frozen
@@ -78,11 +77,12 @@ class FramePage:
     layout: TimelineLayout
 
     def lines(self, row: Row, pair: Row | None) -> Iterator[str]:
-        """Yields the lines about a frame or event, and about the other frame of its exchange.
+        """Yields the lines about a frame or event, and about its paired frame.
 
         Args:
             row: the frame or event.
-            pair: the request of an answer, or the answer to a request; None if there is none.
+            pair: the paired frame: the request of an answer, or the answer to a request; None if
+                there is none.
         """
         yield self._title(row)
         for member in self.layout.member_lines(row):
@@ -160,9 +160,9 @@ def pretty(raw: bytes, *, elide: bool = False, longest: int = SHOWN_FRAME) -> It
     """Yields the lines of a message that is laid out as JSON, without control characters.
 
     Args:
-        raw: the message; from the first place on that is not JSON, it is shown unchanged.
+        raw: the message. Any text after invalid JSON is printed unchanged.
         elide: whether long base64 texts are replaced by their size.
-        longest: the largest number of characters; a note replaces all further characters.
+        longest: the largest number of characters to print; a note replaces the rest.
     """
     layout = _Layout(raw, elide)
     written = 0
@@ -192,7 +192,7 @@ class _Layout:
     elide: bool
     line: list[Piece] = field(factory=list)
     open: list[bool] = field(factory=list)
-    """For each open level, whether it is an object; otherwise it is an array."""
+    """For each open level: True for an object, False for an array."""
     fresh: bool = False
     """Whether the last token has opened a level."""
     names: bool = False
@@ -245,17 +245,16 @@ def _piece(kind: str, token: bytes) -> Piece:
 
 
 def _readable(escape: re.Match[str]) -> str:
-    """Returns the letter that an escape stands for; an escape of another character stays."""
+    """Returns the letter for the escape of a letter; returns any other escape unchanged."""
     character = undone(escape[0]) if escape[4] is None else ""
     return character if character.isprintable() and not character.isascii() else escape[0]
 
 
 def unfolded(raw: bytes) -> Iterator[Unfolded]:
-    """Yields the plan, the diffs and the long texts of a message as lines; never raises.
+    """Yields the plan, the diffs and the long texts of a message as lines. Never raises.
 
-    In JSON a file of a hundred lines is one string with a hundred escapes. A text of one long line
-    is wrapped, and the output of a terminal is decoded (in v2 it is base64). Nothing is yielded for
-    a very large message, or for a message that is not an object.
+    The output of a terminal is decoded, and one long line is wrapped. Nothing is yielded for a very
+    large message, or for a message that is not an object.
     """
     message = message_of(raw) if len(raw) <= WHOLE_LINE else {}
     kind, update = kind_and_update(part(message, "params"))
@@ -297,7 +296,7 @@ def _unfold(value: object, place: str, depth: int) -> Iterator[Unfolded]:
 
 
 def _compared(value: dict[str, Any]) -> list[str] | None:
-    """Returns a diff of the old and the new text of an object, as in v1; None for other objects."""
+    """Returns a diff of the old and the new text of an object; None without these texts."""
     new, old = value.get("newText"), value.get("oldText") or ""
     if not isinstance(new, str) or not isinstance(old, str):
         return None

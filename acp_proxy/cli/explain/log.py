@@ -107,19 +107,19 @@ def log(
 ) -> None:
     """Show a recording's timeline, one line per frame.
 
-    Each line has the frame's number, the seconds since the start, its direction (→ to the agent,
-    ← to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the
-    id, the number of the other frame of its exchange and the latency, the size, and a preview.
-    Consecutive chunks of a message are one line, `agent_message_chunk ×57`, with the first and the
-    last number, the streaming time, and the whole text. The messages of a batch are listed below
-    its line.
+    Each line has the frame's number, the seconds since the start, the direction (→ to the agent, ←
+    to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the id,
+    the paired frame's number and the latency, the size, and a preview. Consecutive chunks of a
+    message are joined into one line, such as `agent_message_chunk ×57`, with the first and the last
+    number, the time, and the whole text. The messages of a batch are listed below the line of the
+    batch.
 
     FILTER selects frames: dir:to-client, kind:error, method:session/*, latency:2s.., turn:last,
     params.update.sessionUpdate=tool_call and more, joined by `or`, `not` and parentheses.
 
-    On a terminal, lines are coloured and cut to its width, the columns have titles, each turn
-    begins with a rule, and pauses get a line with who was waited for. In a pipe, each line is plain
-    and complete.
+    On a terminal, lines are coloured and cut to its width, and columns have titles. A rule
+    separates the turns, and a line for each long pause tells who was waited for. In a pipe, lines
+    are plain and complete.
     """
     if json and raw:
         raise Refusal("expected --json or --raw, got both")
@@ -162,7 +162,7 @@ def log(
 
 @frozen
 class _JsonTimeline:
-    """Prints rows as JSON; subclasses print them in other forms."""
+    """Prints rows as JSON. Subclasses print rows in other forms."""
 
     reader: RecordingReader
     out: Writer
@@ -190,7 +190,7 @@ class _JsonTimeline:
             warn(f"the recording has ended: {self.reader.path}")
 
     def print_all(self, chosen: Filter, after: int) -> int:
-        """Prints the chosen rows after a number; returns the number of the last row it read."""
+        """Prints the chosen rows after a number; returns the number of the last row read."""
         last = after
 
         def watched() -> Iterator[Row]:
@@ -203,7 +203,7 @@ class _JsonTimeline:
         return max(last, self.reader.newest)  # includes rows that were not chosen
 
     def print_last(self, chosen: Filter, count: int) -> int:
-        """Prints the last lines of the chosen rows; returns the number of the last row it read."""
+        """Prints the last lines of the chosen rows; returns the number of the last row read."""
         newest = last_number(self.reader)
         span = count * _TAIL
         while count:
@@ -247,7 +247,7 @@ class _JsonTimeline:
 
 
 class _RawTimeline(_JsonTimeline):
-    """Prints only the received bytes of frames; events are left out."""
+    """Prints the bytes of frames as they were received. Events are not printed."""
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         return (row for row in rows if "raw" in row)

@@ -42,8 +42,8 @@ _PAIR = 12
 """The width of the column with the paired frame and the latency, on a terminal."""
 _LINKS = ("→", "↩")
 _LONG_ID, _END_OF_ID = 15, {True: 8, False: 6}
-"""The width of the longest id that a terminal shows whole, and the width of the end that is shown
-of a longer id: on a wide terminal (True), and on a narrow terminal (False)."""
+"""Ids up to `_LONG_ID` characters are printed whole. Of a longer id, a terminal shows the last 8
+characters if it is wide (True), and the last 6 if it is narrow (False)."""
 _TONES = {"permission": Ink.PERMISSION, "trouble": Ink.TROUBLE}
 _PACES = {"slow": Ink.STDERR, "stuck": Ink.TROUBLE}
 
@@ -51,9 +51,8 @@ _PACES = {"slow": Ink.STDERR, "stuck": Ink.TROUBLE}
 TIMES: dict[str, tuple[str, Fact]] = {
     "relative": ("seconds", "times"), "clock": ("clock", "date"), "delta": ("delta", "durations"),
 }  # fmt: skip
-"""The forms of times: seconds since the start of the recording, the local time, and seconds since
-the previous line. Each form has the title of its column, and the fact that must be known of an
-imported recording."""
+"""The forms of times: since the start of the recording, the local time, or since the previous line.
+Each form has the title of its column, and the fact that an imported recording must have."""
 
 
 def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
@@ -85,10 +84,10 @@ def _is_same_end(pending: Row, end: Row) -> bool:
 
 
 class TimelineLayout:
-    """Converts rows and runs of chunks to lines, one after the other.
+    """Makes lines from rows and runs of chunks, one after the other.
 
-    Without a terminal, each row, run, or message of a batch is one line, uncut and without colours.
-    On a terminal, the columns have titles, each turn begins with a rule, and pauses have lines.
+    For a terminal, the columns have titles, a rule separates turns, and pauses have lines. In a
+    pipe, each row, run, or message of a batch is one complete line without colours.
     """
 
     def __init__(self, screen: Screen, reader: RecordingReader, times: str = "relative") -> None:
@@ -118,7 +117,7 @@ class TimelineLayout:
         self._marks: dict[int, str] = {}
 
     def mark(self, frame: int, pair: int | None) -> None:
-        """Adds a margin to every line, and marks a frame and the other frame of its exchange there.
+        """Makes a margin at the left of all lines, and marks a frame and its paired frame.
 
         Args:
             frame: the number of the frame.
@@ -132,10 +131,10 @@ class TimelineLayout:
         return self._marks.keys() | self.recording.row_notes.keys()
 
     def lines(self, item: Row | ChunkRun) -> Iterator[str]:
-        """Yields the line of a row or run, with the lines that belong above and below the line.
+        """Yields the line of a row or run, and the lines that belong above and below this line.
 
-        Above are the titles of the columns (once), the rule that begins a turn, and a pause. Below
-        are a line for each message of a batch, and the lines of a person's note.
+        Above the line: the titles of the columns (once), the rule that begins a turn, and a pause.
+        Below the line: the messages of a batch, and a person's note.
         """
         row = item.first if isinstance(item, ChunkRun) else item
         line = self._line(item)
@@ -179,7 +178,7 @@ class TimelineLayout:
         return frame_line(row, live=self.live, hints=hints, step_ns=self.recording.step_ns)
 
     def member_lines(self, row: Row) -> Iterator[TimelineLine]:
-        """Yields the lines of the messages of a batch; yields nothing for another frame."""
+        """Yields a line for each message of a batch; yields nothing for any other frame."""
         return member_lines(
             row, live=self.live, hints_of=self.hints_of, step_ns=self.recording.step_ns
         )
@@ -234,7 +233,7 @@ class TimelineLayout:
         ]
 
     def _head(self, line: TimelineLine, ink: int | None, *, bold: bool) -> Iterator[Piece]:
-        """Yields the method and the id; without an id, the method may fill both columns."""
+        """Yields the method and the id. If there is no id, the method may fill both columns."""
         cells, method = line.cells, _METHOD[self._has_sizes]
         shown_id = self._id_of(cells)
         rpc_id = self._id
@@ -248,7 +247,7 @@ class TimelineLayout:
             yield f"{pad(shown_id, rpc_id)} ", None, False
 
     def _id_of(self, cells: Cells) -> str:
-        """Returns the id (on a terminal only the end of a long id); widens its column if needed."""
+        """Returns the id to print, and widens the column of ids if needed."""
         text = visible(cells.rpc_id)
         if self.screen.columns is None or columns_of(text) <= _LONG_ID:
             return text
@@ -281,7 +280,7 @@ class TimelineLayout:
 
 
 def _fitted(method: str, columns: int) -> str:
-    """Shortens the name of a method to a width, but keeps the mark or the number after the name."""
+    """Cuts the name of a method to a width, but keeps the mark or the number after the name."""
     if columns_of(method) <= columns:
         return method
     name, blank, mark = method.removeprefix("session/").partition(" ")

@@ -83,9 +83,9 @@ def search(
     recording, DIR a directory of recordings; without either, the recordings directory is searched,
     the newest recording first.
 
-    Each matching frame has a line: its number, the seconds since the start, its direction, its
-    method, and the match with the text around it. A match that spans chunks is shown at its first
-    frame.
+    Each frame with a match has a line: its number, the seconds since the start, the direction, the
+    method, and the match with the text around it. A match that spans several chunks is listed at
+    the first chunk.
     """
     if ignore_case and case_sensitive:
         raise Refusal("expected --ignore-case or --case-sensitive, got both")
@@ -193,7 +193,7 @@ def _hits(
 def _in_order(
     events: Iterator[StoredFrame], frames: Iterable[StoredFrame]
 ) -> Iterator[StoredFrame]:
-    """Merges events and frames in the order of their numbers; is fast if there are few events."""
+    """Merges events and frames in the order of their numbers."""
     event = next(events, None)
     for frame in frames:
         while event is not None and event.seq < frame.seq:

@@ -55,7 +55,7 @@ class MatchPrinter:
         self._path, self._name = Path(), ""
 
     def print_all(self, path: Path, reader: RecordingReader, hits: Iterable[SearchHit]) -> bool:
-        """Prints the matches in one recording; returns whether there is a match.
+        """Prints the matches in a recording; returns whether the recording has any match.
 
         Args:
             path: the path of the recording.
@@ -85,7 +85,7 @@ class MatchPrinter:
         return self._page.screen.paint((match, Ink.TROUBLE, True))
 
     def _begin(self, recording: Recording) -> None:
-        """Prints the heading above the hits of a recording; called before the first hit."""
+        """Prints the heading of a recording; called before its first match is printed."""
 
     def _hit(self, recording: Recording, hit: SearchHit) -> None:
         """Prints a hit."""
@@ -174,7 +174,7 @@ class _ScreenPrinter(MatchPrinter):
 
 
 def _method(hit: SearchHit) -> str:
-    """Returns the method of a hit's frame; without a method, the kind of the frame or event."""
+    """Returns the method of a match's frame, or the kind of a frame or event without a method."""
     place = hit.place
     return visible(place.method or (place.kind if place.kind != place.stream else ""))
 

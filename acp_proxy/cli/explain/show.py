@@ -31,11 +31,11 @@ Examples:
 def show(rec: str, json: bool) -> None:
     """Summarize a recording: the peers, the turns, the problems, and the ending.
 
-    Findings are marked ✗ for an error, ! for a warning, and - for a note. Waiting for a person
-    or a program is never a problem, however long it takes.
+    Findings are marked ✗ for an error, ! for a warning, and - for a note. A long wait for a person
+    or for a program is not a problem.
 
-    The findings are those of `check`. The conversation is examined as a whole, but the rules of the
-    protocol are checked only for the first 3,000 messages; `check` checks all messages.
+    The findings are those of `check`, except that `show` checks the rules of the protocol only for
+    the first 3,000 messages.
     """
     with open_recording(rec) as reader:
         size = attrgetter("frames")

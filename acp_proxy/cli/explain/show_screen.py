@@ -55,7 +55,7 @@ def show_summary(
     Args:
         summary: the summary of the recording.
         word: the recording as the user named it.
-        page: the page to print on, without the next commands; None for stdout with next commands.
+        page: the page to print on; None to print on stdout, with the next commands.
         is_brief: whether to print only the problems and the line of facts.
     """
     has_hint = page is None
@@ -121,7 +121,7 @@ def summary_verdict(summary: Summary) -> list[Piece]:
 
 
 def _facts(page: RecordingPage, summary: Summary) -> None:
-    """Prints the line of facts; if it is too long, breaks the line between facts."""
+    """Prints the line of facts; breaks a long line between two facts."""
     line: list[Piece] = []
     for fact in facts_line(summary):
         shown = piece(fact.text, _TONES.get(fact.tone))
@@ -318,7 +318,7 @@ def _question(question: PersonRequest, summary: Summary) -> list[Piece]:
 
 
 def _errors(page: RecordingPage, summary: Summary) -> None:
-    """Prints errors that are usual; all other errors are among the findings."""
+    """Prints the errors that are usual, and so are not among the findings."""
     texts = []
     for error in summary.error_codes:
         if error.is_routine:

@@ -23,7 +23,7 @@ from acp_proxy.store.files.directory import list_recordings, paths
 from acp_proxy.store.reader import RecordingReader
 
 _STEPS = 30
-"""How many steps of the slowest turn are shown; --turn shows all."""
+"""The number of steps that are shown of the slowest turn."""
 
 
 @cli_command(
@@ -70,24 +70,23 @@ def stats(
 
     First: how the time of the turns divides. A turn waits for its client while a request of the
     agent is open: for a person (a permission), for terminals, for files, or for another answer. If
-    several requests are open, the first of these kinds counts. The rest is the agent's time: the
-    agent is streaming while its pauses are shorter than 2 s, and otherwise silent, for example
-    before its first word.
+    several requests are open, the first kind in this list counts. All other time is the agent's:
+    streaming, if its pauses are shorter than 2 s, or else silent.
 
-    Methods: frames and bytes of requests, answers and notifications; how many requests were
+    Methods: the frames and bytes of requests, answers and notifications; how many requests were
     answered with an error, cancelled, or are open; the latency that 50, 90 and 99 percent of
-    answers did not exceed (nearest rank, without cancelled requests), and the largest latency; and
-    when in the recording the frames came.
+    answers did not exceed (without cancelled requests), and the largest latency; and when the
+    frames came.
 
-    Tool calls: those with the most bytes, in the order in which they began, with all messages about
-    them.
+    Tool calls: the calls with the most bytes in all their messages, in the order in which the calls
+    began.
 
-    Turns: how long each turn took, when the first piece of its answer came, and a bar of its parts.
-    Then the slowest turn, step by step.
+    Turns: how long each turn took, when the first piece of its answer came, and a bar that shows
+    how its time divides. Then the steps of the slowest turn.
 
     FILTER selects the frames that are counted, as in `log`. The turns of these frames are listed,
     and each turn is measured as a whole. A turn without an end lasts until the end of the
-    recording, or until now in a live recording.
+    recording, or until now if the recording still runs.
     """
     if by is not None:
         if turn is not None:

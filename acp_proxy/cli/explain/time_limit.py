@@ -9,8 +9,8 @@ from types import FrameType
 from acp_proxy.base.errors import BadPattern
 
 _TICK_S = 1.0
-"""Seconds of processor time between two ticks. The search of a piece of text stops after one to two
-ticks."""
+"""Seconds of processor time between two ticks. A search that takes too long is stopped after one to
+two ticks."""
 END = 0
 """The place, instead of a frame's number, while the ends of messages are searched at the end."""
 
@@ -18,10 +18,9 @@ END = 0
 class TimeLimit:
     """Stops the search of a frame or an event that takes too long.
 
-    Some regular expressions, such as ``(a+)+$``, can take a very long time. A timer ticks once for
-    each second of processor time, so time spent in a pager or on a slow disk does not count. If the
-    search has not reached another frame or piece since the last tick, an exception ends it. Python
-    raises this exception even in the middle of a match, as after Ctrl-C.
+    Some regular expressions, such as ``(a+)+$``, can take hours. A timer ticks once a second of
+    processor time. If the search has made no progress since the last tick, an exception ends the
+    search.
     """
 
     def __init__(self) -> None:

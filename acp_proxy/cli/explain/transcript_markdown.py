@@ -31,7 +31,7 @@ NAMES = {
     EntryKind.NOT_ACP: "Not ACP", EntryKind.STDERR: "stderr", EntryKind.EVENT: "Event",
     EntryKind.END: "End of the turn", EntryKind.NOTE: "Note",
 }  # fmt: skip
-"""The names of kinds of entries; an entry of another kind is named after its sender."""
+"""The names of kinds of entries. An entry of any other kind is named after its sender."""
 _SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
 _INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
 _LINKED = re.compile(r"&#35;\d+|&#64;")
@@ -54,10 +54,11 @@ def markdown(
 
     Args:
         recording: the properties of the recording.
-        items: the sections, each before its entries.
+        items: the sections and entries; each section comes before its entries.
         limits: how much of each text is written.
         live: whether the recording is still running.
-        shown: which part of the recording was requested, in words; empty for the whole recording.
+        shown: the part of the recording that was requested, in words; empty for the whole
+            recording.
     """
     yield from _head(recording, limits, live=live, shown=shown)
     page = _Page(limits, recording.step_ns)
@@ -281,7 +282,7 @@ def _place(entry: TranscriptEntry) -> str:
 
 
 def sender_of(entry: TranscriptEntry) -> str:
-    """Returns ``Agent`` or ``Client``, the sender; for a request of the agent, ``Request``."""
+    """Returns the sender of an entry, ``Agent`` or ``Client``; ``Request`` for a request."""
     is_asked = entry.kind is EntryKind.REQUEST and entry.by == "agent"
     return "Request" if is_asked else entry.by.capitalize()
 

@@ -1,9 +1,8 @@
 """Prints a transcript on a terminal: coloured headings, and text that is wrapped between words.
 
-The entries are those of the Markdown, in the order of the Markdown. The permission requests,
-terminals and files of a tool call are indented below the call; entries of a subagent are indented,
-too. A message is printed without the marks of Markdown, and output without its own colours. Output
-has a vertical line at its left, and long output is cut, except with ``--full``.
+The entries and their order are those of the Markdown. The permission requests, terminals and files
+of a tool call are indented below the call. The entries of a subagent are indented, too. Long output
+is cut, except with ``--full``.
 """
 
 import re
@@ -38,7 +37,7 @@ _FORM_INKS = {TextForm.NOTE: Ink.FAINT}
 _MOST_LINES = 12
 """How many lines of output are printed without ``--full``."""
 _READABLE = 120
-"""The largest width of lines of text, in columns; lines of output may be wider."""
+"""The largest width of lines of text, in columns."""
 _LEAST_HEAD = 30
 """The smallest width of a heading in columns, without the numbers of its frames."""
 _MARKED = re.compile(r"(\*\*(?!\s)[^*]+(?<!\s)\*\*|`[^`]+`)")
@@ -48,7 +47,7 @@ FENCE = re.compile(r" *(?:```|~~~)")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 """Matches a colour, or another control sequence for a terminal, in output."""
 _TERMINAL = re.compile(r"terminal [^ ]+")
-"""Matches the note in a tool call which names a terminal that may have an entry of its own."""
+"""Matches the note in a tool call that names a terminal."""
 GUTTER = piece("│ ", Ink.FAINT)
 
 
@@ -59,9 +58,9 @@ def show_transcript(
 
     Args:
         reader: the recording.
-        items: the sections, each before its entries.
+        items: the sections and entries; each section comes before its entries.
         limits: how much of each text is printed.
-        chosen: the filter of frames; findings and pauses at frames that do not match are left out.
+        chosen: the filter of frames. Findings and pauses at other frames are left out.
     """
     from acp_proxy.check.judgement import summarize_whole  # late: Markdown and `try` need neither
     from acp_proxy.cli.explain.show_screen import sentence_of, summary_verdict
@@ -99,7 +98,7 @@ def show_transcript(
 
 
 def _in_order(items: Iterable[Item]) -> Iterator[Item]:
-    """Yields the items; a tool call that follows a terminal which it names comes before it."""
+    """Yields the items. Moves a tool call before the terminal that the call names."""
     pending: list[Item] = []
     for item in items:
         if pending and not _is_part(pending[0], item):
@@ -130,8 +129,8 @@ class TranscriptPage(RecordingPage):
     Args:
         screen: the width and the colours.
         limits: how much of each text is printed.
-        directory: the directory at the beginning of paths that is left out, except with ``--full``.
-        step_ns: the resolution of times; see `duration`.
+        directory: the directory that is left out at the beginning of paths, except with ``--full``.
+        step_ns: the resolution of times in nanoseconds; see `duration`.
     """
 
     def __init__(
@@ -144,10 +143,10 @@ class TranscriptPage(RecordingPage):
         self._narrow = Screen(self._columns, screen.color)
         self._section: Section | None = None
         self._lost: Sequence[str] = ()
-        """The statuses that show that a tool call never ended; empty while calls may still end."""
+        """The statuses of a tool call that never ended; empty if calls may still end."""
         self._margin = ""
         self._call: Entry | None = None
-        """The latest tool call, if all entries after the call belong to it; otherwise None."""
+        """The latest tool call, while all entries since the call belong to it; otherwise None."""
         self._calls_until = 0
         """The number of the last frame of all earlier tool calls in the section."""
         self._terminals: set[tuple[str | None, str]] = set()
@@ -204,7 +203,7 @@ class TranscriptPage(RecordingPage):
         return _is_part(entry, call) or (is_asked and is_during)
 
     def end(self) -> None:
-        """Prints the end of the latest tool call; prints "Nothing." if there was no section."""
+        """Prints the end of the latest tool call. Prints "Nothing." if there was no section."""
         self.end_call()
         if self._section is None:
             self.lines(["", "Nothing."])
@@ -290,10 +289,11 @@ class TranscriptPage(RecordingPage):
                 self.text(GUTTER, [piece(more, Ink.FAINT)])
 
     def text(self, lead: Piece, pieces: Sequence[Piece]) -> None:
-        """Prints text that is wrapped, below the heading of an entry.
+        """Prints wrapped text below the heading of an entry.
 
         Args:
-            lead: the text before the first line; `GUTTER` is repeated before each line.
+            lead: the text before the first line. If it is `GUTTER`, it is repeated before each
+                line.
             pieces: the text.
         """
         screen = self.screen if lead == GUTTER else self._narrow
@@ -313,7 +313,7 @@ def _is_of_subagent(entry: Entry) -> bool:
 
 
 def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
-    """Yields the lines of a block; if characters are left out, one line says how many."""
+    """Yields the lines of a block, with the number of characters that are left out."""
     text, is_code = block.text, False
     for part in [text.start, text.end] if text.left_out else [text.start]:
         if part is not text.start:

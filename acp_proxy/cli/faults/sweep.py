@@ -33,8 +33,8 @@ from acp_proxy.store.reader import RecordingReader
 
 _NO_PLAN = "(no faults)"
 _LONGEST_LINE, _LAST_LINES = 100, 5
-"""The largest number of characters that are shown of a client's last line, and the largest number
-of lines that are shown of a client that failed."""
+"""The largest number of characters of a client's last line that are shown, and how many of the last
+lines of a failed client are shown."""
 _LEGEND = {
     FINISHED: "the client ended with 0; its output shows whether it did what it should",
     NOT_REACHED: "no rule of the plan fired, so nothing was tested",
@@ -98,14 +98,14 @@ def sweep(
 ) -> None:
     """Run a client against a replayed recording, once per plan of faults.
 
-    The client must do on its own what the recorded client did, and exit. The first run is without
-    faults. The outcome of a run is finished (exit code 0), error shown (another code, with output),
-    failed silently (another code, without output), hung, or crashed (by a signal or an uncaught
-    error). The exit code is 1 if a run hung or crashed. It is 2 if nothing was tested: a client
-    never started its agent, sent the agent nothing, or failed even without faults. If this happens
-    in the first run, no plan is tried.
+    The client must do on its own what the recorded client did, and then exit. The first run has no
+    faults. A run has one of five outcomes: finished (exit code 0), error shown (another exit code,
+    with output), failed silently (another exit code, without output), hung, or crashed (a signal or
+    an uncaught error). The exit code of `sweep` is 1 if a run hung or crashed. It is 2 if the
+    client never started its agent, sent nothing, or failed without faults; after such a first run,
+    no plan is tried.
 
-    REC may also be a directory, a quoted pattern, or several words. The output is then a line for
+    REC may also be a directory, a quoted pattern, or several words. The output is then one line for
     each recording with a run that hung or crashed, and a summary.
     """
     words = _plans(plans)

@@ -91,9 +91,9 @@ def replay(
 ) -> None:
     """Play the recorded agent to a client, in the same way every time.
 
-    Use this command as an agent's command. The replay sends each message of the recorded agent as
-    soon as the client has done what the recorded client had done before. It reports on stderr where
-    the client diverges.
+    Put this command in place of an agent's command. The replay sends a recorded message of the
+    agent as soon as the client has sent everything that the recorded client had sent before this
+    message. Divergences of the client are reported on stderr.
     """
     options = ReplayOptions(
         **playback,
@@ -160,7 +160,7 @@ def _play(paths: dict[str, Path], options: ReplayOptions, run: "_Run") -> report
 
 
 class _Run:
-    """A run without faults. The client writes to `source` and reads from `sink`."""
+    """A run without faults. The replay reads from `source` and writes to `sink`."""
 
     def play(self, choice: RecordingChoice, source: int, sink: int) -> None:
         """Plays until the end, and closes the sink."""

@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from acp_proxy.playback.drivers.verifier import VerifyOutcome
 
 _TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
-"""A run may take this many times as long as the recorded conversation; the second value is the
-shortest conversation that is assumed."""
+"""The default time limit of a run: this many times the duration of the recorded conversation. A
+shorter conversation counts as `_SHORTEST_NS`."""
 _EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
 agent that cannot start or a recording that cannot be read, 3 if it stalled or took longer than
 --timeout, if the recording is incomplete and was played to its end, or if the new run was
@@ -98,7 +98,7 @@ class RunNotRecorded(Refusal):
 
 
 class NothingRecorded(Refusal):
-    """Raised if there is no new run; the recorder has already printed the reason."""
+    """There is no new run to compare. The recorder has already printed the reason."""
 
 
 @cli_command(cls=BatchCommand, epilog=_EXAMPLES)
@@ -153,12 +153,12 @@ def verify(
 ) -> None:
     """Play the recorded client against a live agent and report what changed.
 
-    Starts AGENT, sends the messages of the recorded client in their order, and answers the agent's
-    requests with the recorded answers. Only the agent itself reads or writes files and runs
-    commands; it works in a new directory. The new run is recorded and compared with RECORDING.
+    Starts AGENT in a new directory, sends the messages of the recorded client in their order, and
+    answers the agent's requests with the recorded answers. acp-proxy itself writes no file and runs
+    no command for the agent. The new run is recorded and compared with RECORDING.
 
     RECORDING may also be a directory, a quoted pattern, or several words before the --. The output
-    is then a line for each recording whose agent did something else, and a summary.
+    is then one line for each recording with a difference, and a summary.
     """
     more, command = split_words(ctx, command)
     check_report_files(report, junit)
@@ -299,7 +299,7 @@ def _unrecorded(new: RecordingReader) -> str | None:
 
 
 def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> int | None:
-    """Returns the time limit; the default is so long that only a run without an end exceeds it."""
+    """Returns the time limit of a run. The default is long: only an endless run exceeds it."""
     if given is not None:
         return limit_ns(given)
     recorded_ns = int(client.duration_ns * max(1.0, timing.factor))

@@ -39,7 +39,7 @@ _RESULTS = {
     "broken-rules": "the agent broke rules of the protocol",
 }
 _VERSIONS = ("/result/agentInfo/version", "/result/info/version")
-"""The JSON pointers of the agent's version; another version never counts as a difference."""
+"""The JSON pointers of the agent's version. A new version is not a difference."""
 
 
 @frozen
@@ -50,7 +50,8 @@ class PlayedRun:
     new: RecordingReader
     """The recording of the run."""
     was_stopped: bool = False
-    """Whether the agent was told to stop; then the way in which the agent ended does not count."""
+    """Whether acp-proxy stopped the agent. If so, the way in which the agent ended is not
+    compared."""
     pauses: tuple[tuple[int, int], ...] = ()
     """The periods when a message was held back in vain: start and end, in nanoseconds of the
     monotonic clock."""
@@ -66,7 +67,7 @@ class UnstableRun:
     """The differences of the first run, A, and another run of the new agent, B, without noise."""
 
     run: int
-    """The number of the other run; the first run has the number 1."""
+    """The number of the later run; the first run is number 1."""
     differences: dict[str, int]
     """The number of differences, by kind."""
     handshake: tuple[Field, ...]
@@ -89,7 +90,7 @@ class ComparisonSettings:
     is_checked: bool = False
     """Whether the verification fails if the agent broke a rule in the new run."""
     on_report: "Callable[[VerifyReport], object] | None" = None
-    """A function that also receives the report; a batch makes a verdict from the report."""
+    """A function that also receives the report; None for no function."""
 
 
 @frozen
@@ -140,8 +141,8 @@ def conclude(old: RecordingReader, runs: Sequence[PlayedRun], settings: Comparis
 
     Args:
         old: the recording that was played.
-        runs: the runs; further runs show what differs from run to run.
-        settings: the settings of the comparison, and the files for reports.
+        runs: the runs. The runs after the first show which values differ from run to run.
+        settings: the settings of the comparison, and the files for the reports.
     """
     new = runs[0].new
     every = [plays.report(run.engine, old.known_secrets | run.new.known_secrets) for run in runs]

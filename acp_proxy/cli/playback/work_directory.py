@@ -22,25 +22,24 @@ _NOWHERE = "/nowhere/work"
 def directories(
     recorded: Sequence[str], chosen: Path | None, start: str = ""
 ) -> Iterator[dict[str, str]]:
-    """Makes a new directory for each recorded directory; removes the new directories at the end.
+    """Makes a new directory for each recorded directory. Removes the new directories at the end.
 
-    If a recorded directory is inside another recorded directory, the new directories are nested in
-    the same way. Relative directories are resolved as for the recorded agent, so ``..`` leads to
-    another new directory. Values that are not paths are left out.
+    If a recorded directory is inside another, the new directories are nested as well. Relative
+    directories are resolved against `start`. Values that are not paths are left out.
 
     Args:
-        recorded: directories, in the order in which the client named them.
-        chosen: an existing directory to use for the first recorded directory; its contents are not
-            removed.
-        start: the directory where the recorded agent was started; empty if not known.
+        recorded: the directories, in the order in which the recorded client named them.
+        chosen: an existing directory, which is used for the first recorded directory. Its contents
+            are not removed.
+        start: the directory where the recorded agent was started; empty if it is not known.
 
     Yields:
-        The new directory for each recorded directory. Absolute directories come first, then
+        The new directory for each recorded directory: first the absolute directories, then the
         relative directories.
 
     Raises:
-        Refusal: a directory cannot be made, or would be outside its parent because of a symbolic
-            link.
+        Refusal: a directory cannot be made, or a symbolic link leads to a place outside of its
+            parent.
     """
     absolute_of = {root: _resolved(root, start) for root in recorded if _is_path(root)}
     absolute = [*dict.fromkeys(absolute_of.values())]

@@ -96,7 +96,7 @@ def lane_cases(
 
 
 def failure_of(divergences: Sequence[Divergence], lines_of: LinesOf) -> Failure | None:
-    """Returns the failure of a case, named after its root cause; None if no divergence counts.
+    """Returns the failure of a case, named after its root cause; None without divergences.
 
     Args:
         divergences: the divergences of the case.

@@ -1,7 +1,6 @@
 """Printing for people and for programs: lines, JSON, bytes, and a progress bar.
 
-All output of the command line goes through this module: to stdout through a `Writer`, to stderr
-through `_print_error`. Only help and the progress bar are printed by click.
+All lines on stdout and stderr pass through this module, except for help texts and the progress bar.
 """
 
 import functools
@@ -48,10 +47,10 @@ def with_verdict(command: Callable[P, T]) -> Callable[P, T]:
 
 
 def lose_reader() -> None:
-    """Discards all further output, since nobody reads stdout any more; the command continues.
+    """Discards all further output on stdout, since its reader is gone. The command continues.
 
     Raises:
-        BrokenPipeError: the command may stop, because its exit code is not a verdict.
+        BrokenPipeError: the exit code of this command is not a verdict, so it may stop.
     """
     context = click.get_current_context(silent=True)
     if context is None or _VERDICT not in context.meta:
@@ -84,9 +83,9 @@ def stdout_screen() -> Screen:
 
 
 def say(text: str = "", **style: Any) -> None:
-    """Prints a line of text on stdout; line breaks in the text are escaped.
+    """Prints a line on stdout. Line breaks in the text are escaped.
 
-    On a terminal, a line that is not indented is wrapped at spaces, as `warn` wraps lines.
+    On a terminal, a line without indentation is wrapped at spaces.
 
     Args:
         text: the line.
@@ -99,10 +98,10 @@ def say(text: str = "", **style: Any) -> None:
 
 
 def warn(text: str) -> None:
-    """Prints a message on stderr after the name of the program; an empty text prints a blank line.
+    """Prints a message on stderr, after the name of the program. An empty text is a blank line.
 
-    Secrets in the message are masked, as in all other output of the command. On a terminal, the
-    message is wrapped at spaces. A command in backticks stays on one line if it fits.
+    Secrets in the message are masked. On a terminal, the message is wrapped at spaces, but if
+    possible not within backticks.
     """
     line = f"acp-proxy: {visible(without_secrets(text))}" if text else ""
     if sys.stderr.isatty():
@@ -123,7 +122,7 @@ def _wrapped(text: str, columns: int) -> str:
 
 
 def show_status(text: str) -> None:
-    """Replaces the status line on stderr, which is a terminal; an empty text removes the line."""
+    """Replaces the status line on stderr, which is a terminal. An empty text removes it."""
     columns = _columns() - len("acp-proxy: ") - 1
     _print_error(f"\r\x1b[2K{f'acp-proxy: {fit(visible(text), columns)}' if text else ''}")
 
@@ -135,7 +134,7 @@ def _columns() -> int:
 
 
 def ask(question: str) -> bool:
-    """Asks a question on the terminal; returns whether the user answers yes."""
+    """Asks a question on the terminal. Returns whether the answer is yes."""
     _print_error(f"acp-proxy: {visible(question)} [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -152,10 +151,10 @@ def say_json(value: Any) -> None:
 
 
 class Writer:
-    """Writes many lines to stdout: in blocks, or at once if a reader may be waiting for a line.
+    """Writes many lines to stdout, in blocks.
 
-    A terminal gets each line at once. A pipe gets a line at once if it comes after a pause, such as
-    the first line, or a single match in a million frames.
+    A terminal gets each line at once. A pipe gets a line at once only after a pause, when its
+    reader may be waiting.
     """
 
     _PAUSE_S = 0.05
@@ -181,10 +180,9 @@ class Writer:
         self.raw(f"{text}\n".encode(self._encoding, "backslashreplace"))
 
     def json(self, data: bytes) -> None:
-        """Writes JSON as a line without characters that control a terminal or hide text.
+        """Writes JSON as one line that is safe on a terminal.
 
-        Control, bidirectional and invisible characters can only be inside strings; they become JSON
-        escapes.
+        Control, bidirectional and invisible characters in strings become JSON escapes.
         """
         self.raw(visible_json(data) + b"\n")
 
@@ -237,7 +235,8 @@ class Page(Writer):
         Args:
             first: the piece before the text of the first line.
             *pieces: the text.
-            indent: the indentation of the other lines; by default the width of `first`.
+            indent: the indentation of the lines after the first; the default is the width of
+                `first`.
         """
         self.lines(self.screen.wrapped(first, *pieces, indent=indent))
 
@@ -247,10 +246,10 @@ class Page(Writer):
             self.line(line)
 
     def next(self, *commands: str) -> None:
-        """Writes a blank line, and the commands that the user may type next.
+        """Writes a blank line, and then the commands that the user may type next.
 
         Args:
-            *commands: the commands; each has a line.
+            *commands: the commands, one for each line.
         """
         self.line("")
         for number, command in enumerate(commands):
@@ -266,17 +265,17 @@ def progress(
     size: Callable[[T], int] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[T]:
-    """Yields the items, and shows the progress on stderr if they take more than a second.
+    """Yields the items. Shows a progress bar on stderr if the items take more than a second.
 
-    Nothing is shown if stderr is not a terminal. The bar is removed when the items end, or when the
-    consumer closes the iterator early.
+    No bar is shown if stderr is not a terminal. The bar is removed at the end of the items, or when
+    the consumer stops early.
 
     Args:
-        items: the items. The time that the consumer needs between two items also counts.
+        items: the items. The time that the consumer spends on an item counts, too.
         total: the sum of the sizes of all items; None if it is not known.
         label: a word or two about the work.
-        size: returns the size of an item, which is added to the progress; None if each has size 1.
-        clock: returns seconds, from any origin.
+        size: returns how much an item adds to the progress; by default 1.
+        clock: returns the present time in seconds, from any origin.
     """
 
     def shown() -> Iterator[T]:

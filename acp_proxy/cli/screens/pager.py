@@ -1,8 +1,7 @@
 """Shows long output on a terminal in the user's pager.
 
-Click starts the pager at the first byte of output. So a command that prints nothing, or that fails
-before it prints, starts no pager. No progress bar is drawn while a pager runs, since both would
-write to the same terminal.
+Click starts the pager at the first byte of output, so a command without output starts no pager.
+While a pager runs, no progress bar is drawn on the terminal.
 """
 
 import io
@@ -24,10 +23,10 @@ _FOR_PROGRAMS = ("json", "raw", "follow")
 
 
 def pages(function: F) -> F:
-    """Makes a command show its output in a pager if a person reads the output on a terminal.
+    """Makes a command show its output in a pager, if stdout is a terminal.
 
     Args:
-        function: the command; its options ``json``, ``raw`` and ``follow`` switch paging off.
+        function: the command. Its options ``json``, ``raw`` and ``follow`` switch the pager off.
     """
 
     @wraps(function)
@@ -71,7 +70,7 @@ def _paged(function: Callable[[], Any]) -> Any:
 
 
 class _PagerPipe(io.RawIOBase):
-    """The pager's input. It claims to be a terminal, so that output is coloured and fits."""
+    """The input of the pager. It claims to be a terminal, so that output has colours."""
 
     def __init__(self, stack: ExitStack) -> None:
         super().__init__()

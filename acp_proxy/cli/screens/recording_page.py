@@ -60,10 +60,10 @@ class RecordingPage(Page):
         self.wrap(piece(""), name, rest, *verdict)
 
     def row(self, label: str, *pieces: str | Piece) -> None:
-        """Prints a label and its text; prints nothing if the text is empty.
+        """Prints a label and its text. Prints nothing for an empty text.
 
         Args:
-            label: a word or two; empty to continue the row above.
+            label: a word or two; empty if the text continues the row above.
             *pieces: the text.
         """
         made = [part if isinstance(part, tuple) else piece(part) for part in pieces]
@@ -101,23 +101,24 @@ class RecordingPage(Page):
         self.more(count - EXAMPLES)
 
     def more(self, count: int) -> None:
-        """Prints how many items are left out; prints nothing if there are none."""
+        """Prints how many items are left out. Prints nothing for 0 items."""
         if count > 0:
             self.print(piece(f"  ... and {count:,} more", Ink.FAINT))
 
 
 @needs("date", unknown="")
 def started_at(recording: Recording) -> str:
-    """Returns the date and the time of day when a recording began; empty if they are not known."""
+    """Returns the date and the time of day when a recording began; empty if unknown."""
     return f"{recording.clock():%Y-%m-%d %H:%M:%S %z}".rstrip()
 
 
 def begun(recording: Recording, now: datetime | None) -> str:
-    """Returns when a recording began or, if that is not known, when it was imported.
+    """Returns when a recording began. If this is unknown, returns when it was imported.
 
     Args:
         recording: the recording.
-        now: the present time, to return how long ago it was; None to return date and time of day.
+        now: the present time, to return how long ago it was; None to return the date and the time
+            of day.
     """
     at = f"{recording.clock():%Y-%m-%d %H:%M:%S}"
     if now is not None:  # the date may differ in another time zone

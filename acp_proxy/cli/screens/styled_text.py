@@ -1,6 +1,6 @@
 """Text in colours: its width on a terminal, and lines that are cut or wrapped to fit.
 
-The width of text is measured in columns; a CJK character or an emoji takes two columns.
+The width of text is measured in columns. A CJK character or an emoji is two columns wide.
 """
 
 import itertools
@@ -15,10 +15,9 @@ from acp_proxy.base.wording import visible
 
 
 class Ink(IntEnum):
-    """Colours that can be read on black and on white; the values are from the palette of 256.
+    """Colours that are readable on black and on white, as numbers in the palette of 256.
 
-    The eight named colours are not used: themes redefine them, and in many themes yellow, cyan and
-    green are unreadable on white, or blue on black.
+    The eight named colours are not used, since many themes make some of them unreadable.
     """
 
     TO_AGENT = 32
@@ -26,7 +25,7 @@ class Ink(IntEnum):
     TO_CLIENT = 28
     """Green."""
     STDERR = 130
-    """Brown; also for answers that took long."""
+    """Brown: stderr, and answers that took long."""
     PERMISSION = 163
     """Magenta."""
     TROUBLE = 196
@@ -40,13 +39,13 @@ STREAM_INKS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": I
 Piece = tuple[str, int | None, bool]
 """Text without control characters, its colour if it has one, and whether it is bold."""
 _GAP = re.compile(r"(?<!→) (?!(?<=\d )(?:[mµ]?s|[kMG]?B|min|h)\b|(?:by )?(?:the |an? )?\w+\])")
-"""Matches the blanks where a line may be broken. A line is not broken after an arrow, between a
-number and its unit, or within the words about who is to blame at the end of brackets."""
+"""Matches each blank where a line may be broken: not after an arrow, not between a number and its
+unit, and not within the words at the end of brackets about who is to blame."""
 _NARROW = re.compile("[ -~¡-¬®-ʯ–—…←→−⋮─▁-█▏░▒▸▹✓✗]*")
 """Matches characters that take one column: Latin letters, and the marks of acp-proxy's screens."""
 _LONG = 4
-"""A text with this many times as many characters as there are columns is too wide in any case, so
-it is not measured."""
+"""A text is too wide without a measurement if it has this many times as many characters as there
+are columns."""
 
 
 def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:
@@ -70,7 +69,7 @@ class Screen:
     """Makes lines for a terminal, or for a pipe, where nothing is cut or wrapped."""
 
     columns: int | None = None
-    """The width of the terminal; None if there is no terminal."""
+    """The width of the terminal in columns; None if the output is not a terminal."""
     color: bool = False
 
     def line(self, *pieces: Piece) -> str:
@@ -93,7 +92,8 @@ class Screen:
         Args:
             first: the piece before the text of the first line.
             *pieces: the text.
-            indent: the indentation of the other lines; by default the width of `first`.
+            indent: the indentation of the lines after the first; the default is the width of
+                `first`.
         """
         indent = columns_of(first[0]) if indent is None else indent
         lead = first
@@ -103,10 +103,10 @@ class Screen:
 
 
 def cut(pieces: Sequence[Piece], columns: int | None) -> Sequence[Piece]:
-    """Cuts a line to a width, with an ellipsis at the end if something was cut.
+    """Cuts a line to a width. A cut line ends with an ellipsis.
 
     Args:
-        pieces: the pieces of the line; trailing blanks do not count.
+        pieces: the pieces of the line. Blanks at its end do not count.
         columns: the largest width; None if there is no limit.
     """
     if columns is None:
@@ -124,7 +124,7 @@ def cut(pieces: Sequence[Piece], columns: int | None) -> Sequence[Piece]:
 
 
 def wrap(pieces: Sequence[Piece], columns: int | None) -> Iterator[list[Piece]]:
-    """Wraps text between words, or inside a word that is too long; returns at least one line.
+    """Wraps text between words; breaks only words that are too long. Returns at least one line.
 
     Args:
         pieces: the text.
@@ -148,7 +148,7 @@ def wrap(pieces: Sequence[Piece], columns: int | None) -> Iterator[list[Piece]]:
 
 
 def fit(text: str, columns: int | None) -> str:
-    """Cuts the end of a text that is too wide, and puts an ellipsis there.
+    """Cuts the end of a text that is too wide. An ellipsis replaces the end.
 
     Args:
         text: the text, without control characters.
@@ -188,7 +188,7 @@ def fit_end(text: str, columns: int) -> str:
 
 
 def fit_middle(text: str, columns: int) -> str:
-    """Cuts the middle of a text that is too wide, and keeps as much of its end as of its beginning.
+    """Cuts the middle of a text that is too wide; keeps equal parts of the beginning and the end.
 
     Args:
         text: the text, without control characters.

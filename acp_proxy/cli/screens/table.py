@@ -26,8 +26,8 @@ _GAP = 2
 _LEAST_MIDDLE = 6
 """The smallest width of a text that is cut in its middle."""
 _LEAST_LAST, _LEAST_BESIDE = 20, 40
-"""The smallest width of the last cell of an aligned row, and the width up to which spare cells are
-left out to make room for the last cell."""
+"""The smallest width of the last cell of an aligned row. Spare cells are left out until the last
+cell has `_LEAST_BESIDE` columns."""
 WIDE = 110
 """The smallest width of a terminal on which less important columns are shown, too."""
 Cell = Sequence[Piece]
@@ -38,7 +38,7 @@ def cell(text: str, ink: int | None = None) -> Cell:
 
     Args:
         text: any text.
-        ink: the colour of the text; None for the terminal's default.
+        ink: the colour of the text; None for the default colour of the terminal.
     """
     return [piece(text, ink)]
 
@@ -50,11 +50,12 @@ class Column:
     title: str
     cells: Sequence[Cell] = ()
     rank: int = field(default=0, kw_only=True)
-    """Columns of high rank are left out first; a column of rank 0 is never left out."""
+    """How soon the column is left out: higher ranks go first, and a column of rank 0 always
+    stays."""
     least: int = field(default=0, kw_only=True)
-    """The smallest width to which the column may be cut; 0 if the column is never cut."""
+    """The smallest width to which the column may be cut; 0 for a column that is never cut."""
     most: int | None = field(default=None, kw_only=True)
-    """The preferred largest width. The column is wider only if no other column needs the space."""
+    """The preferred largest width. The column gets more only if all other columns are whole."""
     keeps_end: bool = field(default=False, kw_only=True)
     """Whether the cells are cut at their beginning instead of at their end."""
     keeps_ends: bool = field(default=False, kw_only=True)
@@ -69,7 +70,8 @@ def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -
     Args:
         columns: the columns, all with the same number of cells.
         screen: the screen that the table has to fit.
-        is_list: whether titles are bold, and columns without text are still printed into a pipe.
+        is_list: whether the table is a list: its titles are bold, and a pipe also gets columns
+            without text.
     """
     if screen.columns is not None or not is_list:
         columns = [other for other in columns if any(text_of(row).strip() for row in other.cells)]
@@ -88,11 +90,10 @@ def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -
 def _layout(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None
 ) -> list[tuple[int, int]]:
-    """Chooses the columns that fit; returns the index and the width of each.
+    """Chooses the columns that fit. Returns the index and the width of each chosen column.
 
     Columns of low rank get space first. If two columns have the same rank, the left column gets
-    space first, but is also left out first. A column of rank 0 is never narrower than its smallest
-    width.
+    space first, but is also left out first. A column of rank 0 keeps at least its smallest width.
     """
     widest = [
         max(columns_of(text) for text in (column.title, *(row[n] for row in rows)))
@@ -143,14 +144,14 @@ def _with_shorter_middle(pieces: Cell, columns: int) -> Cell:
 def aligned(
     rows: Sequence[Cell], screen: Screen, *, is_cut: bool = False, spare: Sequence[int] = ()
 ) -> Iterator[str]:
-    """Yields indented rows with aligned cells; only the last cell is fitted to the screen.
+    """Yields indented rows with aligned cells. Only the last cell is fitted to the screen.
 
     Args:
-        rows: the rows, with one piece for each cell; some rows may have fewer cells.
+        rows: the rows. Each cell is one piece, and rows may have fewer cells.
         screen: the screen that the last cell has to fit.
         is_cut: whether the last cell is cut instead of wrapped.
-        spare: the indexes of cells that may be left out, in this order, until the last cell has
-            room for its text or 40 columns.
+        spare: the indexes of cells that may be left out, the first one first. They are left out
+            until the last cell has 40 columns or fits.
     """
     count = max(map(len, rows), default=0)
     widths = [
@@ -181,10 +182,10 @@ def _lead(widths: Sequence[int]) -> int:
 
 
 def stacked(spent: Mapping[Piece, int], whole: int, columns: int) -> Cell:
-    """Draws a bar of several parts; every part above zero has at least one column.
+    """Draws a bar of several parts. Each part above zero has at least one column.
 
     Args:
-        spent: the time of each part; the key is the piece that is repeated to draw the part.
+        spent: the time of each part, by the piece that is repeated to draw the part.
         whole: the time that fills all columns.
         columns: the length of the longest bar.
     """

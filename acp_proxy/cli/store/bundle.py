@@ -66,8 +66,7 @@ def bundle(rec: str, output: Path | None, level: str, force: bool) -> None:
 
     The archive has the recording as text (recording.jsonl), a page for a browser (report.html), the
     conversation as Markdown (transcript.md), the summary (show.txt), and the versions of the
-    programs (versions.txt). Secrets are masked in all files, even if the recording was already
-    masked when it was made.
+    programs (versions.txt). Secrets are masked in all these files.
 
     No masking finds everything: read the files before you share them.
     """
@@ -150,11 +149,11 @@ class _ZipParts(io.RawIOBase):
 
 
 def _zip_parts(files: Mapping[str, Iterable[bytes]], sizes: dict[str, int]) -> Iterator[bytes]:
-    """Yields an archive in parts; the same files always result in the same bytes.
+    """Yields an archive in parts. Equal files always make equal archives.
 
     Args:
         files: the parts of each file, by its name.
-        sizes: filled with the sizes of the files in bytes.
+        sizes: an empty dictionary, which gets the size in bytes of each file.
     """
     made = _ZipParts()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -237,28 +237,28 @@ def export(
 ) -> None:
     """Write a recording in another form.
 
-    jsonl, the default, is the text form: one line of JSON for each frame and event, with the time
-    since the previous line. It contains everything that the recording contains, can be read and
-    compared in a review, and is itself a recording: every command accepts it, by its path or as `-`
-    on standard input. If FILE ends in .db, a database with the same contents and the current views
-    is written.
+    jsonl, the default, is the text form: one line of JSON for each frame and event. It contains
+    everything that the recording contains. Every command accepts a text form as a recording, by its
+    path or as `-` on standard input. If FILE ends in .db, the copy is a database with current
+    views.
 
-    raw is the recorded bytes: the lines and their line endings, without times. Choose a stream with
-    --dir, or all streams are mixed in recorded order.
+    raw is the recorded bytes: the lines and their line endings, without times. --dir chooses one
+    stream; without --dir, all streams are mixed in their recorded order.
 
-    pytest is a regression test: DIR/test_NAME.py and DIR/recordings/NAME.jsonl, where -o names DIR.
-    The recording is cut down to the turns of --turn and the messages that these turns need. The
-    test is written only if this recording replays cleanly to its own client.
+    pytest is a regression test: -o names the directory DIR, and the files are DIR/test_NAME.py and
+    DIR/recordings/NAME.jsonl. The recording is cut down to the turns of --turn and the messages
+    that these turns need. The test is written only if this recording replays cleanly to its own
+    client.
 
-    mermaid is a sequence diagram in the language of Mermaid, which GitHub, GitLab and editors draw.
-    If it would have more than --max arrows and notes, its last note tells how many are left out.
+    mermaid is a sequence diagram in the language Mermaid, which GitHub, GitLab and editors draw.
+    After --max arrows and notes, a last note tells how many are left out.
 
-    FILTER chooses frames and events, as in `log`. The file that -o names can be read only by its
-    owner, and appears only when it is complete.
+    FILTER chooses frames and events, as in `log`. The file of -o can be read only by its owner. It
+    appears when it is complete.
 
-    Secrets are masked, unless --unredacted is given. With --level, --path or --pattern, even a
-    recording that was masked when it was made is searched again, and prompts and contents of files
-    can be masked too. No masking finds everything: read a copy before you share it.
+    Secrets are masked, unless --unredacted is given. --level, --path and --pattern can also mask
+    prompts and contents of files, even in a recording that was masked when it was made. No masking
+    finds everything: read a copy before you share it.
     """
     if masking.is_given and format != "jsonl":
         raise Refusal(f"expected --format jsonl with --level, --path or --pattern, got {format}")

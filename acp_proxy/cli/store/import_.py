@@ -44,20 +44,20 @@ _KINDS = {
 
 
 class HeadedInput:
-    """An input whose beginning is read first. The input may be a pipe, which is read only once.
+    """An input whose beginning is read first. It may be a pipe, which can be read only once.
 
-    Nothing is read after the end, since a terminal would wait for more.
+    Nothing is read after the end of the input, because a terminal would wait for more.
 
     Args:
         source: the input.
-        size: the size of the beginning in bytes.
+        size: the number of bytes in the beginning.
         path: the path of the input, for error messages.
 
     Attributes:
         head: the beginning.
 
     Raises:
-        NotARecording: the input cannot be read; `lines` may raise this too.
+        NotARecording: the input cannot be read. The method `lines` may raise this error, too.
     """
 
     def __init__(self, source: BinaryIO, size: int, path: Path) -> None:
@@ -73,7 +73,7 @@ class HeadedInput:
         """Yields the lines of the whole input, each with its newline.
 
         Args:
-            longest: the largest size of a line in bytes; longer lines are yielded in parts. -1 for
+            longest: the largest size of a line in bytes; a longer line is yielded in parts. -1 for
                 no limit.
         """
         for line in io.BytesIO(self.head):
@@ -144,19 +144,18 @@ def import_(
 ) -> None:
     """Make a database from the text form of a recording, or from a log of another tool.
 
-    FILE is a file that `export` wrote, even if it was edited since; `-` is standard input. The
-    database has the same rows as the exported recording. Commands such as `show` read the text form
-    as well, but a database is faster, and other programs can read it.
+    FILE is a text form that `export` wrote, even if it was edited since; `-` is standard input.
+    Every command reads the text form as well, but a database is faster, and other programs can read
+    it.
 
-    FILE may also be a log of another tool, in one of the formats of `--from`. A plain log has lines
-    of ACP messages, each with an optional time and a mark such as > or < for its direction before
-    the message. Information that a log lacks, such as times, is also missing from the recording,
-    and every command reports this. If a client starts several agents, each connection becomes a
-    recording.
+    FILE may also be a log of another tool, in one of the formats of `--from`. In a plain log, each
+    line is an ACP message after an optional time and a mark for its direction, such as > or <.
+    Information that a log lacks, such as times, is also missing from the recording, and every
+    command reports this. If a client starts several agents, each connection becomes a recording.
 
-    Prints the path of each database. Existing files are never changed: if NAME.db exists, the
-    database is NAME-2.db, and a line on standard error reports it. If a line cannot be read, its
-    number is reported and no database is made; only an incomplete message at the end is left out.
+    Prints the path of each database. If NAME.db exists, the new database is NAME-2.db, and a line
+    on stderr tells this. If a line of FILE cannot be read, its number is printed and no database is
+    made. An incomplete message at the end is left out.
     """
     if len(files) > 1 and (output or name):
         raise Refusal("expected one file with --output or --name, got several")
@@ -203,7 +202,7 @@ def _import(file: str, options: _Options) -> None:
 
 
 def _recognized(opened: HeadedInput, path: Path, name: str) -> LogFormat | None:
-    """Returns the format of a log; None if the input has to be read as the text form."""
+    """Returns the format of a log; None if the input must be a text form."""
     head = opened.head
     if head.startswith(MAGIC) or name == _TEXT:
         return None  # reading a database as text gives a helpful error

@@ -50,7 +50,7 @@ _PROMPT = 200
 """The largest number of characters that are shown of the first prompt."""
 _BROKEN = "BROKEN RULES"
 _ONLY_PIPE = ("", "STATE", "EXIT", "WHAT IS WRONG")
-"""The columns that only a pipe gets; a terminal has the result in their place."""
+"""The columns that only a pipe gets. In their place, a terminal has the column of results."""
 _RESULT = "RESULT"
 _REPORTED = ("TOKENS", "COST")
 """The columns that a list has only if an agent reported such values."""
@@ -139,10 +139,10 @@ def list_(
 ) -> None:
     """List recordings, newest first.
 
-    Without DIR, lists the recordings directory. A row begins with ✗ if the conversation failed, for
-    instance because a request was never answered or the agent crashed, and with ! if it may have
-    failed or a fault fired; `show` prints the details. A narrow terminal does not show the least
-    important columns; a pipe gets all columns.
+    Without DIR, lists the recordings directory. A row begins with ✗ if the conversation failed: for
+    instance, a request was never answered, or the agent crashed. A row begins with ! if the
+    conversation may have failed, or if a fault fired. `show` prints the details. A narrow terminal
+    has fewer columns; a pipe has all columns.
     """
     where = directory_of_recordings(directory)
     is_filtered = cwd is not None or agent is not None or since is not None
@@ -229,11 +229,12 @@ def _print_recordings(
     listed_recordings: Sequence[ListedRecording],
     broken: Mapping[Path, dict[str, int] | None] | None = None,
 ) -> None:
-    """Prints a table, then a warning for each recording that cannot be read.
+    """Prints a table, and then a warning for each recording that cannot be read.
 
     Args:
         listed_recordings: the recordings.
-        broken: the findings in each recording by severity; None if rules were not checked.
+        broken: for each recording, the number of findings by severity; None if rules were not
+            checked.
     """
     checked = broken or {}
     page = Page(stdout_screen())
@@ -267,7 +268,7 @@ def _cells(
     now: datetime | None,
     broken: dict[str, int] | None,
 ) -> list[Cell]:
-    """Returns the cells of a recording; times are absolute if ``now`` is None."""
+    """Returns the cells of a recording. If ``now`` is None, times are absolute."""
     lasted = ""
     if recording.ended_at:
         started = datetime.fromisoformat(recording.started_at)
@@ -319,7 +320,7 @@ def _cells(
 
 
 def _rules(broken: dict[str, int] | None) -> Cell:
-    """Returns how many errors and warnings a check found; empty if there was no check."""
+    """Returns how many errors and warnings a check found; an empty cell without a check."""
     if broken is None:
         return cell("")
     words = [counted(broken[name], name) for name in ("error", "warning") if broken[name]]
@@ -347,7 +348,7 @@ def _tail(directory: str) -> str:
 
 
 def _total(listed_recordings: list[ListedRecording], readable: int, where: Path) -> str:
-    """Returns the line of totals; unreadable files are counted separately."""
+    """Returns the line of totals. Unreadable files have a count of their own."""
     listed = [entry for entry in listed_recordings if entry.recording is not None]
     few = "" if len(listed) == readable else f" of {readable}"
     total = byte_size(sum(entry.size for entry in listed))

@@ -35,11 +35,11 @@ from acp_proxy.store.reader import RecordingReader
 def note(rec: str, text: str | None, clear: bool) -> None:
     """Write a note into a recording; without TEXT, print the notes of the recording.
 
-    A TEXT that begins with the number of a frame or event, such as #42, is a note at that row. A
-    new note replaces the old note at the same row.
+    If TEXT begins with the number of a frame or event, such as #42, the note belongs to that row. A
+    new note replaces the old note of its row.
 
-    Notes are stored in the recording itself, even while the recorder runs. `prune` keeps
-    recordings with a note. Secrets in TEXT are masked, unless --unredacted is given.
+    Notes are stored in the recording itself, even while it is being made. `prune` keeps recordings
+    with notes. Secrets in TEXT are masked, unless --unredacted is given.
     """
     path = find_recording(rec)
     given = {} if text is None else read_notes(text)

@@ -60,8 +60,9 @@ def prune(
 ) -> None:
     """Delete the old recordings of DIR, or of the recordings directory.
 
-    With both --older-than and --larger-than, a recording is deleted if either applies. Running
-    recordings, recordings with a note, damaged recordings and other files are kept.
+    With both --older-than and --larger-than, a recording is deleted if either condition is true.
+    The command keeps running recordings, recordings with notes, damaged recordings, and all other
+    files.
     """
     if older_than is None and larger_than is None:
         raise Refusal("expected --older-than AGE, --larger-than SIZE or both")

@@ -1,9 +1,9 @@
 """``acp-proxy export --format pytest``: a recording becomes a checked-in test.
 
-This writes DIR/test_NAME.py and DIR/recordings/NAME.jsonl. The recording is cut down to the
-requested turns. The test is written only if the recording replays cleanly to its own client. The
-template of the test is `pytest_export.txt`. Texts from the recording are untrusted, so characters
-that could have a meaning in Python are removed.
+The test is DIR/test_NAME.py, made from the template `pytest_export.txt`. Its recording is
+DIR/recordings/NAME.jsonl, cut down to the requested turns.
+
+Texts of a recording are untrusted. Characters that could have a meaning in Python are removed.
 """
 
 import re
@@ -34,7 +34,7 @@ _TEMPLATE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 
 @frozen
 class Turns:
-    """A range of turns; None means no limit."""
+    """A range of turns. None at an end means no limit."""
 
     first: int | None = None
     last: int | None = None
@@ -66,7 +66,7 @@ def turns_type(_ctx: click.Context, _param: click.Parameter, value: str | None) 
 def export_test(
     reader: RecordingReader, directory: Path, turns: Turns | None, *, force: bool
 ) -> list[Path]:
-    """Writes a test and its recording, and returns both files.
+    """Writes a test and its recording; returns the two files.
 
     Args:
         reader: the recording.
@@ -75,8 +75,8 @@ def export_test(
         force: whether to replace existing files.
 
     Raises:
-        Refusal: there are no such turns or no requests at all, the recorder still runs, the turns
-            do not replay, or a file cannot be written.
+        Refusal: the turns do not exist or have no requests, the recorder still runs, the turns do
+            not replay, or a file cannot be written.
     """
     if reader.live:
         raise Refusal(f"{reader.path} is still being recorded; a test needs its end")
@@ -96,17 +96,16 @@ def export_test(
 
 
 def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
-    """Returns the text form of a new recording with everything that some turns need.
+    """Returns the text form of a recording that is cut down to the messages that some turns need.
 
-    The state of the new recording is always `complete`: if the recorder was killed, only the frames
-    after these turns are incomplete.
+    Its state is always `complete`, even if the recorder was killed later.
 
     Args:
         reader: the recording.
         turns: the turns to keep; None for all.
 
     Raises:
-        Refusal: there are no such turns.
+        Refusal: the turns do not exist.
     """
     return list(_lines(reader, None if turns is None else _chosen(reader, turns)))
 
@@ -139,7 +138,7 @@ def _needed(reader: RecordingReader, turns: list[TurnRow]) -> Filter:
     is_cut = end > last
 
     def is_needed(row: dict[str, Any]) -> bool:
-        """Whether to keep a row; if later frames are left out, the agent's end is left out, too."""
+        """Whether to keep a row of the recording."""
         return row["seq"] in kept if "raw" in row else not is_cut or row["seq"] < last
 
     return Filter(EVERYTHING.condition, is_needed)

@@ -38,10 +38,10 @@ _COLUMNS = 100
 
 
 class LiveScreen(TrialScreen):
-    """Prints the conversation on stdout, and on stderr whether the agent or the user is waited for.
+    """Prints the conversation on stdout. A line on stderr tells who is waited for.
 
     Args:
-        prompts: the prompts to send; if empty, the user types them on the terminal.
+        prompts: the prompts to send; if empty, the user types prompts on the terminal.
     """
 
     def __init__(self, prompts: Sequence[str]) -> None:
@@ -60,12 +60,12 @@ class LiveScreen(TrialScreen):
         self._answered = 0
         """How many requests the user was asked about whose entries have not been printed yet."""
         self._waiting: list[TranscriptEntry | SaidText] | None = None
-        """Output that waits until the user has answered a question, so that the agent cannot push
-        the question off the screen; None while there is no question."""
+        """Output to print after the user has answered a question. (It would move the question off
+        the screen.) None while no question is asked."""
         self._input = TerminalInput()
 
     async def prompts(self) -> AsyncGenerator[str, None]:
-        """Yields the prompts; the next prompt is requested when the previous turn has ended."""
+        """Yields the prompts, one for each turn."""
         for prompt in self._prompts:
             yield prompt
         while not self._prompts:
@@ -91,7 +91,7 @@ class LiveScreen(TrialScreen):
             self._show(items)
 
     def _show(self, items: Sequence[TranscriptEntry | SaidText]) -> None:
-        """Prints entries and texts; repeats the words before the cursor if the user is typing."""
+        """Prints entries and texts, and then the user's input prompt again, if there is one."""
         self._display.clear()
         for item in items:
             if isinstance(item, SaidText):
@@ -133,7 +133,7 @@ class LiveScreen(TrialScreen):
             self._display.update(now, quiet_since, self._awaited)
 
     async def ask(self, question: ConsentQuestion) -> int | None:
-        """Shows a request of the agent, and asks the user what to answer.
+        """Shows a request of the agent, and asks the user for an answer.
 
         Args:
             question: the request, and the possible answers.

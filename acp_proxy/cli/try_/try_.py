@@ -117,12 +117,12 @@ def try_(
 ) -> None:
     """Talk to an agent without an editor, and record the conversation.
 
-    Starts AGENT in the current directory, sends the prompts, and prints the transcript as it grows,
-    then the verdict of `show`. Ctrl-C cancels the turn; a second Ctrl-C ends it all.
+    Starts AGENT in the current directory and sends the prompts. Prints the transcript as it grows,
+    and at the end the verdict of `show`. Ctrl-C cancels the turn; a second Ctrl-C ends the agent.
 
-    The agent can read the text files of the current directory through this client. Other requests
-    are asked about on a terminal, each shown whole, and refused elsewhere. The agent itself is a
-    program like any other: it can do without this client whatever you can do.
+    The agent may ask to read text files of the current directory. For all other requests, you are
+    asked on a terminal; without a terminal, they are refused. The agent is a program like any
+    other: without asking, it can do whatever you can do.
     """
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
@@ -214,11 +214,11 @@ def _warn_of(left_behind: list[str]) -> None:
 
 
 def _start_failure(path: Path, code: int) -> int | None:
-    """Returns the exit code if there is no agent to judge; None if one was started.
+    """Returns the exit code if no agent was started; None if an agent was started.
 
     Args:
         path: the path of the recording.
-        code: the exit code to return if there is no recording; the recorder has printed why.
+        code: the exit code to return if there is no recording. The recorder has printed the reason.
     """
     if recording_at(path) is None:
         return code
@@ -290,10 +290,10 @@ def _is_failing(probe: ProbeResult) -> bool:
 
 
 def _frames(path: Path) -> dict[tuple[str, int], int]:
-    """Returns the frame number of each line of a recording.
+    """Returns the number of the frame for each line of a recording.
 
-    A line is identified by its stream and its number in that stream, from 1. The result is empty
-    if there is no recording.
+    A key of the result is a stream and the number of a line in it, from 1. Empty without a
+    recording.
     """
     counts, frames = Counter[str](), {}
     if recording_at(path) is not None:
