@@ -133,12 +133,12 @@ def row_of(reader: RecordingReader, seq: int) -> Row:
 def frames_numbered(
     reader: RecordingReader, seqs: Iterable[int], chosen: Filter = EVERYTHING
 ) -> Iterator[Row]:
-    """Yields the frames with the given numbers that match a filter, in order.
+    """Yields those frames of a list of numbers that match a filter, in order.
 
     Args:
         reader: the recording.
-        seqs: the numbers of the frames, in order; there may be many.
-        chosen: a filter that the frames have to match.
+        seqs: the numbers of the frames, in ascending order.
+        chosen: the filter.
     """
     numbers = iter(seqs)
     while some := " or ".join(f"seq:{seq}" for seq in islice(numbers, _AT_A_TIME)):

@@ -1,8 +1,8 @@
 """A finding: a problem of a conversation or a fact worth knowing, with its cause and its frames.
 
-A recording has one list of findings. The list contains broken rules of the protocol and failures
-of the conversation itself (waits that never ended, exits, crashes, silence). Every command prints
-the list in the order of `in_order`.
+A recording has one list of findings: broken rules of the protocol, and failures of the conversation
+(waits that never ended, exits, crashes, silence). All commands print the findings in the order of
+`in_order`.
 """
 
 import re
@@ -18,8 +18,8 @@ class Severity(StrEnum):
     ERROR = "error"
     """A MUST of the specification was violated, or the conversation failed."""
     WARNING = "warning"
-    """A SHOULD was violated, or an injected fault kept a message from its receiver. Also a violated
-    MUST, if a race between messages or a newer version of the protocol may explain it."""
+    """A SHOULD was violated, or an injected fault kept a message from its receiver. A violated MUST
+    is a warning if a race between messages or a newer version of the protocol may explain it."""
     INFO = "info"
     """A fact that is worth knowing but not a problem."""
 
@@ -27,8 +27,8 @@ class Severity(StrEnum):
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 """All severities, the worst first."""
 CLIENT, AGENT, ENVIRONMENT, FAULT = "client", "agent", "environment", "fault"
-"""Who may have caused a finding. The environment is everything around the agent, such as its
-launcher, a login or the network."""
+"""Who may have caused a finding. The environment is everything around the agent: its launcher, a
+login, the network."""
 CONVERSATION = ("agent", "answer", "fault", "pipe", "recording", "wait")
 """The groups of findings about the conversation itself, not about a single message."""
 
@@ -42,10 +42,10 @@ class Finding:
     """One thing that is wrong, or worth knowing."""
 
     rule: str
-    """The id of the rule; docs/rules.md lists all rules."""
+    """The id of the rule. docs/rules.md lists all rules."""
     severity: Severity
     by: str | None
-    """Who is to blame: client, agent, environment or fault; None if nobody is."""
+    """Who is to blame: client, agent, environment or fault; None for nobody."""
     seq: int
     """The number of the frame or event that shows the finding."""
     text: str
@@ -55,7 +55,8 @@ class Finding:
     unblamed: str | None = None
     """Why nobody is to blame, where `by` is None."""
     place: str | None = None
-    """The JSON pointer to the value that breaks the rule; None if no single value does."""
+    """The JSON pointer of the value that breaks the rule; None if the finding is not about one
+    value."""
     method: str | None = None
     """The method of the frame that shows the finding, or of the request that the frame answers."""
     session: str | None = None
@@ -63,13 +64,13 @@ class Finding:
     source: tuple[str, ...] = ()
     """Where the specification states the rule."""
     line: int | None = None
-    """The number of the frame's line in the text form; None without a text form."""
+    """The line of the frame in the recording's text form; None for a database."""
     fingerprint: str = ""
-    """A text that identifies the finding; the same finding has the same text in each run."""
+    """A text that identifies the finding. It is equal in each run of the check."""
     known: bool = False
     """Whether the baseline of a check contains the finding, so that the finding does not count."""
     brief: str = field(default="", metadata={"hidden": True}, eq=False)
-    """The finding in a few words, for lists; if empty, lists show the words of the rule."""
+    """The finding in a few words, for lists. If it is empty, lists show the rule in words."""
     seqs: tuple[int, ...] = field(
         init=False,
         default=Factory(lambda self: (self.seq, *self.related), takes_self=True),
@@ -84,17 +85,17 @@ class Finding:
 
     @property
     def whose(self) -> str:
-        """Who is to blame, in words that are printed after the id; or why nobody is to blame."""
+        """Who is to blame, in words that are printed after the id. Or why nobody is to blame."""
         if self.by is None:
             return f"nobody to blame: {self.unblamed}" if self.unblamed else "nobody to blame"
         return f"by the {self.by}" if self.by != FAULT else "by a fault"
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Returns findings in the order in which all commands print them.
+    """Sorts findings for output. All commands use this order.
 
-    The worst findings come first. Within a severity, findings about the conversation itself come
-    first, since they may explain the broken rules. Otherwise, findings are sorted by frame.
+    The order is: by severity, the worst first; then findings about the conversation before broken
+    rules, which they may explain; then by frame.
     """
     return sorted(
         findings,

@@ -1,11 +1,10 @@
 """Looks up facts about a frame in other frames: a tool call's title, or a permission's options.
 
-A line of the timeline describes one frame. But an update of a tool call often has only the id of
-the call, and an answer to a permission request has only the id of an option.
+An update of a tool call often has only the id of the call, and an answer to a permission request
+has only the id of an option. The title or the options are in an earlier frame.
 
-Several calls may use the same id; `protocol.call_ids` decides where another call begins. The frames
-with an id are read once, when the id is first needed. In a live recording, later frames are read
-when they are needed.
+Several calls may use the same id; `protocol.call_ids` decides where a new call begins. All frames
+with an id are read when the id is first needed.
 """
 
 from array import array
@@ -39,17 +38,18 @@ class _Calls:
     first_seqs: "array[int]" = field(factory=lambda: array("q"))
     """The number of the first frame of each call, in order."""
     titles: dict[int, tuple[int, str]] = field(factory=dict)
-    """The titles of the first calls by the number of the call, each with the number of the frame
-    that contains the title."""
+    """By the number of the call: the number of the frame that contains the call's title, and the
+    title."""
     untitled: int = _SEARCHED
     """How many further updates of the last call are searched for the title of the call."""
     upto: int = 0
-    """The number of the last frame that was read; `LAST_NUMBER` if no more frames can come."""
+    """The number of the last frame that was read. `LAST_NUMBER` if the recording has ended."""
 
     def take(self, frame: StoredFrame, tail: bytes | None) -> None:
-        """Adds the next frame with the id.
+        """Adds the next frame with the id of the calls.
 
-        The frame contains only the beginning of a large line; ``tail`` is the end of the line.
+        The frame may contain only the beginning of a large line; then ``tail`` is the end of the
+        line.
         """
         raw = frame.raw or b""
         message = read(raw) if tail is None else read_outline(raw, tail)
@@ -72,17 +72,16 @@ class CallSpans:
     _by_key: dict[CallKey, _Calls] = field(factory=dict)
 
     def span(self, session: str | None, tool_call: str, seq: int) -> Span:
-        """Returns the range of frames that may be about the same tool call as a frame.
+        """Returns the first and the last frame that may be about the tool call of a given frame.
 
         Args:
             session: the session of the tool call.
             tool_call: the id of the tool call.
-            seq: the number of the frame.
+            seq: the number of the given frame.
 
         Returns:
-            The numbers of the first and the last frame that may be about the call. The range of the
-            first call with an id begins at 0, and the range of the last call ends at `LAST_NUMBER`.
-            A message in a batch never begins a call.
+            The numbers of the two frames. The first call with an id begins at 0, and the last call
+            with an id ends at `LAST_NUMBER`.
         """
         calls, at = self._at(session, tool_call, seq)
         first_seqs = calls.first_seqs
@@ -138,7 +137,7 @@ NONE = Hints()
 
 @define
 class HintReader(CallSpans):
-    """Looks up hints for the frames of a recording; reads frames about a tool call only once."""
+    """Looks up hints for the frames of a recording."""
 
     def of(self, frame: Row) -> Hints:
         """Returns hints for a row of `frames`, or for a message of a batch."""

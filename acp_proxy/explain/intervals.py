@@ -1,25 +1,23 @@
 """Determines who has to act at each moment, for waits, silences and the times of turns.
 
-`Intervals` is pure and incremental. It reads the transitions of a connection in order, and keeps
-each open request in one place: in the request's session, or in the connection if the request names
-no session. The place also refers to the turn that waits for the request.
+`Intervals` is pure and incremental: it reads the transitions of a connection in order. Each open
+request is kept in the session that it names, or in the connection if it names no session.
 
 The first result is who has to act in each session:
 
-- The agent has to act while a turn or a request of the client is open. The agent is held up, and is
-  not blamed, while the client has yet to answer a request of the agent (with a file, say, or a
-  person's choice), while a terminal of the turn runs, and while the client does not read.
-- The client has to act while it has yet to answer a request that waits neither for a person nor for
-  the end of a program, if the agent reads. After the client has cancelled a turn, it has to answer
-  the permission requests of the turn: they no longer wait for a person.
-- A request that names no session holds up every session, since any session may wait for it.
+- The agent has to act while a turn or a request of the client is open. The agent is not blamed while
+  it is held up: by a request that the client has yet to answer, by a running terminal of the turn,
+  or by a client that does not read.
+- The client has to act while it has yet to answer a request, but not while a person or a program is
+  waited for, and not while the agent does not read. After a cancel, the client must answer the
+  permission requests of the turn, so a person is not waited for.
+- A request that names no session holds up every session.
 
-A *silence* is a stretch of time in which a peer had to act in a session and sent nothing there.
+A *silence* is a time in which a peer had to act in a session, but sent nothing in it.
 
 The second result is how each turn spends its time: see `explain.stats.turn_times`.
 
-The caller passes the time, since `Intervals` has no clock. Payloads are not read: the state machine
-of the connection determines which requests, turns and terminals are open.
+`Intervals` has no clock: the caller passes the time.
 """
 
 from collections.abc import Iterator
@@ -114,7 +112,7 @@ class Intervals:
     Attributes:
         silences: the silences that have ended so far.
         running: the open turns by their numbers.
-        ended: the finished intervals of all turns; None to keep no intervals.
+        ended: the finished intervals of all turns; None if intervals are not kept.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -235,7 +233,7 @@ class Intervals:
         return sorted(opened, key=lambda wait: wait.request.seq)
 
     def end_silences(self, t_ns: int) -> None:
-        """Adds the silences that have not ended; `take` must not be called afterwards."""
+        """Adds the silences that have not ended. After this, `take` must not be called."""
         for waits in self._sessions.values():
             for party in LONG_NS:
                 self._record(waits, party, None, t_ns)
@@ -270,7 +268,7 @@ class Intervals:
     def _end_silence(
         self, waits: _SessionWaits, stream: str, seq: int, t_ns: int, last: _Moment
     ) -> None:
-        """Ends the silence of a frame's sender; the sender's next silence begins after the run."""
+        """Ends the silence of a frame's sender. The sender's next silence begins after the run."""
         party = _SENDERS[stream]
         if (since := waits.silent.get(party)) is not None:
             if t_ns - since[0] >= self._least_ns[party]:
@@ -335,7 +333,7 @@ class Intervals:
         return sorted(self._finished, key=lambda turn: turn.id), whole
 
     def turns_until(self, end_ns: int) -> list[TurnTime]:
-        """Returns the times of all turns so far; the time of an open turn ends at `end_ns`."""
+        """Returns the times of all turns so far. An open turn counts until `end_ns`."""
         return [*self._finished, *(turn.until(end_ns) for turn in self.running.values())]
 
     def _begin_turn(self, turn: Turn, t_ns: int) -> None:

@@ -19,12 +19,12 @@ class MaskedValue:
     """A marker that replaces a secret, and where the marker is."""
 
     seq: int | None
-    """The number of the frame or event; None for the recording's own row."""
+    """The number of the frame or event; None for the properties of the recording."""
     place: str
-    """For a frame, the name of its stream; for other markers, ``event``, ``fault`` or
-    ``recording``."""
+    """The name of the stream for a frame. Otherwise ``event``, ``fault`` or ``recording``."""
     pointer: str | None
-    """A JSON pointer to the string, with ``*`` for list items; None in a text that is not JSON."""
+    """The JSON pointer of the string, with ``*`` for items of lists; None for a text that is not
+    JSON."""
     kind: str
     """The kind of the secret, such as ``token``."""
     marker: str
@@ -33,10 +33,10 @@ class MaskedValue:
 
 
 def masked_values(reader: RecordingReader) -> Iterator[MaskedValue]:
-    """Yields the masked values of a recording, beginning with the values in its own row.
+    """Yields the masked values of a recording. The values in its properties come first.
 
     Args:
-        reader: the recording; secrets in the recording are masked while it is read.
+        reader: the recording. Its secrets are masked while it is read.
 
     Raises:
         UnreadableRecording: the file is damaged.

@@ -1,13 +1,11 @@
 """Feeds the messages of a recording to the state machine of a connection, in one pass.
 
-The pass contains `Intervals`, which determine who has to act and how turns spend their time.
-Listeners receive the messages: `show` counts messages, `audit` collects actions, and `stats` finds
-the first words of turns. Other listeners draw the waterfall of a turn and check the rules. A report
-runs one pass for all listeners.
+Listeners receive the messages: `show` counts them, `audit` collects actions, and `stats` finds the
+first words of turns. The intervals determine who has to act, and how turns spend their time. A
+report runs one pass for all listeners.
 
-For `show`, `audit` and `stats`, it is enough to read the first piece of a message that is streamed
-without a pause, so the other pieces are not read. This makes the pass quick, since most frames are
-such pieces.
+Most frames are pieces of streamed messages. For speed, `show`, `audit` and `stats` read only the
+first piece of a message that is streamed without a pause.
 """
 
 from collections import deque
@@ -32,8 +30,8 @@ PAUSE_NS = 10**8
 HISTORY = OPENING[1:]
 """Methods that reopen a session: the agent streams the session's history before it answers."""
 _AHEAD, _RUN_SIZE = 1 << 18, 1 << 10
-"""The number of bytes of lines that are parsed at once, and the number of bytes that each run
-counts in addition to its line."""
+"""The number of bytes of lines that are parsed at once, and the bytes that each run counts besides
+its line."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
@@ -62,7 +60,8 @@ class MessagePass:
 
     Args:
         reader: the recording.
-        first: the turn to start from, at its prompt; None for the start of the recording.
+        first: the first turn to read, from its prompt on; None to read from the start of the
+            recording.
         dialect: the dialect of the messages; None for the dialect that the recording names.
     """
 
@@ -88,8 +87,7 @@ class MessagePass:
         self._loading: dict[str | None, dict[int, int]] = {}
         """For each session, the open requests that load or resume it: their numbers by exchange."""
         self._loaded_by: dict[int, str | None] = {}
-        """The session that each pending request names, by exchange. The answer to a fork names
-        another session."""
+        """For each pending request, by exchange: the session that its params name."""
 
     def play_to(
         self,
@@ -98,10 +96,10 @@ class MessagePass:
         watch: Watch = iter,
         single_upto: int = 0,
     ) -> None:
-        """Reads all frames; the intervals and then the listeners receive each frame.
+        """Reads all frames. The intervals, and then the listeners, receive each frame.
 
-        The listeners and then the intervals receive each event. If the recorder is running, another
-        call reads the frames and events that have come since the last call.
+        Of an event, the listeners are told before the intervals. While the recorder runs, another
+        call reads everything that is new since the last call.
 
         Args:
             listeners: the listeners, in the order in which they receive each frame.
@@ -138,8 +136,8 @@ class MessagePass:
     ) -> Iterator[tuple[FrameRun, Message, Transition]]:
         """Yields each run of frames with the message of its first frame and the message's effects.
 
-        A frame that continues no message is a run by itself. The effects are the changes that the
-        message made to the state of the connection.
+        A frame that does not continue a message is a run of its own. The effects are the changes to
+        the state of the connection.
 
         Args:
             pause_ns: the longest time between two frames of a run, in nanoseconds.
@@ -186,7 +184,7 @@ class MessagePass:
             del self._loading[self._loaded_by.pop(answered.id)][answered.id]
 
     def _runs(self, pause_ns: int, single_upto: int) -> Iterator[FrameRun]:
-        """Reads runs; the times of runs are 0 if the times between frames are not known."""
+        """Reads runs. If the times of frames are not known, the times of runs are 0."""
         runs = self._reader.runs(pause_ns, self._first, single_upto)
         has_times = self._reader.recording.knows("durations")
         return runs if has_times else (run._replace(t_ns=0, last_ns=0) for run in runs)
@@ -203,10 +201,9 @@ class MessagePass:
 
 
 def _read_ahead(runs: Iterable[FrameRun]) -> Iterator[tuple[FrameRun, Message]]:
-    """Yields each run with the message of its line; a missing line is read as a blank line.
+    """Yields each run with the message of its line. A missing line is read as a blank line.
 
-    Many lines are parsed at once, which is faster than if the database and the listeners run in
-    between.
+    Many lines are parsed at once, for speed.
     """
     group, size = list[FrameRun](), 0
     for run in runs:
@@ -231,18 +228,17 @@ def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Mess
 
 
 def opened_before(recording: Recording) -> int:
-    """Returns the number up to which updates outside of turns may be a session's history.
+    """Returns the last frame whose updates outside of turns may be a session's history.
 
-    If the start of an imported log is missing, the request that reopened a session may be missing,
-    too. Then the session's history ends at the answer to this request, if the log names the method
-    that was answered. But if the log has the answer to a missing prompt, the updates may belong to
-    the turn of this prompt, so no update is treated as history.
+    An imported log may lack the request that loaded or resumed a session. The answer to this
+    request ends the history. If the answer to a missing prompt is in the log, nothing counts as
+    history.
 
     Args:
         recording: the recording.
 
     Returns:
-        The number of the answer that ends the history; 0 if there is no such answer.
+        The number of the frame; 0 if nothing counts as history.
     """
     if recording.origin is None:
         return 0

@@ -142,7 +142,7 @@ def times_fired(faults: dict[str, int]) -> str:
 
 @define
 class FaultEffects:
-    """The effects of the faults in one recording; each effect is read when it is first needed."""
+    """The effects of the faults in one recording, read when they are needed."""
 
     reader: RecordingReader
     events: Sequence[RecordedEvent]
@@ -173,10 +173,10 @@ class FaultEffects:
         return [answer._replace(rule=plain(answer.rule)[:RULE_NAME]) for answer in answers]
 
     def first_rule(self, actions: tuple[str, ...], before: int | None) -> str | None:
-        """Returns the first rule that fired with one of the actions before a frame, or None.
+        """Returns the first rule that fired with one of some actions before a frame, or None.
 
         Args:
-            actions: the actions that count: `ENDING` or `HOLDING`.
+            actions: the actions: `ENDING` or `HOLDING`.
             before: the number of the frame; None for the whole recording.
         """
         for event in self.events:

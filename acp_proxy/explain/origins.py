@@ -56,12 +56,12 @@ def known_value(recording: Recording, value: Value) -> Value:
 
 
 def known_json(recording: Recording, value: Any) -> Any:
-    """Returns a value as plain JSON, with null for members that are not known.
+    """Returns a value as plain JSON. Members that the recording does not know are null.
 
     Args:
         recording: the recording of the value.
-        value: the value. A size of a file must not be named `size` or `bytes`, since members with
-            these names are sizes of recorded lines.
+        value: the value. Its members `size` and `bytes` must be sizes of recorded lines, not of
+            files.
     """
     from acp_proxy.base.forms import converter  # imported late: text for people needs no converter
 
@@ -89,10 +89,10 @@ def known_members(recording: Recording, value: Any) -> Any:
 
 @needs("durations", unknown="")
 def took(recording: Recording | None, ns: int | None) -> str:
-    """Returns a duration in words, as precise as the recording's times; empty if it is not known.
+    """Returns a duration in words; empty if it is not known.
 
     Args:
-        recording: the recording; None if acp-proxy recorded it, so that all times are exact.
+        recording: the recording, whose times may be imprecise; None for exact times.
         ns: the duration in nanoseconds.
     """
     return duration(ns) if recording is None else duration(ns, recording.step_ns)

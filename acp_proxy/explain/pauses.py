@@ -1,10 +1,8 @@
 """Finds the pauses of a conversation that are worth a line, and who was waited for in each.
 
-A pause is a time between two neighbouring frames or events. It is marked if it takes at least a
-tenth of the turn that was open, and at least `LEAST_NS`. A pause of at least `ALWAYS_NS` is always
-marked. The party that was waited for is determined from stored requests, turns and tool calls. So
-one pause can be described without a pass over the recording, and a timeline can be printed while
-it is read.
+A pause is a time between two neighbouring frames or events. It is marked if it takes a tenth of the
+open turn and `LEAST_NS`, or if it takes `ALWAYS_NS`. Stored requests, turns and tool calls tell who
+was waited for, so that no pass over the recording is needed.
 """
 
 from collections.abc import Iterator
@@ -34,7 +32,7 @@ class Pause(NamedTuple):
     before: int
     """The number of the frame or event before the pause."""
     after: int | None
-    """The number of the frame or event after the pause; None if nothing came so far."""
+    """The number of the frame or event after the pause; None if the pause has not ended."""
     length_ns: int
     awaited: str
     """Who was waited for, in words that can follow "waiting for"."""
@@ -70,7 +68,8 @@ class Pauses:
 
         Args:
             before: the number of the frame or event before the pause.
-            after: the number of the frame or event after the pause; None if nothing came so far.
+            after: the number of the frame or event after the pause; None if the pause has not
+                ended.
             length_ns: the length of the pause, in nanoseconds.
         """
         if length_ns < LEAST_NS:
@@ -85,9 +84,9 @@ class Pauses:
         return Pause(before, after, length_ns, awaited, never_ended)
 
     def between(self, before: tuple[int, int] | None, row: Row) -> Pause | None:
-        """Returns the marked pause before a row, or None.
+        """Returns the marked pause before a row; None without a marked pause.
 
-        The result is None if frames or events between the row and the previous row are left out.
+        None is also the result if the previous row is not the direct neighbour of the row.
 
         Args:
             before: the number and the time of the previous row; None for the first row.
@@ -103,8 +102,8 @@ class Pauses:
         """Yields all marked pauses, in order.
 
         Args:
-            now_ns: for a recording that still runs, the time since its beginning, in nanoseconds;
-                None to leave out a pause that has not ended.
+            now_ns: the present time in a recording that still runs, in nanoseconds since its
+                beginning; None to leave out a pause that has not ended.
         """
         for before, after, length_ns in gaps(self.reader, LEAST_NS):
             if (pause := self.find(before, after, length_ns)) is not None:
@@ -115,7 +114,7 @@ class Pauses:
             yield from () if pause is None else (pause,)
 
     def _duration_ns(self, turn: TurnRow) -> int:
-        """Returns how long a turn took; an open turn lasts until the last frame or event."""
+        """Returns how long a turn took. An open turn lasts until the last frame or event."""
         if turn.duration_ns is not None:
             return turn.duration_ns
         return last_ns(self.reader) - frame_times(self.reader, [turn.prompt_seq])[turn.prompt_seq]
@@ -144,6 +143,6 @@ class Pauses:
 
 
 def _precedence(row: ExchangeRow) -> tuple[bool, int, int]:
-    """Returns the sort key of an open request; the first request in this order explains a pause."""
+    """Returns the sort key of an open request. The first request explains a pause."""
     is_client = row.direction == "to-client"
     return not is_client, WAITING.index(waiting_part(row.method)), row.request_seq

@@ -1,6 +1,6 @@
 """Describes a frame in one line, such as the text of a prompt, or a tool call and its status.
 
-This module parses the frame and makes the line safe to print; `describe` chooses the words.
+`describe` chooses the words. This module parses the frame, and makes the line safe to print.
 """
 
 from typing import Any
@@ -17,8 +17,8 @@ from acp_proxy.protocol.tool_calls import NAMES, call_of
 
 _DECODED = 4 * SHOWN_LINE
 _UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
-"""Errors that a describer may raise for a message of an unexpected shape. Then the line itself is
-shown."""
+"""Errors that a describer may raise for a message of an unexpected shape. In this case, the line
+itself is shown."""
 
 
 def preview(
@@ -30,17 +30,17 @@ def preview(
     *,
     size: int | None = None,
 ) -> str:
-    """Describes a frame by its content; never raises.
+    """Describes a frame by its content. Never raises.
 
     Returns:
-        One line without control characters and without base64, of 2000 characters at most.
+        One line of at most 2000 characters, without control characters and without base64.
 
     Args:
-        raw: the line as received, or its beginning.
+        raw: the line as it was received, or its beginning.
         kind: the frame's kind.
         method: the method of the frame, or of the request that the frame answers.
         parse_error: why the line is not a message.
-        hints: facts about the frame that are read from other frames.
+        hints: facts about the frame that are in other frames.
         size: the number of bytes in the whole line; None if ``raw`` is the whole line.
     """
     size = size or len(raw)

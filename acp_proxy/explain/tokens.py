@@ -1,9 +1,8 @@
 """Reads the tokens of a recording: of each turn, and of all turns together.
 
-The answer to a prompt, or in v2 the state that ends a turn, contains the numbers of tokens of the
-turn. In v1, agents may send running totals of the session instead, since the schema describes both.
-Running totals are never added up. Usage updates contain the size of the context, and the cost of
-the session so far.
+The tokens of a turn are in the answer to its prompt; in v2, in the state that ends the turn. In v1,
+an agent may send running totals of the session instead, and running totals are not added up. Usage
+updates contain the size of the context, and the cost of the session so far.
 """
 
 from collections import Counter, defaultdict, deque
@@ -27,8 +26,8 @@ from acp_proxy.store.reader import RecordingReader
 RISES = 5
 """Numbers of tokens that rise this often in a session, and never fall, are running totals."""
 _BEFORE, _AFTER, _OPEN = 64, 16, 2_000
-"""How many frames are searched for usage: before the end of a turn, after it, and at the end of a
-recording with a turn that has not ended."""
+"""How many frames are searched for usage: before the end of a turn, after this end, and at the end
+of a recording for a turn that has not ended."""
 
 
 @frozen

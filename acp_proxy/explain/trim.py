@@ -1,8 +1,7 @@
 """Chooses the frames of a recording that a replay of some of its turns needs.
 
 These frames are the handshake, the messages that open or set up the sessions of the turns, and the
-turns themselves. Exchanges are kept whole, so that the result is a possible conversation: each
-answer has its request, and each request has its answer if the answer was recorded.
+turns. An exchange is kept as a whole: a request with its answer.
 """
 
 import itertools
@@ -26,7 +25,7 @@ def trim(
 
     Args:
         heads: all frames of the recording, in order.
-        exchanges: all exchanges of the recording; a fork belongs to the session that it copies.
+        exchanges: all exchanges of the recording. A fork belongs to the session that it copies.
         turns: the turns to keep.
     """
     known = {exchange.id: exchange for exchange in exchanges}
@@ -55,10 +54,10 @@ class _Trimmer:
     exchanges: dict[int, ExchangeRow]
     turns: list[TurnRow]
     _client_kept: dict[str | None, bool] = field(factory=dict)
-    """By session, whether the client's last message was kept. If so, the agent's frames outside of
-    turns are kept, too."""
+    """By session, whether the client's last message was kept. The agent's next frames outside of
+    turns are kept if it was."""
     _last_kept: bool = False
-    """Whether the last frame was kept. If so, a frame without a session is kept, too."""
+    """Whether the last frame was kept. A frame without a session is kept if it was."""
     _ends: dict[str | None, int] = field(factory=dict)
     _chosen: set[int] = field(init=False)
     _decisions: dict[int, bool] = field(factory=dict)

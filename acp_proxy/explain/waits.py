@@ -1,8 +1,7 @@
-"""Values about waiting: who has to act on a request, open requests, and silences that are hangs.
+"""Values about waiting: who has to act, open requests, and silences that are hangs.
 
-An open request is not a fault by itself: a person may think about a permission for an hour, and a
-program may run for a day. A silence counts only if a peer had to act and nothing held the peer up;
-`intervals` determines such silences.
+An open request is not a fault: a person may need an hour for a permission, and a program may run
+for a day. A silence counts only if a peer had to act and nothing held the peer up.
 """
 
 import heapq
@@ -39,12 +38,11 @@ class Party(StrEnum):
 
 
 LONG_NS = {Party.AGENT: 60 * 10**9, Party.CLIENT: 10 * 10**9}
-"""For each peer, the length of a silence that counts as a hang, in nanoseconds. A model needs more
-time to think than a client needs to read a file."""
+"""For each peer, the length of a silence that is a hang, in nanoseconds."""
 
 
 class SilenceLimits(NamedTuple):
-    """The lengths of silences that are hangs, in nanoseconds; None if a silence never is a hang."""
+    """The lengths of silences that are hangs, in nanoseconds. With None, no silence is a hang."""
 
     agent_ns: int
     call_ns: int | None
@@ -103,7 +101,8 @@ class PendingRequest:
     method: str | None
     session: str | None
     turn: int | None
-    """The number of the turn, or of the turn that the request belongs to; None without a turn."""
+    """The number of the turn that the request begins, or that it belongs to; None without a
+    turn."""
     awaited: Party
 
 
@@ -116,11 +115,9 @@ class Silence:
     """The agent or the client."""
     request: PendingRequest = field(metadata={"json": "owed"})
     from_seq: int
-    """The number of the frame or event with which the silence began: the last frame that the peer
-    sent, or the frame or event since which the peer had to act."""
+    """The number of the last frame or event before the silence."""
     to_seq: int | None
-    """The number of the frame or event that ended the silence: the peer's next frame, or whatever
-    held the peer up. None if the silence never ended."""
+    """The number of the frame or event that ended the silence; None if it never ended."""
     t_ns: int
     """The time when the silence began, in nanoseconds."""
     length_ns: int
@@ -133,13 +130,13 @@ class Silence:
 
 @frozen
 class OpenWait:
-    """An open request, how long it has waited, and how long the peer that has to act was silent."""
+    """An open request: how long it has waited, and how long the peer that has to act was silent."""
 
     request: PendingRequest
     waited_ns: int
     last_seq: int | None = None
-    """The number of the last frame or event before the silence of the peer that has to act. None
-    if neither peer has to act, or if the peer is held up."""
+    """The number of the last frame or event before the silence of the peer that has to act. None if
+    this peer is held up."""
     silent_ns: int | None = None
     """How long the peer that has to act has been silent, in nanoseconds; None without silence."""
 

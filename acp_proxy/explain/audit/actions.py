@@ -1,9 +1,11 @@
 """Combines all messages about an action of the agent into one value.
 
 A tool call and the requests to the client that carry it out are one action. A request belongs to a
-tool call if the request or its answer names the call or its terminal, or else if the call is the
-only open one of the turn with the same path or command. Otherwise both are actions, and are linked
-if they may be the same. The facts in a request replace the agent's description of the action.
+tool call if the request or its answer names the call or the call's terminal. Otherwise, the request
+belongs to the turn's only open call with the same path or command.
+
+A request that belongs to no call is an action of its own. It is linked to the actions that it may
+be part of. Facts in a request replace the agent's description of the action.
 """
 
 from collections.abc import Iterable
@@ -55,9 +57,9 @@ class ActionLog(Listener):
         messages: the pass over the recording.
 
     Attributes:
-        actions: the actions in the order in which they began; an action with `is_absorbed` is part
+        actions: the actions in the order in which they began. An action with `is_absorbed` is part
             of another action.
-        left_out: the number of actions that were not kept, since `KEPT_ACTIONS` were kept before.
+        left_out: the number of further actions, which are not kept.
         sessions: the log of the sessions with their directories.
         permissions: the log of the permission requests.
     """
@@ -108,7 +110,7 @@ class ActionLog(Listener):
                 self.sessions.answered(exchange.id, change.session, result)
 
     def _value(self, run: FrameRun, message: Message) -> Value:
-        """Decodes a message; of a very large message, only the beginning is read."""
+        """Decodes a message. Only the beginning of a very large message is decoded."""
         if message.raw is not None:
             return message_of(message.raw)
         stored = next(read_messages(self._reader, [run.seq], LINE_EDGE), None)
@@ -152,9 +154,9 @@ class ActionLog(Listener):
     def _take_request(
         self, run: FrameRun, change: Transition, exchange: Exchange, params: Value
     ) -> Action | None:
-        """Adds a request that asks the client to do something, but not for a permission.
+        """Adds a request to the client, but not a permission request.
 
-        Returns the action of the request; None if no more actions are kept.
+        Returns the action of the request; None if the limit of kept actions is reached.
         """
         said = statements.of_request(exchange.method or "", params)
         probe = self._probe(run, change, said)
@@ -183,7 +185,7 @@ class ActionLog(Listener):
     ) -> Action | None:
         """Adds a permission request.
 
-        Returns the action that needs the permission; None if no more actions are kept.
+        Returns the action that needs the permission; None if the limit of kept actions is reached.
         """
         self.permissions.any_asked = True
         said = statements.of_permission(params)

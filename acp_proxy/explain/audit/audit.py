@@ -1,6 +1,6 @@
 """Audits a recording: lists the agent's actions with their paths and their permissions.
 
-One pass reads all frames; the outcome of each action is decided after the pass.
+One pass reads all frames. The outcomes of actions are decided after the pass.
 """
 
 from collections import Counter
@@ -107,7 +107,7 @@ def _name_alike(actions: list[Action]) -> None:
 
 
 def _keys(action: Action) -> set[_Key]:
-    """Returns the keys of an action; two actions with a common key may be the same action."""
+    """Returns the keys of an action. Two actions with a common key may be the same action."""
     if action.kind is ActionKind.RUN:
         about = {normal_command(action.command or action.title)} - {""}
     else:
@@ -120,7 +120,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
 
     Args:
         reader: the recording.
-        chosen: a filter; an action is listed if any of its frames matches.
+        chosen: a filter. An action is listed if at least one of its frames matches.
         watch: a function that yields the runs of frames unchanged, and may show the progress.
 
     Raises:
@@ -155,7 +155,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
 
 
 def _matching(reader: RecordingReader, actions: list[Action], chosen: Filter) -> list[Action]:
-    """Returns the actions with a frame that matches a filter; needs no lines of frames."""
+    """Returns the actions that have a frame which matches a filter."""
     wanted = {seq for action in actions for seq in action.seqs}
     matching = {head.seq for head in reader.heads(chosen) if head.seq in wanted}
     return [action for action in actions if not matching.isdisjoint(action.seqs)]

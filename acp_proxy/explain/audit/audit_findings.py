@@ -102,9 +102,9 @@ def named(actions: Sequence[Action]) -> str:
 def _problems(
     kind: str, actions: Iterable[Action], text_of: Callable[[Action], str]
 ) -> list[AuditFinding]:
-    """Returns a finding for each action with something to report, but at most `LISTED` findings.
+    """Returns findings about actions, at most `LISTED` of them.
 
-    ``text_of`` returns the text of an action's finding; the text is empty without a finding.
+    ``text_of`` returns the text of the finding about an action; empty for no finding.
     """
     texts = ((action, text_of(action)) for action in actions)
     return [_finding(kind, PROBLEM, text, [action]) for action, text in texts if text][:LISTED]
@@ -172,9 +172,9 @@ def _done_for_another(action: Action) -> str:
 
 
 def _differing(action: Action, asked: AuditedPermission) -> str:
-    """Returns the command or the paths of an action that were not permitted.
+    """Returns the command or the paths of an action that the permission does not name.
 
-    The text is empty if all of them were permitted, or if the permission names no command or path.
+    The text is empty if the permission names all of them, or no command and no path at all.
     """
     if action.kind is ActionKind.RUN:
         command, wanted = normal_command(action.command), normal_command(asked.command)
@@ -317,7 +317,7 @@ def _answered_at_once(actions: Iterable[Action]) -> Iterator[AuditFinding]:
 def _of_several(
     kind: str, severity: str, actions: Iterable[Action], how: str
 ) -> Iterator[AuditFinding]:
-    """Yields one finding about all given actions; nothing if there are no actions."""
+    """Yields one finding about all the actions. Without an action, yields nothing."""
     several = [*actions]
     kinds = {action.kind for action in several}
     count = counted(len(several), "action")

@@ -45,7 +45,7 @@ class ActionStatus(StrEnum):
 
     DONE = "done"
     STARTED = "started"
-    """The client has started a command; the recording does not show how the command ended."""
+    """The client has started a command. How the command ended is not recorded."""
     FAILED = "failed"
     REFUSED = "refused"
     """Permission was refused, and no message shows that the action was done anyway."""
@@ -73,7 +73,7 @@ class AuditedPath:
     path: str
     """The path as it was sent, cut to 2,000 characters."""
     shown: str
-    """The path relative to the session's directory if the path is inside; otherwise the path with
+    """The path relative to the session's directory if the path is inside. Otherwise the path with
     ``.`` and ``..`` resolved."""
     place: PathPlace
     credential: bool = False
@@ -94,7 +94,7 @@ class AuditedRequest:
     error: str | None = None
     """The code and the message of the error that the client answered, or None."""
     paths: list[AuditedPath] = field(init=False, factory=list)
-    """The paths in the request; fields with ``init=False`` are not in the JSON."""
+    """The paths in the request. (The JSON has no field with ``init=False``.)"""
 
 
 @define
@@ -109,11 +109,11 @@ class AuditedPermission:
     """How the request was decided: granted, denied, cancelled, ambiguous, error, unanswered, or
     another word that the answer contains."""
     option: str | None = None
-    """The kind of the chosen option; in the 1.0 draft, the scope of the permission instead."""
+    """The kind of the chosen option. In the 1.0 draft, the scope of the permission."""
     name: str | None = None
-    """The name of the option that the client chose; None if it chose no option."""
+    """The name of the option that the client chose; None without a choice."""
     waited_ns: int | None = None
-    """The time from the request to the answer, in nanoseconds; None if it is not known."""
+    """The time from the request to its answer, in nanoseconds; None if it is not known."""
     lasting: bool = False
     """Whether the answer also allowed later actions, not only the action in the request."""
     paths: list[AuditedPath] = field(factory=list)
@@ -152,14 +152,14 @@ class Action:
     source: Source = Source.CLAIMED
     status: ActionStatus = ActionStatus.UNKNOWN
     title: str | None = None
-    """The title that the agent gave the action; None without a title."""
+    """The agent's title for the action; None without a title."""
     tool: str | None = None
     """The name of the tool, or the method of the request; None if neither is known."""
     tool_call: str | None = None
     call_status: str | None = None
     """The last status that the agent sent for the tool call."""
     call_seq: int | None = None
-    """The number of the frame with the last status of the tool call; None without a status."""
+    """The number of the frame with the call's last status; None without a status."""
     paths: list[AuditedPath] = field(factory=list)
     command: str | None = None
     directory: AuditedPath | None = None
@@ -183,22 +183,22 @@ class Action:
     not_from_agent: bool = False
     """Whether a fault added one of the action's requests."""
     call: CallStatus = field(init=False, factory=CallStatus)
-    """The latest status of the tool call, and its frame, while messages are read. This field and
-    the fields below it are not in the JSON."""
+    """The latest status of the tool call, while messages are read. The JSON has neither this field
+    nor the fields below it."""
     directories: list[str] = field(init=False, factory=list)
     """The session's directories when the action began."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
     """The last permission request in the turn that another action made for the same file or
     command."""
     instead_of: "Action | None" = field(init=False, default=None)
-    """The only other action of the same kind in the turn that was permitted but not done yet; None
-    without such an action, or with several."""
+    """An action that was permitted but not done: the only one of the same kind in the turn. None
+    for no such action, or for several."""
     is_absorbed: bool = field(init=False, default=False)
     """Whether the action was merged into another action."""
 
     @property
     def seqs(self) -> list[int]:
-        """The numbers of the frames about the action; of its updates, only the first and last."""
+        """The numbers of the frames about the action, but only of its first and last update."""
         seqs = {self.seq, self.call_seq}
         for request in self.requests:
             seqs |= {request.seq, request.answer_seq}
@@ -261,7 +261,7 @@ class AuditFinding:
     """Something that a reviewer should look at."""
 
     kind: str
-    """The kind, such as ``outside``; docs/json.md lists all kinds."""
+    """The kind of the finding, such as ``outside``. docs/json.md lists all kinds."""
     severity: str
     """How much the finding matters: `PROBLEM` or `REMARK`."""
     text: str
@@ -285,7 +285,8 @@ class Audit:
     sources: dict[str, int]
     """The number of actions from each source."""
     answers: dict[str, int]
-    """The number of permission requests with each decision; only requests for listed actions."""
+    """For each decision, the number of permission requests. Only requests for listed actions
+    count."""
     findings: list[AuditFinding]
     left_out: int = 0
     """The number of actions that are missing, since only the first 100,000 are kept."""

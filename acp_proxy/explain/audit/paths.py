@@ -1,7 +1,7 @@
 """Decides whether a path is in a session's directory, and whether its file contains credentials.
 
-Only the text of the path is examined: the disk is not read, and symbolic links are not followed.
-``.`` and ``..`` are resolved in the text. A relative path begins at the session's directory.
+Only the text of the path is examined; the disk is not read. ``.`` and ``..`` are resolved in the
+text. A relative path begins at the session's directory.
 """
 
 import ntpath
@@ -50,13 +50,13 @@ _TOKEN_FILES = (("auth.json", (".codex", ".composer", "opencode")), ("hosts.yml"
 
 
 def locate(path: str, directories: Sequence[str], operation: str | None = None) -> AuditedPath:
-    """Returns a path, and its place in relation to the session's directories.
+    """Returns a path, and whether it is inside the session's directories.
 
     Args:
-        path: the path as it was sent; it may be a ``file:`` URI.
+        path: the path as it was sent, or a ``file:`` URI.
         directories: the directories of the session, the working directory first; empty if they are
             not known.
-        operation: the operation on the file, if it is known.
+        operation: the operation on the file; None if it is not known.
     """
     find = _locate_again if len(path) < _REMEMBERED else _locate
     return find(path, tuple(directories), operation)
@@ -86,8 +86,8 @@ _locate_again = lru_cache(1024)(_locate)
 def may_be_same(audited_path: AuditedPath, other: AuditedPath) -> bool:
     """Whether two paths may name the same file.
 
-    Only the names of the files are compared if the place of one path is unknown and one of the
-    paths is relative.
+    Only file names are compared if a path is relative, and if it is unknown where one of the paths
+    lies.
 
     Args:
         audited_path: the first path.
@@ -129,8 +129,8 @@ def mentions(
 ) -> list[AuditedPath]:
     """Returns the words of a command that name credentials or paths outside.
 
-    A path counts as outside if it may be outside the session's directories. Variables and wildcards
-    are not expanded. Programs and devices of the system are left out.
+    "Outside" means outside the session's directories. Variables and wildcards are not expanded.
+    Programs and devices of the system are left out.
 
     Args:
         command: the command line.

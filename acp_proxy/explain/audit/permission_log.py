@@ -56,12 +56,12 @@ class PermissionLog:
         self._asked[exchange.session] = exchange.turn, asked[-_ASKED:]
 
     def answer(self, exchange: Exchange, seq: int, message: Value) -> None:
-        """Adds the client's answer to a permission request; ignores answers to other requests.
+        """Adds the client's answer to a permission request. Ignores all other answers.
 
         Args:
-            exchange: the exchange of the answer.
+            exchange: the exchange that the answer completes.
             seq: the number of the frame with the answer.
-            message: the whole message of the answer.
+            message: the answer, a whole message.
         """
         pending = self._open.pop(exchange.id, None)
         if pending is None:
@@ -93,7 +93,8 @@ class PermissionLog:
 
         Args:
             session: the id of the session.
-            turn: the number of the turn; the result is empty if a newer turn has such actions.
+            turn: the number of the turn. For a turn that is not the latest with such actions, the
+                result is empty.
         """
         newest, asked = self._asked.get(session, (None, []))
         return asked if newest == turn else []

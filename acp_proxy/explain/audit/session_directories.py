@@ -40,7 +40,7 @@ class SessionLog:
         Args:
             exchange: the number of the request's exchange.
             seq: the number of the request's frame.
-            session: the id of the session; None if the answer will contain the id.
+            session: the id of the session; None if only the answer contains the id.
             params: the params of the request.
         """
         opening = AuditedSession(session or "", seq, _directory(params), _others(params))
@@ -56,7 +56,7 @@ class SessionLog:
         Args:
             exchange: the number of the request's exchange.
             session: the id of the session.
-            result: the result; None if the answer is an error, which opens no session.
+            result: the result. None for an error, which opens no session.
         """
         opening, before = self._opening.pop(exchange, (None, None))
         if opening is None or session is None:

@@ -1,9 +1,8 @@
 """Reads the facts about an action from a tool call or from a request to the client.
 
-The same fact has many notations: v1 has ``locations`` and diffs in ``content``, v2 adds
-``changes``, and the 1.0 draft has ``tool``, ``input`` and ``output``. Each agent also has its own
-names for the arguments of its tools. Only values in the messages are used; if a message has
-different paths in two places, both paths are kept.
+Each dialect writes these facts in another way: v1 in ``locations`` and in diffs in ``content``, v2
+also in ``changes``, and the 1.0 draft in ``tool``, ``input`` and ``output``. Each agent has its own
+names for the arguments of its tools. If a message has two different paths, both are kept.
 """
 
 import re
@@ -36,7 +35,7 @@ _METHODS = {
     "fs/write_text_file": ActionKind.WRITE,
     "terminal/create": ActionKind.RUN,
 }
-"""The kinds of actions by the request's method; requests of other methods are of kind `OTHER`."""
+"""The kinds of actions by the request's method. All other methods mean `OTHER`."""
 _PATHS = (
     "file_path", "filePath", "filepath", "path", "paths", "absolute_path", "absolutePath",
     "notebook_path", "target_file", "targetFile", "dir_path", "file", "files", "filename",
@@ -58,7 +57,7 @@ _SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
 
 @define
 class Statement:
-    """The facts about an action in one message; facts that the message lacks are None or empty."""
+    """The facts about an action in one message. A fact that the message lacks is None or empty."""
 
     kind: ActionKind | None = None
     title: str | None = None
@@ -185,7 +184,7 @@ def is_alike(action: Action, other: Action) -> bool:
     """Whether two actions are about the same file or the same command.
 
     Args:
-        action: an action; its kind may be unknown.
+        action: an action, possibly of unknown kind.
         other: another action.
     """
     if action.kind not in (other.kind, ActionKind.OTHER):

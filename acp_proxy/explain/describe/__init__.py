@@ -1,7 +1,7 @@
 """Describes the parts of a message in words, with one module for each topic.
 
-A describer is a function that accepts an object of any shape and returns a text, which is empty if
-there is nothing to describe. `method_texts.METHODS` lists the describers by method, and
-`session_texts.UPDATES` lists them by kind of update. The text may contain any character; `preview`
-makes the text safe to print.
+A describer is a function that accepts an object of any shape and returns a text. The text is empty
+if there is nothing to describe. `method_texts.METHODS` lists the describers by method, and
+`session_texts.UPDATES` by kind of update. The texts may contain any character; `preview` makes them
+safe to print.
 """

@@ -1,10 +1,11 @@
 """Describes content: media by type and size, resources by name, and diffs by files.
 
-The content of a prompt or a message is an array of blocks, such as texts and images. The content of
-a tool call is an array of wrapped blocks, diffs and terminals. In the 1.0 draft, media are under
-``source``, resources are not nested, and terminals include their output. A diff has three forms:
-old and new text of one file (v1), changes with a patch (v2), and hunks (the 1.0 draft). Text is not
-changed.
+A prompt or a message contains an array of blocks, such as texts and images. A tool call contains an
+array of wrapped blocks, diffs and terminals. The 1.0 draft has media under ``source``, flat
+resources, and terminals with their output.
+
+A diff has three forms: the old and the new text of a file (v1), changes with a patch (v2), or hunks
+(the 1.0 draft).
 """
 
 import re
@@ -37,7 +38,7 @@ _IN_QUOTES = re.compile(r'["\\$`]')
 def command_of(value: Value) -> str | None:
     """Returns the command line in an object; None without a command.
 
-    The command may be a text with or without ``args``, or a list of words.
+    The object contains the command as a text, with or without ``args``, or as a list of words.
     """
     for name in _COMMANDS:
         command = value.get(name)
@@ -90,7 +91,7 @@ def content(value: object) -> str:
 
 
 def exit_state(status: Value) -> str:
-    """Describes how a command ended; empty while it runs."""
+    """Describes how a command ended; empty for a running command."""
     signal, code = word(status, "signal"), word(status, "exitCode")
     how = f"signal {signal}" if signal else f"exit {code}" if code else ""
     timed_out = "timed out" if status.get("timedOut") is True else ""
@@ -144,7 +145,7 @@ def diff(block: Value) -> str:
 
 
 def diff_lines(block: Value) -> tuple[int, int]:
-    """Counts the lines that a diff adds and removes, in the form of v1, v2 or the 1.0 draft."""
+    """Counts the lines that a diff adds and removes, in any dialect."""
     if "changes" in block or "patch" in block:
         patch = block.get("patch")
         text = patch.get("text") if isinstance(patch, dict) else patch
@@ -228,7 +229,7 @@ def _hunks(hunks: list[Value]) -> str:
 
 
 def signed(added: int, removed: int) -> str:
-    """Writes the numbers of changed lines, such as ``+2 −3``; the number 0 is left out.
+    """Writes the numbers of changed lines, such as ``+2 −3``. The number 0 is left out.
 
     Args:
         added: the number of added lines.

@@ -48,7 +48,7 @@ def describe_error(error: object, dialect: str | None = None) -> str:
 
     Args:
         error: the member ``error`` of a response.
-        dialect: the dialect whose names for codes are used; None to leave the name out.
+        dialect: the dialect whose names for error codes are used; None for no name.
     """
     if not isinstance(error, dict):
         return f"? {compact(error)}"

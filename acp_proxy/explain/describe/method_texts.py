@@ -338,4 +338,4 @@ METHODS: dict[str, Method] = {
     **dict.fromkeys(SUCCESSOR, Method(_wrapped)),
     "$/cancel_request": Method(lambda params: f"request #{word(params, 'requestId')}"),
 }
-"""The methods of all dialects; a message of an unknown method is described by its members."""
+"""The methods of all dialects. A message of any other method is described by its members."""

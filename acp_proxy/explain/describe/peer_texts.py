@@ -11,7 +11,8 @@ _V1_GROUPS = {
     "fs", "auth", "session", "mcp",
     "promptCapabilities", "mcpCapabilities", "sessionCapabilities", "_meta",
 }  # fmt: skip
-"""Objects of v1 that only group capabilities. An empty object with another name is a capability."""
+"""Objects of v1 that only group capabilities. An empty object with any other name is a
+capability."""
 _DEEPEST = 5
 
 
@@ -39,12 +40,12 @@ def peer(value: Value) -> str:
 def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yields the path and the value of each capability of a peer.
 
-    An empty object that stands for a capability has the value True.
+    A capability in the form of an empty object has the value True.
 
     Args:
-        value: the peer's part of the initialization: the params or the result.
-        holders: the names of the members that contain capabilities; without names, the members of
-            all dialects.
+        value: the peer's part of the initialization: the params (client) or the result (agent).
+        holders: the names of the members that contain capabilities; by default, the members of all
+            dialects.
     """
     for holder in holders or CAPABILITIES:
         groups = {"_meta"} if holder == "capabilities" else _V1_GROUPS

@@ -1,8 +1,8 @@
 """Reads members of JSON of any shape, and builds the phrases that all descriptions share.
 
-A member of a message may have any type, so describers read members only with these functions: a
-*word* is a scalar as text, a *part* is an object, *parts* are the objects in an array. Descriptions
-contain no base64: binary data is described by its type and size.
+A member of a message may have any type. Therefore describers read members only with the functions
+of this module. A *word* is a scalar as text, a *part* is an object, and *parts* are the objects in
+an array. Binary data is described by its type and size.
 """
 
 import base64
@@ -35,7 +35,7 @@ def decoded_size(base64_text: str) -> str:
 
 
 def from_base64(data: object) -> bytes | None:
-    """Returns the bytes that a text in base64 encodes; None if the value is not base64."""
+    """Returns the bytes that a text in base64 stands for; None if the value is not base64."""
     try:
         return base64.b64decode(data, validate=True) if isinstance(data, str) else None
     except ValueError:
@@ -48,7 +48,7 @@ def is_base64(text: str) -> bool:
 
 
 def media(value: dict[str, Any]) -> str:
-    """Describes an object with a media type and data; empty without both."""
+    """Describes an object with a media type and data; empty if it has neither."""
     data = value.get("data", value.get("blob"))
     if not isinstance(data, str):
         return ""
@@ -65,7 +65,7 @@ def media(value: dict[str, Any]) -> str:
 def beginning(text: str, length: int) -> str:
     """Returns the beginning of a text.
 
-    A piece of base64 at the end is left out if it is too short to be recognized as base64.
+    If the last piece is base64, but too short to be recognized as base64, it is left out.
 
     Args:
         text: the text.
@@ -93,10 +93,10 @@ def _mask(match: re.Match[str]) -> str:
 
 
 def _is_mixed(text: str) -> bool:
-    """Whether a text is base64 and not a path or an identifier with the same characters.
+    """Whether a text is base64, and not a path or an identifier.
 
-    Two in five characters of base64 are capitals. Base64 has two alphabets, which differ only in
-    two characters: ``+`` and ``/``, or ``-`` and ``_``. No text in base64 mixes these pairs.
+    Two in five characters of base64 are capitals. Base64 has the characters ``+`` and ``/``, or
+    ``-`` and ``_``, but never a mixture of these pairs.
     """
     if ("/" in text or "+" in text) and ("-" in text or "_" in text):
         return False
@@ -116,13 +116,13 @@ _WIDEST = (12, 8, 5, 3)
 
 
 def message_of(raw: bytes) -> Value:
-    """Decodes a line with a JSON object, which may be cut; empty without one. Never raises."""
+    """Decodes a JSON object in a line, which may be cut; empty without an object. Never raises."""
     value = parse_or_begin(raw, LINE_EDGE)
     return value if isinstance(value, dict) else {}
 
 
 def part(value: Value, key: str) -> Value:
-    """Returns a member that is an object; an empty object if the member is not one.
+    """Returns a member that is an object; an empty object if the member is anything else.
 
     Args:
         value: an object.
@@ -144,7 +144,7 @@ def parts(value: Value, key: str) -> list[Value]:
 
 
 def number(value: Value, key: str) -> int | None:
-    """Returns a member that is a whole number; None if the member is not one.
+    """Returns a member that is a whole number; None if the member is anything else.
 
     Args:
         value: an object.
@@ -155,7 +155,7 @@ def number(value: Value, key: str) -> int | None:
 
 
 def joined(*pieces: str, by: str = " ") -> str:
-    """Joins those pieces of a text that are not empty.
+    """Joins the texts that are not empty.
 
     Args:
         pieces: texts; some may be empty.
@@ -165,13 +165,13 @@ def joined(*pieces: str, by: str = " ") -> str:
 
 
 def bracketed(*pieces: str) -> str:
-    """Joins the pieces that are not empty with commas, in brackets; empty if all are empty."""
+    """Joins the texts that are not empty with commas, in brackets; empty if all are empty."""
     inner = joined(*pieces, by=", ")
     return f"[{inner}]" if inner else ""
 
 
 def phrase(form: str, text: str) -> str:
-    """Returns a phrase with a text in it; empty without a text.
+    """Returns a phrase with a text in it; empty if the text is empty.
 
     Args:
         form: the phrase, with ``{}`` in the place of the text.
@@ -181,11 +181,11 @@ def phrase(form: str, text: str) -> str:
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:
-    """Joins the first names that are not empty, and adds the number of the others.
+    """Joins the first names with commas, and adds how many names are left out.
 
     Args:
-        names: texts; some may be empty.
-        most: the largest number of names that are shown.
+        names: the names. Empty names are left out.
+        most: the largest number of names in the result.
     """
     every = [name for name in names if name]
     shown = ", ".join(every[:most])

@@ -68,7 +68,7 @@ def prompt(params: Value) -> str:
 
 
 def prompt_text(params: Value) -> str:
-    """Returns the text of a prompt and a description of its attachments; empty without both."""
+    """Returns the text of a prompt, and a description of its attachments."""
     text = content(params.get("prompt", params.get("content")))
     return joined(text, content(params.get("attachments")))
 
@@ -136,13 +136,13 @@ def config_options(value: Value) -> str:
 
 
 def _server(server: Value) -> str:
-    """Describes an MCP server by name and transport; a server without a type is a command (v1)."""
+    """Describes an MCP server by name and transport."""
     kind = word(part(server, "transport"), "type") or word(server, "type") or "stdio"
     return f"{word(server, 'name') or '?'} ({kind})"
 
 
 def session_update(params: Value) -> str:
-    """Describes a session update; the text begins with the kind of the update."""
+    """Describes a session update. The text begins with the kind of the update."""
     kind, update = kind_and_update(params)
     if not kind:
         return ""

@@ -15,7 +15,7 @@ COUNTS = {
 """The names that answers use for numbers of tokens, by the names of our own values."""
 _MOST = 1 << 64
 _UNIT = 12
-"""The largest number of characters of a currency; the rest is cut."""
+"""The largest number of characters of a currency that are shown."""
 
 
 def _optional() -> Any:
@@ -24,7 +24,7 @@ def _optional() -> Any:
 
 @frozen
 class Tokens:
-    """Numbers of tokens, and a cost; a value that the agent did not send is None."""
+    """Numbers of tokens, and a cost. None stands for a value that the agent did not send."""
 
     input: int | None = _optional()
     output: int | None = _optional()
@@ -40,17 +40,16 @@ class Tokens:
     currency: str | None = _optional()
     """The unit of the cost, such as USD."""
     counted: str | None = _optional()
-    """How the numbers of a recording were computed: turns, session or unclear. With turns, the
-    numbers of all turns were added up. With session, the agent sent running totals, and the last
-    numbers of each session were used. With unclear, the numbers may be running totals, and the last
-    numbers were used as a lower limit."""
+    """How the numbers of a recording were computed: - ``turns``: the numbers of all turns were
+    added up; - ``session``: the agent sent running totals, and the last total of each session was
+    used; - ``unclear``: the last number was used, and the real number may be larger."""
 
 
 def tokens_of(holder: Value) -> Tokens:
     """Reads the tokens in the result of a prompt, or in a session update.
 
     Args:
-        holder: the result or the update. The numbers of Gemini are in its metadata.
+        holder: the result or the session update.
     """
     usage = part(holder, "usage") or part(part(part(holder, "_meta"), "quota"), "token_count")
     values: dict[str, Any] = {
@@ -84,7 +83,7 @@ def token_facts(tokens: Tokens | None) -> Iterator[str]:
 
 
 def brief_words(tokens: Tokens) -> str:
-    """Returns the numbers of tokens, or else the size of the context; empty without both."""
+    """Returns the numbers of tokens or, without these, the size of the context; may be empty."""
     return count_words(tokens, "", short) or context_words(tokens)
 
 
@@ -95,14 +94,14 @@ def context_words(tokens: Tokens) -> str:
 
 
 def usage_words(tokens: Tokens) -> str:
-    """Returns all numbers of tokens in words, without rounding; empty without any number."""
+    """Returns all numbers of tokens in words, without rounding; empty if there are none."""
     cached, thought = (str(count or "") for count in (tokens.cached_read, tokens.thought))
     more = phrase("{} cached", cached), phrase("{} thought", thought)
     return joined(count_words(tokens, " tokens"), *more, by=", ")
 
 
 def count_words(tokens: Tokens, noun: str = "", write: Callable[[int], str] = str) -> str:
-    """Returns the numbers of tokens, such as ``18k in, 2k out``; empty without any number.
+    """Returns the numbers of tokens, such as ``18k in, 2k out``; empty if there are none.
 
     Args:
         tokens: the tokens.

@@ -22,12 +22,12 @@ from acp_proxy.explain.describe.phrases import (
 from acp_proxy.protocol.tool_calls import NAMES, CallState, call_of
 
 _LONG, _SHOWN = 24, 6
-"""The length of the longest id that is shown whole, and the number of characters that are shown of
-a longer id."""
+"""The length of the longest id that is shown whole, and how many characters of a longer id are
+shown."""
 
 
 def call_in(raw: bytes) -> CallState:
-    """Returns the state of a tool call as one message reports it; never raises."""
+    """Returns the state of a tool call that a message reports. Never raises."""
     call = CallState()
     call.take(call_of(params_of(raw)))
     return call
@@ -39,7 +39,7 @@ def given_to(call: Value) -> Any:
 
 
 def params_of(raw: bytes) -> Value:
-    """Decodes the params of a message, which may be cut. Never raises."""
+    """Decodes the params of a message, even of a cut message. Never raises."""
     return part(message_of(raw), "params")
 
 
@@ -51,7 +51,7 @@ def tool_call(call: Value) -> str:
 
 
 def tool_name(call: Value) -> str:
-    """Returns the title of a tool call, or else the name of the tool, or else the call's id.
+    """Returns the title of a tool call. Without a title, returns the tool's name or the call's id.
 
     Many updates contain only the id.
     """
@@ -64,10 +64,10 @@ def tool_label(call: Value) -> str:
 
 
 def call_label(title: str | None, call_id: str | None) -> str:
-    """Returns the name that all commands print for a tool call: its title and the end of its id.
+    """Returns the label of a tool call in all commands: its title and the end of its id.
 
     Args:
-        title: the title that the agent announced for the call; None without a title.
+        title: the title from the agent's announcement of the call; None without a title.
         call_id: the id of the call; None if it is not known.
     """
     if not call_id or title == call_id:
@@ -76,10 +76,9 @@ def call_label(title: str | None, call_id: str | None) -> str:
 
 
 def short_id(call_id: str) -> str:
-    """Returns a short id unchanged, and the last characters of a long id.
+    """Returns a short id unchanged. Of a long id, returns the last characters.
 
-    The ends of ids differ more often than the beginnings. The ends of numbered ids, such as
-    ``stream_call_0``, may be equal, but numbered ids are short.
+    The last characters of ids differ more often than the first.
     """
     return call_id if len(call_id) <= _LONG else f"…{call_id[-_SHOWN:]}"
 
@@ -145,8 +144,7 @@ def permission_result(result: Value, asked: Value | None = None) -> str:
 
     Args:
         result: the result of the answer.
-        asked: the params of the request, which contain the name of the chosen option; None if they
-            are not known.
+        asked: the params of the request, with the names of the options; None if they are not known.
     """
     if isinstance(granted := result.get("granted"), bool):
         scope = word(result, "scope")
@@ -160,10 +158,9 @@ def permission_result(result: Value, asked: Value | None = None) -> str:
 
 
 def chosen_option(outcome: Value, asked: Value) -> Value:
-    """Returns the option that an outcome selects.
+    """Returns the option that an outcome selects; empty if the outcome selects none.
 
-    The result contains only the id if the request does not offer this option, and is empty if the
-    outcome selects no option.
+    If the request does not offer the selected option, the result contains only its id.
 
     Args:
         outcome: the outcome in the answer to a permission request.

@@ -1,9 +1,8 @@
 """Folds runs of chunks: frames that are pieces of one message become one value.
 
-An agent streams a sentence in dozens of frames, and a person wants to read the sentence. A run ends
-at the first row that is not a piece of the same message, so that the rows keep their order. A run
-also ends at a marked pause, and at a frame that a fault changed, that was not fully delivered or
-that has no newline. Only the beginning of a run's text is kept.
+An agent streams a sentence in dozens of frames, and a person wants to read the sentence. A run of
+pieces ends at a row that is not a piece of the same message, at a marked pause, and at a frame that
+a fault changed or cut.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -41,7 +40,7 @@ class ChunkRun:
 
     @property
     def item(self) -> "Row | ChunkRun":
-        """The run itself; if the run has only one frame, the row of this frame."""
+        """The run; for a run of a single frame, the frame's row."""
         return self if self.count > 1 else self.first
 
     def add(self, row: Row, chunk: Chunk) -> None:
@@ -64,17 +63,18 @@ class RunFinder:
     """Decides which frames continue the run of the frame before them."""
 
     pauses: Pauses | None = None
-    """The marked pauses, which end a run; None if only pauses of `ALWAYS_NS` or more end a run."""
+    """The marked pauses, which end a run; None if only a pause of `ALWAYS_NS` or more ends a
+    run."""
     _key: tuple[object, ...] | None = None
     """The values that all chunks of a run share."""
     _last: tuple[int, int] = (0, 0)
 
     def continues(self, row: Row, chunk: Chunk | None) -> bool:
-        """Returns whether the next row continues the message of the last row, without a pause.
+        """Whether the next row continues the message of the last row, without a pause.
 
         Args:
             row: the next row.
-            chunk: the chunk in the row; None if the row is not a chunk, or must not be folded.
+            chunk: the chunk in the row; None for a row that must not be folded.
         """
         key = chunk and (
             chunk.update, chunk.message_id, row["session"], row["stream"], row["turn"]
@@ -89,7 +89,7 @@ class RunFinder:
 def fold(
     rows: Iterable[Row], alone: Container[int] = (), pauses: Pauses | None = None
 ) -> Iterator[Row | ChunkRun]:
-    """Yields rows, with a `ChunkRun` in place of consecutive chunks; a single chunk stays a row.
+    """Yields rows, with a `ChunkRun` in place of two or more consecutive chunks.
 
     Args:
         rows: the rows of `RecordingReader.rows`, in order.
@@ -114,7 +114,7 @@ def fold(
 
 
 def run_line(run: ChunkRun, recording: Recording | None = None) -> TimelineLine:
-    """Renders a run of chunks as a line of the timeline, with the beginning of their text.
+    """Renders a run of chunks as a line of the timeline, with the beginning of the text.
 
     Args:
         run: the run.
@@ -137,7 +137,7 @@ def run_line(run: ChunkRun, recording: Recording | None = None) -> TimelineLine:
 
 
 def chunk_in(row: Row) -> Chunk | None:
-    """Returns the chunk in a frame; None without a chunk, or if the frame was changed or cut."""
+    """Returns the chunk in a frame; None without a chunk, or for a changed or cut frame."""
     if "raw" not in row or row["kind"] != "notification" or row.get("method") != UPDATE:
         return None
     if row["delivered"] != "full" or not row["newline"] or row["fault"] is not None:

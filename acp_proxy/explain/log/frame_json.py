@@ -25,11 +25,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 def frame_json(row: Row) -> bytes:
-    """Returns the JSON of a row of `frames`, with the member ``note`` if a person wrote a note.
+    """Returns the JSON of a row of `frames`, with a person's note in the member ``note``.
 
-    The last member contains the frame's line. This member is ``message`` if the line is a message,
-    which is copied unchanged. It is ``text`` if the line is not a message, or if strict parsers
-    refuse the line. It is ``base64`` if the line is not UTF-8.
+    The last member contains the line of the frame. It is ``message`` for a message, which is copied
+    unchanged; ``text`` for a line that is not a message, or that strict parsers refuse; ``base64``
+    for a line that is not UTF-8.
     """
     value = _labels(row)
     raw = bytes(row["raw"])
@@ -44,7 +44,7 @@ def frame_json(row: Row) -> bytes:
 
 
 def large_frame_json(row: Row, pieces: Pieces) -> Iterator[bytes]:
-    """Yields the JSON of a frame that is too large for memory; it has no member ``message``.
+    """Yields the JSON of a frame that is too large for memory, without a member ``message``.
 
     Args:
         row: a row of `frames` without its line.

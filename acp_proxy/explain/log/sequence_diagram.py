@@ -1,17 +1,16 @@
 """Draws a sequence diagram of a recording, in the language of Mermaid.
 
-Each message is an arrow; consecutive chunks of a message are a single arrow. A request of the agent
-goes to the party that has to act: a person, or the files or terminals of the client. A message that
-a fault changed goes through acp-proxy, so that the diagram shows the received and the delivered
-message. Turns, pauses, events and lines on stderr are notes.
+Each message, or run of chunks, is an arrow. A request of the agent points to the party that has to
+act: a person, or the files or terminals of the client. A message that a fault changed passes
+through acp-proxy, with one arrow before the change and one after it. Turns, pauses, events and
+lines on stderr are notes.
 
-Viewers refuse a diagram that is too long, so its length is limited, and the last note reports how
-many lines are left out. Only the lines that are drawn are kept in memory.
+Viewers refuse a diagram that is too long. Therefore its length is limited, and the last note tells
+how many messages and events are left out.
 
-Some characters within a text have a meaning: ``#``, ``;``, ``%%`` and others for Mermaid's grammar,
-``<br>`` and ``$$`` for the renderer, and backticks for the page around the diagram. So only
-characters that are known to be harmless are written unchanged. All others are written as numeric
-entities, which Mermaid shows as the characters.
+Many characters have a meaning for Mermaid, for its renderer, or for the page around the diagram.
+Therefore only harmless characters are written unchanged. All others are written as numeric
+entities.
 """
 
 import re
@@ -34,17 +33,14 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 LONGEST = 72
-"""The number of characters of a text that are shown. The longest text decides the width of a
-diagram."""
+"""The largest number of characters of a text that are shown."""
 _LONGEST_WRITTEN = 160
-"""The largest length of a text with its entities, in UTF-16 code units, since Mermaid limits the
-size of a diagram."""
+"""The largest length of a text with its entities, in UTF-16 code units."""
 _HARMLESS = frozenset(" .,:/_-=*?!'\"()[]…–→←✓✗×·↩")
 _LIGATURE = "\ufb02"
 """A letter with which Mermaid itself marks entities."""
 _WORDS = re.compile("^(?:no)?wrap|style|classDef", re.IGNORECASE)
-"""Words with a meaning for Mermaid: a leading `wrap` or `nowrap` switches line breaking; after
-`style` or `classDef`, Mermaid drops the last semicolon of a line, even if it ends an entity."""
+"""Words with a meaning for Mermaid at the beginning of a text."""
 
 
 def escaped(text: str, most: int = LONGEST) -> str:
@@ -101,8 +97,8 @@ def participant(name: str, text: str) -> str:
 
 
 MOST = 200
-"""The largest number of arrows and notes with which a diagram stays below 50,000 characters, the
-limit of Mermaid."""
+"""The largest number of arrows and notes that surely fit into Mermaid's limit of 50,000
+characters."""
 
 _CLIENT, _AGENT, _PROXY = "C", "A", "X"
 _PARTS = {Part.PERSON: "P", Part.FILES: "F", Part.TERMINALS: "T"}
@@ -136,7 +132,8 @@ class SequenceDiagram:
         most: the largest number of arrows and notes.
 
     Attributes:
-        left_out: how many of the chosen frames and events `lines` has not drawn; 0 before `lines`.
+        left_out: how many of the chosen frames and events were left out; 0 before `lines` is
+            called.
     """
 
     def __init__(
@@ -239,7 +236,7 @@ class SequenceDiagram:
                 yield note(_BOTH, f"{counted(more, 'more message')} of the batch {item['seq']}")
 
     def _frame(self, row: Row) -> Iterator[str]:
-        """Draws a message; if a fault changed the message, as it was received and as delivered."""
+        """Draws a message. A message that a fault changed is drawn as received and as delivered."""
         sender, receiver = _ends(row)
         self._used |= {sender, receiver}
         kind = _ARROWS.get(row["kind"], _NOTIFICATION)

@@ -30,8 +30,8 @@ _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 Tone = Literal["plain", "prompt", "permission", "trouble"]
 """The subject of a line, which decides the colour of the line."""
 Pace = Literal["", "slow", "stuck"]
-"""How slow an answer was: slow or stuck. Empty if the answer was fast, or was allowed to take long,
-such as the answer of a person."""
+"""How slow an answer was: slow or stuck. Empty for a fast answer, or one that may take long, such
+as a person's."""
 
 
 class Cells(NamedTuple):
@@ -66,7 +66,7 @@ def frame_line(
     Args:
         frame: a row of `frames` with its exchange.
         live: whether an answer may still come.
-        hints: facts about the frame that are read from other frames.
+        hints: facts about the frame that are in other frames.
         step_ns: the resolution of durations; see `duration`.
     """
     stream, kind = frame["stream"], frame["kind"]
@@ -95,7 +95,7 @@ def frame_line(
 
 
 def chunk_text(frame: Row, chunk: Chunk | None) -> str | None:
-    """Returns the text of `frame_line` for the chunk in a frame, without parsing the line again.
+    """Returns the text of `frame_line` for the chunk in a frame, without parsing the line.
 
     Args:
         frame: a row of `frames`.
@@ -114,12 +114,12 @@ def chunk_text(frame: Row, chunk: Chunk | None) -> str | None:
 def member_lines(
     frame: Row, *, live: bool, hints_of: Callable[[Row], Hints], step_ns: int = 0
 ) -> Iterator[TimelineLine]:
-    """Renders the messages of a batch, without the number and time of the batch.
+    """Renders the messages of a batch as lines without number and time.
 
     Args:
         frame: a row of `frames` with its ``members``.
         live: whether an answer may still come.
-        hints_of: returns facts about a message that are read from other frames.
+        hints_of: returns facts about a message that are in other frames.
         step_ns: the resolution of durations; see `duration`.
     """
     for member in frame.get("members", ()):
@@ -139,7 +139,7 @@ def event_line(event: Row) -> TimelineLine:
 
 
 def pair_of(row: Row) -> int | None:
-    """Returns the number of a request's answer, or of an answer's request; None without one."""
+    """Returns the number of the paired frame: of a request's answer, or of an answer's request."""
     seq: int | None = row.get("response_seq" if row["kind"] == "request" else "request_seq")
     return None if seq == row["seq"] else seq
 

@@ -6,8 +6,7 @@ decoded JSON string, and in the messages that chunks form. Nearly all messages h
 of members, methods and types, so only a pattern with a quote is searched for in these names. A
 match belongs to the frame in which the match begins. A frame with several matches is one hit.
 
-This module does not read files. Memory is bounded: only the end of an unfinished message is kept
-(`stream_matches`), and only a limited number of hits is kept until earlier hits are known.
+Memory is bounded: only the end of an unfinished message is kept, and only a limited number of hits.
 """
 
 import heapq
@@ -87,7 +86,7 @@ class Searcher:
         return self._complete()
 
     def finish(self) -> list[SearchHit]:
-        """Searches the messages that have not ended; nothing may be fed afterwards."""
+        """Searches the messages that have not ended. After this, nothing may be fed."""
         for hit in self._streams.finish():
             self._add(hit)
         return self._complete()

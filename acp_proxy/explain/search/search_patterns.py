@@ -1,8 +1,7 @@
 """The pattern of a search, and a quick test of whether a line can match it at all.
 
-Few of a million lines match. So a quick test comes before the exact test, which is a regular
-expression. Nearly all lines are plain ASCII. A lower-case copy of an ASCII line can be searched for
-a fixed text ten times faster than with a regular expression that ignores case.
+The exact test is a regular expression. A quick test comes first, since few lines match: it searches
+the lower-case copy of a line for a fixed text.
 """
 
 import re
@@ -39,11 +38,11 @@ class Pattern:
         Args:
             text: the text or the regular expression.
             is_regex: whether ``text`` is a regular expression, in Python's syntax.
-            ignore_case: whether A and a are the same; None to ignore case only if ``text`` contains
-                no capital letter.
+            ignore_case: whether to ignore case; None to ignore case unless ``text`` contains a
+                capital letter.
 
         Raises:
-            BadPattern: the text is empty or not a regular expression.
+            BadPattern: the text is empty, or is not a valid regular expression.
         """
         if not text:
             raise BadPattern("bad pattern: expected a text to search for, got an empty one")
@@ -51,10 +50,9 @@ class Pattern:
             ignore_case = not _has_capital(text, is_regex=is_regex)
         source = text if is_regex else re.escape(text)
         self.regex = _compiled(source, ignore_case=ignore_case)
-        """The exact test; ``^`` and ``$`` match at the ends of lines."""
+        """The exact test. ``^`` and ``$`` match at the ends of lines."""
         self.length = 0 if is_regex else len(text.encode("utf-16-le", "surrogatepass")) // 2
-        """The length of a fixed text in UTF-16 code units, since a surrogate pair may be split
-        between two pieces; 0 for a regular expression."""
+        """The length of a fixed text in UTF-16 code units; 0 for a regular expression."""
         self.has_assertions = is_regex and _has_assertions(text)
         """Whether a match may depend on the ends of the searched text, or on text around it."""
         self._ignore_case = ignore_case
@@ -68,7 +66,7 @@ class Pattern:
             self._folded = _compiled(source, ignore_case=False)
 
     def may_be_in(self, raw: bytes) -> bool:
-        """Whether a line or a string in it may match; the exact test has to confirm a True."""
+        """Whether a line, or a string in it, may match. The exact test decides."""
         if b"\\" in raw or self.has_assertions:
             return True
         needle = self._needle
@@ -138,10 +136,9 @@ def _compiled(source: str, *, ignore_case: bool) -> re.Pattern[str]:
 
 
 def _has_assertions(pattern: str) -> bool:
-    r"""Whether a pattern has assertions about the ends of a text, or about the text around a match.
+    r"""Whether a pattern tests the ends of the text, or the text around a match.
 
-    ``\b`` does not count: the quotes at the ends of a string do not belong to a word, so a word has
-    the same ends in the string and in the line.
+    ``\b`` does not count, because words end at the same places in a string and in its line.
     """
     for harmless in _NO_ASSERTION:
         pattern = harmless.sub("", pattern)

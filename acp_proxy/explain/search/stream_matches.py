@@ -1,8 +1,7 @@
 """Finds a pattern in texts that come in pieces: chunked messages, and very large lines.
 
-Each piece belongs to a frame. Only the end of a text is kept, for matches that continue in the next
-piece. The length of this end is the length of the fixed text that is sought, or `_OVERLAP`
-characters for a regular expression.
+Each piece belongs to a frame. Only the end of a text is kept, because a match may continue in the
+next piece.
 """
 
 import codecs
@@ -51,8 +50,8 @@ class SearchHit:
     """The number of the frame in which the match ends: a later frame if the match spans chunks."""
     excerpt: Excerpt
     pointer: str | None = None
-    """The JSON pointer to the text with the match; None if pointers were not requested, or if the
-    match is not within one string."""
+    """The JSON pointer of the text with the match. None if pointers were not requested, or for a
+    match outside of strings."""
 
 
 _Head = tuple[Any, ...]
@@ -62,7 +61,7 @@ _Piece = tuple[int, _Head, str | None]
 
 
 def excerpt(text: str, start: int, end: int) -> Excerpt:
-    """Returns a match and the text around it; halves of surrogate pairs are replaced.
+    """Returns a match and the text around it. Halves of surrogate pairs are replaced.
 
     Args:
         text: the text.
@@ -80,7 +79,7 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
 
 
 class _Text:
-    """A text that grows piece by piece; `look` discards the part that can no longer match."""
+    """A text that grows piece by piece. `look` discards the part that was searched."""
 
     def __init__(self, pattern: Pattern) -> None:
         self.size = 0
@@ -96,7 +95,7 @@ class _Text:
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
     def add(self, head: _Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
-        """Adds the piece of text in a frame; ``is_hit`` tells that the frame is a hit already."""
+        """Adds the text of a frame. ``is_hit`` tells that the frame is a hit already."""
         if not text.isascii() and "\udc00" <= text[0] <= "\udfff":
             text = self._whole_character(text)
         if text:
@@ -168,8 +167,8 @@ class Streams:
 
     Args:
         pattern: the pattern to find.
-        pointer: a function that returns the JSON pointer to the text in a chunk's line; None if no
-            pointers are needed.
+        pointer: a function that returns the JSON pointer of the text in a chunk's line; None for no
+            pointers.
     """
 
     def __init__(self, pattern: Pattern, pointer: Callable[[bytes], str | None] | None) -> None:
@@ -271,7 +270,7 @@ def _decoded(pieces: Iterable[bytes]) -> Iterator[str]:
 
 
 def _undone(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Yields the text with its escapes decoded; an escape may be split between two pieces."""
+    """Yields a text with its escapes decoded. An escape may be split between two pieces."""
     rest = ""
     for piece in _decoded(pieces):
         text = rest + piece

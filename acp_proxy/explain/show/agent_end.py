@@ -21,8 +21,8 @@ _CODES_FROM_OUTSIDE = {128 + signum for signum in FROM_OUTSIDE}
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds an end of the agent that its client did not ask for, or that left requests open.
 
-    The end is expected if no request or turn is open when the agent is told to stop, or when its
-    client closes the connection. `unanswered` finds the requests that the client did not answer.
+    An end is expected if the agent is told to stop, or if its client closes the connection, while
+    no request and no turn is open.
     """
     if context.reader.live:
         return
@@ -94,7 +94,7 @@ def _severity(
     is_expected: bool,
     is_amid: bool,
 ) -> Severity | None:
-    """Returns the severity of the way in which the agent ended; None if this way is ordinary."""
+    """Returns the severity of the way in which the agent ended; None for an ordinary end."""
     was_asked_to_end = context.client_end is not None or signal is not None
     if is_amid or "reason" in exit_.data:
         return Severity.ERROR
@@ -111,7 +111,7 @@ def _severity(
 def _blame(
     context: DiagnosisContext, exit_: RecordedEvent, signal: RecordedEvent | None, why: str | None
 ) -> tuple[str | None, str | None]:
-    """Returns who is to blame for the agent's end and None, or None and why nobody is to blame."""
+    """Returns who is to blame for the agent's end, and why nobody is: one of the two is None."""
     if why is not None:
         return ENVIRONMENT, None
     if signal is not None and signal.data.get("action") == "sent":
@@ -159,10 +159,10 @@ def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str,
 
 
 def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedEvent | None:
-    """Returns the last signal before the agent's exit that may have ended the agent, or None.
+    """Returns the last signal that may have ended the agent; None without such a signal.
 
-    A signal to stop may always have ended the agent. Other signals are passed on, too, but an agent
-    may handle SIGUSR1 or SIGWINCH and survive. Such a signal counts only if it killed the agent.
+    A signal to stop may have ended the agent. Any other signal, such as SIGUSR1, counts only if the
+    agent was killed by it.
     """
     for event in context.of_kind("signal")[::-1]:
         signum = event.data.get("signal")

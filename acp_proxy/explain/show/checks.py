@@ -1,9 +1,8 @@
 """Checks a whole conversation for failures that no single message shows.
 
-A wait for a person or a program is never an error: both may take as long as they need. This module
-contains the table of all checks, the checks of lost bytes and lost messages, and the checks of
-silences and of reported tokens: long silences, hanging tool calls, ignored cancels, clients that
-stop, and wrong or misleading numbers of tokens.
+This module has the table of all checks. It also checks lost bytes and messages, long silences,
+hanging tool calls, ignored cancels, clients that stop, and numbers of tokens. A wait for a person
+or a program is never an error.
 """
 
 import itertools
@@ -87,7 +86,7 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
 
 @needs("times", unknown="")
 def _said(_context: DiagnosisContext, word: str, t_ns: int) -> str:
-    """Returns a word and a time as text; empty if the times of the recording are not known."""
+    """Returns a word and a time as text; empty if times are not known."""
     return f" {word} {seconds(t_ns)} s"
 
 
@@ -111,7 +110,7 @@ def _first_unread(context: DiagnosisContext, stream: str, before: int, since: in
 
 
 def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds messages that faults withheld or changed; neither peer is to blame for them."""
+    """Finds messages that faults withheld or changed. Neither peer is to blame for them."""
     lost = context.faults.lost_answers()
     lines = requests_by_number(context.reader, (answer.request_seq for answer in lost))
     for answer in lost:
@@ -358,7 +357,7 @@ _WITHOUT = (prompts_of_the_draft, errors_without_requests)
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:
-    """Runs the checks that the facts in the recording allow; returns the findings in order."""
+    """Runs all checks whose facts the recording has. Returns the findings in order."""
     made = (check(context) for check, facts in CHECKS.items()
             if context.recording.knows(*facts) != (check in _WITHOUT))  # fmt: skip
     return in_order(itertools.chain.from_iterable(made))

@@ -1,7 +1,6 @@
 """Reads the messages of chosen frames, such as requests and their answers.
 
-Frames are read a few hundred at a time. A request or an answer may be a frame by itself, or a
-message of a batch.
+A few hundred frames are read at a time. A message may be a whole frame, or a message of a batch.
 """
 
 import itertools
@@ -31,7 +30,7 @@ _OF_PERSONS = ("session/request_permission", "elicitation/create")
 
 
 class StoredMessage(NamedTuple):
-    """A message, or a line that is not a message, with its bytes; a large line is cut."""
+    """A message, or an invalid line, with its bytes. A large line is cut."""
 
     seq: int
     """The number of the frame, which all messages of a batch share."""
@@ -47,7 +46,7 @@ class StoredMessage(NamedTuple):
 
     @property
     def message(self) -> Value:
-        """The decoded message; empty if the message is not an object."""
+        """The decoded message; an empty object if the message is not an object."""
         return message_of(self.raw)
 
     def part(self, name: str) -> Value:
@@ -60,7 +59,7 @@ def read_messages(
 ) -> Iterator[StoredMessage]:
     """Yields the messages of frames, each frame once and in order.
 
-    Each message of a batch is yielded; a batch that is empty or too large is yielded as one line.
+    Of a batch, each message is yielded. An empty or too large batch is yielded as one line.
 
     Args:
         reader: the recording.
@@ -83,7 +82,8 @@ def messages_of_exchanges(
 
     Args:
         reader: the recording.
-        wanted: pairs of a frame and an exchange; the frame is None for an answer that never came.
+        wanted: pairs of a frame's number and an exchange's number. The frame is None for an answer
+            that never came.
         largest: the size in bytes of the largest line that is read whole.
     """
     keys = {(seq, exchange) for seq, exchange in wanted if seq is not None}
@@ -169,7 +169,7 @@ def read_unanswered(reader: RecordingReader, end_ns: int | None, most: int) -> l
 
     Args:
         reader: the recording.
-        end_ns: the time until which the requests have waited; None if the time is not known.
+        end_ns: the end of the waits; None if the time is not known.
         most: the largest number of requests.
     """
     rows = list(exchanges(reader, is_open=True, most=most))
@@ -192,7 +192,7 @@ def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterato
 
     Args:
         reader: the recording.
-        end_ns: the time until which unanswered requests have waited; None if it is not known.
+        end_ns: the end of the waits for unanswered requests; None if the time is not known.
     """
     rows = list(exchanges(reader, methods=_OF_PERSONS, direction="to-client"))
     titles = CallSpans(reader)

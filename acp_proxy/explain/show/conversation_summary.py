@@ -1,8 +1,7 @@
 """Reads the conversation for a summary: capabilities, sessions, turns and invalid lines.
 
-A capability is named by its path, as in the frame and in the specification: ``fs.readTextFile``,
-``promptCapabilities.image``, ``session.mcp.http``. Custom capabilities, under ``_meta`` or with a
-leading underscore, are listed like all others.
+The name of a capability is its path in the message: ``fs.readTextFile``,
+``promptCapabilities.image``, ``session.mcp.http``. Custom capabilities are included.
 """
 
 from collections import Counter
@@ -65,12 +64,12 @@ def read_capabilities(peers: dict[str, Value]) -> Capabilities:
 
 
 def capabilities(half: Value, *holders: str) -> list[str]:
-    """Returns the sorted names of a peer's capabilities, with custom capabilities last.
+    """Returns the sorted names of a peer's capabilities, the custom capabilities last.
 
     Args:
         half: the params or the result of an initialization, in any dialect.
-        holders: the names of the members that contain capabilities; without names, the members of
-            all dialects.
+        holders: the names of the members that contain capabilities; by default, the members of all
+            dialects.
     """
     names = {_short(_name(path, value)) for path, value in enabled(half, *holders)}
     # The name of a custom capability, or of a member around it, begins with an underscore.

@@ -1,4 +1,4 @@
-"""The facts of a recording that checks need; each fact is read when it is first needed."""
+"""The facts of a recording that checks need. Each fact is read when it is needed."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -56,13 +56,13 @@ class DiagnosisContext:
     reader: RecordingReader
     events: Sequence[RecordedEvent]
     messages: MessagePass | None
-    """The pass over all frames; None without a pass, so that silences cannot be found."""
+    """The pass over all frames. Without a pass (None), silences are not found."""
     waits: list[OpenWait]
     """The requests and turns that are open now, if the recorder is running."""
     end_ns: int
     """The time of the last frame or event, or the time now, in nanoseconds since the start."""
     counts: FrameCounts | None = None
-    """The counts of frames; None if no pass has counted all frames."""
+    """The counts of frames; None if frames were not counted."""
 
     @cached_property
     def recording(self) -> Recording:
@@ -72,7 +72,7 @@ class DiagnosisContext:
     @property
     @needs("middle", "durations")
     def waited_until_ns(self) -> int | None:
-        """The time until which unanswered requests have waited; None if the time is not known."""
+        """The time when the waits of unanswered requests end; None if it is not known."""
         return self.end_ns if self.client_end is None else self.client_end.t_ns
 
     @cached_property
@@ -135,7 +135,7 @@ class DiagnosisContext:
 
     @cached_property
     def first_end(self) -> RecordedEvent | None:
-        """The first event that shows that a peer left; None if no peer left."""
+        """The first event with which a peer left; None if no peer left."""
         return next(filter(is_peer_leaving, self.events), None)
 
     @property
@@ -207,11 +207,12 @@ class DiagnosisContext:
         return frame_times(self.reader, [seq])[seq]
 
     def last_of_agent(self, turn: TurnRow, end: int | None = None) -> StoredFrame | None:
-        """Returns the last frame that the agent sent in a turn before a frame or event, or None.
+        """Returns the agent's last frame in a turn before an end; None without a frame.
 
         Args:
-            turn: the turn in which the agent sent the frame.
-            end: the number of the frame or event; None for the event with which the client left.
+            turn: the turn.
+            end: the number of the frame or event that is the end; None for the event with which the
+                client left.
         """
         if end is None:
             end = NEVER if self.client_end is None else self.client_end.seq
@@ -232,12 +233,13 @@ class DiagnosisContext:
         return self.waited_until_ns - since_ns
 
     def ignored_cancels(self, turn: TurnRow, end_ns: int | None, least: int = _SOON) -> list[int]:
-        """Returns the cancels of a turn; empty if the agent had too little time to obey.
+        """Returns the cancels of a turn that the agent ignored.
 
         Args:
             turn: the turn that was cancelled.
-            end_ns: the time until which the agent could obey; None if the time is not known.
-            least: the time that the agent needs to obey, in nanoseconds.
+            end_ns: the time until which the agent could obey; None if it is not known.
+            least: the time that the agent needs to obey, in nanoseconds. With less time, the result
+                is empty.
         """
         if end_ns is None or self.waited_until_ns is None:
             return []
@@ -266,9 +268,9 @@ class DiagnosisContext:
     def running_calls(
         self, turn: int | None, first: int, last: int | None = NEVER
     ) -> dict[int, str]:
-        """Returns the titles of a turn's tool calls that were running at the time of a frame.
+        """Returns the tool calls of a turn that were running at a frame: their titles.
 
-        The keys are the numbers of the first frames about the calls.
+        The key of a title is the number of the first frame about the call.
 
         Args:
             turn: the number of the turn; None for an empty result.
@@ -297,11 +299,11 @@ class DiagnosisContext:
 
 
 def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:
-    """Returns a space and the start of a turn's prompt in quotes; empty without a prompt.
+    """Returns a blank and the beginning of a prompt in quotes; empty without a prompt.
 
     Args:
         context: the context with the prompts.
-        turn: the turn.
+        turn: the turn of the prompt.
     """
     prompt = context.prompts.get(turn.id)
     return f' "{prompt[:60]}"' if prompt else ""

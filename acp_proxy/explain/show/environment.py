@@ -1,8 +1,7 @@
 """Recognizes failures around an agent: its launcher, its installation, a login, the network.
 
-In such a failure, neither peer breaks a rule of the protocol: the conversation only shows that the
-agent exits or answers with errors. Signs of the cause are the exit code, a first message that never
-came, and words on stderr or in an error.
+Neither peer breaks a rule of the protocol in such a failure. Signs of the cause are the exit code,
+a first message that never came, and words on stderr or in an error.
 """
 
 import re
@@ -80,11 +79,11 @@ _KINDS = "invalid_request|authentication|permission|rate_limit|overloaded|api|se
 PROVIDERS_ERROR = re.compile(rf"\b(?:type|code)\W{{1,9}}(?:(?:{_KINDS})_error|rate_limit)\b")
 """A member that errors from a model's provider contain, also in JSON within a string."""
 _POINTER = "complete log of this run"
-"""Words in the last line that npm writes on stderr; this line does not report what has failed."""
+"""Words in the last line of npm on stderr, which does not report a failure."""
 
 
 def outside_reason(text: str) -> str | None:
-    """Returns the failure in the environment that a text names; None if the text names no failure.
+    """Returns the failure in the environment that a text names; None if it names none.
 
     Args:
         text: a line of stderr, or the message of an error.
@@ -95,13 +94,13 @@ def outside_reason(text: str) -> str | None:
 
 
 def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[str | None, str]:
-    """Returns the last failure in the environment that stderr names, and the line with its name.
+    """Returns the last failure in the environment that stderr names, and the line that names it.
 
-    If no line names a failure, the result is None and the last line on stderr, which may be empty.
+    Without a failure, returns None and the last line on stderr, which may be empty.
 
     Args:
         context: the recording.
-        span: the first and the last frame whose lines are read; None for all lines.
+        span: the first and the last frame between which lines are read; None for all lines.
     """
     among = None if span is None else context.stderr_within(span)
     if among == []:
@@ -136,6 +135,6 @@ def why_it_never_ran(context: DiagnosisContext, exit_: RecordedEvent) -> str | N
 
 
 def launcher(context: DiagnosisContext) -> str | None:
-    """Returns the program that fetches the agent and then starts it; None if there is none."""
+    """Returns the program that fetches and starts the agent, such as npx; None without one."""
     names = [PurePath(word).name for word in context.recording.words[:1]]
     return next((name for name in names if name in LAUNCHERS), None)

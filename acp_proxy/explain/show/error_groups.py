@@ -1,13 +1,13 @@
 """Groups the errors of a recording by method and code, and finds who is to blame for each.
 
-If a request breaks a rule of its dialect and is refused (-32600 to -32602), the sender of the
-request is to blame. The peer that answers is to blame if it reports an internal error (-32603), or
-if it refuses a login that it offers. A fault is to blame for the errors that it sends. Nobody is to
-blame for other errors: neither peer makes a mistake if a login or a file is missing.
+The culprit depends on the error: - a refused request (-32600 to -32602) that breaks a rule of its
+dialect: the sender of the request; - an internal error (-32603), or a refused login that the peer
+itself offers: the peer that answers; - an error that a fault sends: the fault; - any other error:
+nobody.
 
-`required_params.json`, written by ``make schemas``, lists the methods that each peer may call in
-each dialect, and the required params of these methods. The other rules of the protocol are not
-checked here. Methods whose names begin with ``_`` are never reported.
+`required_params.json` lists the methods that each peer may call in each dialect, with their
+required params. No other rules of the protocol are checked here. A method with a leading ``_`` is
+never reported.
 """
 
 import json
@@ -65,8 +65,8 @@ class Rules:
 
     dialect: str | None
     announced: Mapping[str, dict[str, Any]]
-    """For each direction of requests, the params or the result that the receiver sent in the
-    initialization. Empty if the recording has no initialization."""
+    """For each direction of requests: the params or the result of the initialization that the
+    receiver sent. Empty without an initialization."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
         """Returns the mistake in a request, in words to print after ``sent METHOD``.
@@ -96,7 +96,7 @@ class Rules:
         Args:
             direction: the direction of the request.
             method: the method of the request.
-            message: the request; it is read only for a login.
+            message: the request. Only a login is read.
         """
         half = self.announced.get(direction) or {}
         if method in LOGIN:
@@ -130,7 +130,7 @@ class Rules:
 
 _REFUSED = (-32600, -32601, -32602)
 _read_requests = needs("parts", unknown={})(messages_of_exchanges)
-"""Reads refused requests; reads none if an import may lack the refused parts of messages."""
+"""Reads refused requests. Reads none if an import may lack parts of messages."""
 _MISSING = re.compile(
     r"not (?:found|a directory)|no such|does ?n.t exist|does not exist|ENOENT|invalid directory",
     re.IGNORECASE,
@@ -153,9 +153,9 @@ def read_errors(
 
     Args:
         reader: the recording.
-        read_rules: a function that reads the rules of the connection; it is called only if a
-            request was refused.
-        injected: the numbers of the frames that faults made up, each with the name of its rule.
+        read_rules: a function that reads the rules of the connection. It is called only for a
+            refused request.
+        injected: the frames that faults made up: their numbers, each with the name of its rule.
     """
     failed = exchanges(reader, outcome="error", order="response_seq", most=REMEMBERED_CALLS)
     rows = {(row.response_seq, row.id): row for row in failed}
@@ -180,7 +180,7 @@ def read_errors(
 def _error(answer: StoredMessage) -> Value:
     """Returns the error in an answer; empty without an error.
 
-    The error of an MCP server is within the result of the answer.
+    The error of an MCP server is in the result of the answer.
     """
     return answer.part("error") or mcp_error(answer.part("result"))
 

@@ -1,7 +1,7 @@
 """One line of facts about a recording: what was asked, done and changed, and how long it took.
 
-`show` prints the line after the findings, and a report shows the line below its verdict. Facts that
-an imported recording lacks are left out, and not shown as 0.
+`show` prints the line after the findings, and a report shows it below the verdict. Facts that an
+imported recording lacks are left out.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ _PARTS = {
 }
 """The words for the parts of a turn's time."""
 _LEAST_SHARE = 10
-"""A wait is named in the line of facts if it takes at least a tenth of the time of all turns."""
+"""A wait is part of the line of facts from a tenth of the time of all turns on."""
 _ANSWERS = {
     "allow_once": "allowed", "allow_always": "allowed", "granted": "allowed",
     "reject_once": "rejected", "reject_always": "rejected", "denied": "rejected",

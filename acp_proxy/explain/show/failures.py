@@ -191,9 +191,8 @@ def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
 def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds turns that ended normally although the agent sent nothing in them.
 
-    Agents may end such turns, so the finding is usually an info. It is a warning if there is a sign
-    of a failure: an error in the metadata of the answer, no output tokens, or an error on stderr.
-    Without such a sign, a turn that ended before a model could answer is left out.
+    The finding is a warning if there is a sign of a failure: an error in the metadata of the
+    answer, no output tokens, or an error on stderr. Otherwise, it is an info.
     """
     empty = {turn.id: turn for turn in context.turns
              if turn.stop_reason == "end_turn" and not turn.updates}  # fmt: skip
@@ -218,7 +217,8 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
 def _is_remarkable(context: DiagnosisContext, turn: TurnRow) -> bool:
     """Whether an empty turn without a sign of a failure is reported.
 
-    A turn is left out if it was too short for a model, or if the agent sent a request in it.
+    A turn that was too short for a model is not reported. Neither is a turn in which the agent sent
+    a request.
     """
     if context.recording.origin is not None:
         return True

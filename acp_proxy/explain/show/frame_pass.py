@@ -53,7 +53,7 @@ class CallLog:
         self._last: dict[CallKey, LoggedCall] = {}
 
     def begin(self, key: CallKey) -> None:
-        """Ends the last call with an id; the next update with the id begins a new call.
+        """Ends the last call with an id. The next update with this id begins a new call.
 
         Args:
             key: the session and the id of the tool call.
@@ -61,7 +61,7 @@ class CallLog:
         self._last.pop(key, None)
 
     def add(self, key: CallKey, seq: int, raw: bytes, status: str | None) -> None:
-        """Adds an update of a tool call; values that the update lacks stay unchanged.
+        """Adds an update of a tool call. Values that the update lacks do not change.
 
         Args:
             key: the session and the id of the call.
@@ -248,7 +248,7 @@ def silent_call(reader: RecordingReader, silence: Silence | None, turns: Iterabl
 
 
 _METHODS = ("fs/write_text_file", "terminal/wait_for_exit", "terminal/output")
-"""The requests whose answers show the work of an agent; the first of them changes a file."""
+"""The requests whose answers show the work of an agent. The first method changes a file."""
 
 
 def read_work(reader: RecordingReader, calls: Iterable[LoggedCall]) -> WorkDone:

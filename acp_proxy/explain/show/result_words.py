@@ -23,7 +23,7 @@ def result_words(
     Args:
         findings: the findings, the worst first.
         recording: the row of the recording.
-        waiting: who has to act now, in words; empty if nobody has to act.
+        waiting: who has to act now, in words; empty for nobody.
         live: whether the recorder is running.
     """
     first = next((f for f in findings if f.severity is not Severity.INFO), None)

@@ -43,12 +43,12 @@ _SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
 def summarize(
     reader: RecordingReader, now_ns: int | None = None, context: DiagnosisContext | None = None
 ) -> Summary:
-    """Summarizes a recording, with findings about the conversation itself but no broken rules.
+    """Summarizes a recording. The findings are about the conversation, not about broken rules.
 
     Args:
         reader: the recording.
-        now_ns: the time now on the monotonic clock, up to which a live recording is examined; None
-            for the last frame or event.
+        now_ns: the present time on the monotonic clock, for a live recording; None to examine it up
+            to its last frame or event.
         context: the result of `counted`, if the recording was already read.
     """
     context = context or counted(reader, now_ns)
@@ -143,15 +143,15 @@ def with_rules(
 def find_quickly(
     reader: RecordingReader, now_ns: int | None = None
 ) -> tuple[list[Finding], list[CurrentWait], Tokens | None]:
-    """Finds problems of the conversation itself, current waits and tokens, from stored rows.
+    """Finds problems of the conversation, current waits and tokens, from stored rows.
 
-    All frames are read only if the recorder is running and a request or turn is open, since only
-    the times of frames show a hang. Silences that have ended are not found.
+    Only current silences are found. All frames are read only if the recorder still runs and a
+    request or turn is open.
 
     Args:
         reader: the recording.
-        now_ns: the time now on the monotonic clock, up to which a live recording is examined; None
-            for the last frame or event.
+        now_ns: the present time on the monotonic clock, for a live recording; None to examine it up
+            to its last frame or event.
     """
     if reader.live and (open_exchange_count(reader) or open_turn_count(reader)):
         context = counted(reader, now_ns)
@@ -172,14 +172,14 @@ def counted(
 ) -> DiagnosisContext:
     """Returns the facts that checks of the conversation need, from one pass over its frames.
 
-    There is a second pass only if the longest silence may be within a run of pieces.
+    A second pass is made only if the longest silence may be within a run of pieces.
 
     Args:
         reader: the recording.
-        now_ns: the time now on the monotonic clock, up to which a live recording is examined; None
-            for the last frame or event.
+        now_ns: the present time on the monotonic clock, for a live recording; None to examine it up
+            to its last frame or event.
         watch: a function that yields all runs of frames unchanged, and may show the progress.
-        messages: the pass, if the listeners need it; None for a new pass.
+        messages: the pass that the listeners use; None for a new pass.
         listeners: listeners of the pass, besides the counter of frames.
         single_upto: frames up to this number are never joined into runs.
         pause_ns: the longest time between two pieces of a run, in nanoseconds.
@@ -209,10 +209,10 @@ def finished(
 
     Args:
         reader: the recording.
-        messages: the pass, which has read all frames.
-        now_ns: the time now on the monotonic clock, up to which a live recording is examined; None
-            for the last frame or event.
-        is_over: whether the pass has ended, so that open silences end, too.
+        messages: the pass. It has read all frames.
+        now_ns: the present time on the monotonic clock, for a live recording; None to examine it up
+            to its last frame or event.
+        is_over: whether the pass has ended. If so, open silences end, too.
     """
     end_ns, intervals = messages.end_ns, messages.intervals
     origin = next((e.data.get("origin") for e in messages.events if e.kind == "start"), None)

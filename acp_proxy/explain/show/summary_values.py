@@ -34,7 +34,7 @@ class SessionSummary:
     id: str
     cwd: str | None
     opened: list[str]
-    """How the session was opened: new, load, resume or fork; empty if no such request succeeded."""
+    """How the session was opened: new, load, resume or fork; empty if all these requests failed."""
     seq: int
     """The number of the first request about the session."""
     turns: int
@@ -62,11 +62,11 @@ class TurnSummary:
     outcome: str | None = None
     """The outcome of the prompt: result, error, cancelled or unanswered."""
     tokens: Tokens | None = None
-    """The tokens that the agent reported for the turn; None if it sent none."""
+    """The tokens that the agent reported for the turn; None without a report."""
 
 
 def turn_state(turn: TurnRow | TurnSummary, unended: str) -> str:
-    """Returns how a turn ended: the stop reason, ``error``, or ``ended`` without a reason.
+    """Returns how a turn ended: the stop reason, or ``error``, or ``ended`` without a reason.
 
     Args:
         turn: the turn, as a row or as a value of the summary.
@@ -140,10 +140,10 @@ class PersonRequest:
     turn: int | None
     title: str
     answer: str | None
-    """The kind of the chosen option, the action on a form, or the outcome: cancelled, granted,
-    denied or error. None without an answer."""
+    """How the request was answered; None without an answer. For a permission, the kind of the
+    chosen option; for a form, the action; otherwise cancelled, granted, denied or error."""
     waited_ns: int | None
-    """How long the person took, or has taken so far, in nanoseconds; None if it is not known."""
+    """The time until the person's answer, or until now, in nanoseconds; None if it is not known."""
     tool_call: str | None = None
     """The id of the tool call that the request is about."""
 
@@ -163,7 +163,7 @@ class ErrorTally:
     method: str | None
     code: int | None
     name: str
-    """The dialect's name for the code; empty if the code has no name."""
+    """The name of the code in the dialect; empty for a code without a name."""
     message: str
     """The message of the first error."""
     seq: int
@@ -172,7 +172,7 @@ class ErrorTally:
     is_routine: bool
     """Whether the errors are usual, since a peer only tries out a method or looks for a file."""
     charged: str | None = None
-    """Who is to blame: client, agent or fault; None if nobody is."""
+    """Who is to blame: client, agent or fault; None for nobody."""
     why: str = ""
     """The mistake in the request, or the rule of the fault that answered the request."""
     request_seq: int = 0
@@ -200,8 +200,7 @@ class OpenRequest:
     method: str | None
     rpc_id: str | None
     waited_ns: int | None
-    """How long the request waited until the client left, or until now, in nanoseconds; None if it
-    is not known."""
+    """The time until the client left, or until now, in nanoseconds; None if it is not known."""
     preview: str
     session: str | None = None
     awaited: str = ""
@@ -221,8 +220,8 @@ class CurrentWait:
     waited_ns: int
     text: str
     silent_ns: int | None = None
-    """How long the peer that has to act has sent nothing, in nanoseconds; None if the peer is held
-    up."""
+    """The time since the last message of the peer that has to act, in nanoseconds; None if this
+    peer is held up."""
     words: str = field(default="", metadata={"hidden": True})
     """Who has to act and how long the wait has taken so far, in a few words."""
 
@@ -243,7 +242,7 @@ class Extent:
 
 @frozen
 class WorkDone:
-    """The work of the agent; values that are not known are None or empty."""
+    """The work of the agent. None or an empty value stands for an unknown value."""
 
     files: int | None = None
     """The number of files that the agent changed."""
@@ -275,13 +274,13 @@ class Summary:
     updates: int = 0
     tool_calls: list[ToolTally] = field(factory=list)
     first_calls: list[BegunCall] = field(factory=list)
-    """The first tool calls; at most 100."""
+    """The first tool calls, at most 100."""
     failed_calls: list[FailedCall] = field(factory=list)
-    """The first failed tool calls; at most 100."""
+    """The first failed tool calls, at most 100."""
     questions: list[PersonRequest] = field(factory=list)
-    """The first requests that a person had to answer; at most 100."""
+    """The first requests that a person had to answer, at most 100."""
     answers: dict[str, int] = field(factory=dict)
-    """The number of all questions by answer; ``open`` for questions without an answer."""
+    """The number of questions by answer; ``open`` stands for no answer."""
     files_read: Tally = field(factory=Tally)
     files_written: Tally = field(factory=Tally)
     terminals: Tally = field(factory=Tally)
@@ -293,11 +292,11 @@ class Summary:
     severities: dict[str, int] = field(factory=dict)
     """The number of all findings by severity."""
     checked: Extent = Extent(0, 0, is_whole=False)
-    """How much was checked for broken rules; failures of the conversation are always checked."""
+    """How much of the recording was checked for broken rules."""
     waiting: list[CurrentWait] = field(factory=list)
-    """The open requests and turns that somebody has to act on now; empty after the recording."""
+    """The open requests and turns on which somebody has to act now; empty after the recording."""
     unanswered: list[OpenRequest] = field(factory=list)
-    """The first requests without an answer; at most 100."""
+    """The first requests without an answer, at most 100."""
     longest_silence: Silence | None = None
     errors: int = 0
     """The number of requests that were answered with an error."""
@@ -306,15 +305,15 @@ class Summary:
     faults: dict[str, int] = field(factory=dict)
     """How often each rule of the plan of faults fired."""
     signals: list[str] = field(factory=list)
-    """Signals that were passed on or sent, in words; at most 100."""
+    """Signals that were passed on or sent, in words, at most 100."""
     events: list[str] = field(factory=list)
     """Signals, gaps, undelivered bytes and notes, in words."""
     stderr_tail: list[str] = field(factory=list)
     tokens: Tokens | None = None
-    """The tokens that the agent reported for the whole recording; None if it sent none."""
+    """The tokens that the agent reported for the whole recording; None without a report."""
     work: WorkDone = field(factory=WorkDone, metadata={"hidden": True})
     spent: dict[Part, int] = field(factory=dict, metadata={"hidden": True})
-    """The time that each part took in all turns together, in nanoseconds; empty without a turn."""
+    """For each part, its time in all turns together, in nanoseconds; empty without a turn."""
     silent_call: str = field(default="", metadata={"hidden": True})
     """The tool calls that ran during the agent's longest silence, in words; empty without calls."""
 
@@ -336,7 +335,7 @@ class Summary:
         return REJECTED if is_rejected else call.status or ""
 
     def statuses_of(self, tally: ToolTally) -> dict[str, int]:
-        """Returns the number of calls of one kind with each status; see `status_of`."""
+        """Returns the number of calls of one kind by status; see `status_of`."""
         of_kind = (call for call in self.first_calls if (call.kind or "other") == tally.kind)
         was = [call.status for call in of_kind if self.status_of(call) == REJECTED]
         return Counter(tally.statuses) - Counter(was) + Counter([REJECTED] * len(was))

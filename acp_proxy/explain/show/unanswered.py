@@ -34,13 +34,12 @@ from acp_proxy.store.queries.frames import frames_before
 
 UNANSWERED = "wait.unanswered"
 _PATIENCE_NS = 2 * 10**9
-"""A client that leaves within this time after the agent's last message has not given up waiting, if
-it did not tell its recorder that it gave up."""
+"""A client that leaves sooner than this after the agent's last message has not given up waiting."""
 _LOGIN_NS = 15 * 60 * 10**9
-"""A time in which everybody can log in; an agent that waits longer should have given up."""
+"""The longest time that a person may need for a login."""
 _AT_ONCE_NS, _LONG_LINE = 10**8, 1 << 16
-"""A client may have failed to read a line if the line is larger than this number of bytes, and if
-the client leaves within this time after the line."""
+"""A client that leaves at most `_AT_ONCE_NS` after a line of more than `_LONG_LINE` bytes may have
+failed to read this line."""
 
 
 @frozen
@@ -51,7 +50,7 @@ class _Judgement:
     unblamed: str | None = None
     severity: Severity = Severity.ERROR
     said: str = ""
-    """The words on stderr that name the cause; empty without such words."""
+    """The words on stderr that name the cause; empty without these words."""
 
 
 def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
@@ -100,7 +99,7 @@ def _prompt(
 ) -> Finding | None:
     """Returns the finding for a prompt without an answer.
 
-    The result is None if the agent could not answer, since it waited for an answer of the client.
+    The result is None if the agent itself waited for an answer of the client.
     """
     text = f"the agent never answered {what}"
     if turn.end_seq is not None:
@@ -238,7 +237,7 @@ def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
     Args:
         silence: the silence that the sentence describes.
         step_ns: the resolution of times; see `duration`.
-        end: the phrase that is used if the silence has not ended.
+        end: the phrase for a silence that has not ended.
     """
     length = duration(silence.length_ns, step_ns)
     request = silence.request
@@ -252,10 +251,9 @@ def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
 
 
 def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
-    """Returns a long line that came right before the client left; None without such a line.
+    """Returns a long line that came right before the client left; None without a long line.
 
-    The client may have failed to read the line, since some clients fail at lines that are larger
-    than their buffer.
+    Some clients fail at lines that are larger than their buffer.
     """
     end = context.client_end
     cancel = first_cancel(context.reader, turn.session, turn.prompt_seq)
@@ -374,7 +372,7 @@ def _running_calls(context: DiagnosisContext, wait: OpenWait) -> dict[int, str]:
 
 
 def _waiting_words(context: DiagnosisContext, wait: OpenWait, calls: dict[int, str]) -> str:
-    """Returns who has to act and how long the wait has taken, such as ``call pytest -q 31.0 s``."""
+    """Returns who has to act, and for how long, such as ``call pytest -q 31.0 s``."""
     request, party = wait.request, wait.request.awaited
     who = named_wait(party, request.method, [*calls.values()]).removeprefix("the ")
     if calls:

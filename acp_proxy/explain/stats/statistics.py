@@ -1,8 +1,7 @@
 """Measures a recording: the traffic, the speed of answers, and the time spent in turns.
 
-The traffic is counted from the heads of frames, which lack the bytes, and from the table of
-exchanges. The bytes of frames are read only for prompts, for first chunks, for the heaviest tool
-calls and for the waterfall of a turn.
+Traffic is counted without the bytes of frames. Bytes are read only for prompts, first chunks, the
+heaviest tool calls, and the waterfall of a turn.
 """
 
 import time
@@ -41,7 +40,7 @@ from acp_proxy.store.queries.frames import Span
 from acp_proxy.store.reader import RecordingReader
 
 _READ = 8
-"""The number of frames of a tool call that are read at its beginning, and again at its end."""
+"""How many frames of a tool call are read from its beginning, and how many from its end."""
 
 Watch = Callable[[Iterator[StoredFrame]], Iterator[StoredFrame]]
 
@@ -60,7 +59,7 @@ class Statistics:
     time: WholeTime
     methods: list[MethodStatistics]
     turns: list[TurnTime]
-    """The turns that contain counted frames; each turn is measured as a whole."""
+    """The turns that contain counted frames. Each turn is measured as a whole."""
     tool_call_count: int
     tool_calls: list[CallStatistics]
     """The tool calls with the most bytes."""
@@ -72,17 +71,17 @@ class Statistics:
 
 
 class TurnsAndCalls(Listener):
-    """Divides the time of each turn into parts; finds first chunks and reused ids of tool calls.
+    """Divides the time of each turn into parts. Also finds first chunks and reused ids of calls.
 
     Args:
         reader: the recording.
         messages: the pass over the recording.
 
     Attributes:
-        end_ns: the time of the last frame or event, or the time now in a live recording.
+        end_ns: the time of the last frame or event; in a live recording, the present time.
         times: how the turns spent their time.
         repeated: for each id that several tool calls of a session share, the first frames of the
-            later calls. A call that only the history of a loaded session repeats is not included.
+            later calls. A call that is only repeated in a history does not count.
     """
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
@@ -144,7 +143,7 @@ def gather(
         top: the largest number of tool calls that are listed.
         watch: a function that yields the heads of the counted frames unchanged, and may show the
             progress.
-        passed: the result of the first pass; None if the first pass has not been made.
+        passed: the result of an earlier first pass; None to make this pass now.
     """
     if passed is None:
         messages = MessagePass(reader)
@@ -207,7 +206,7 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
     Args:
         reader: the recording of the turn.
         turn: the turn whose steps are returned.
-        most: the largest number of steps; the longest steps are kept. None for all steps.
+        most: the largest number of steps: the longest steps are kept. None for all steps.
     """
     messages = MessagePass(reader, _first_beside(reader, turn))
     rows = filter(None, [turn_of(reader, turn.id)])

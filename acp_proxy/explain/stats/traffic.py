@@ -1,10 +1,10 @@
 """Counts traffic: frames, bytes and latencies of each method, and the bytes of each tool call.
 
-The module is pure and incremental. Even for a million frames, it keeps only a few counters for each
-method, eight bytes for each latency, and one small row for each tool call.
+The module is pure and incremental. It keeps a few counters for each method, eight bytes for each
+latency, and one row for each tool call.
 
-Percentiles are by nearest rank: the p-th percentile is the smallest recorded latency that at least
-p percent of the latencies do not exceed.
+The p-th percentile is the smallest recorded latency that at least p percent of all latencies do not
+exceed.
 """
 
 import heapq
@@ -35,10 +35,10 @@ class MethodStatistics:
     """The traffic of one method in one direction."""
 
     direction: str
-    """The direction of the requests or notifications: to-agent or to-client; or stderr."""
+    """The direction of the requests or notifications, to-agent or to-client; or stderr."""
     method: str | None
     kind: str | None
-    """The kind of the frames if they have no method; otherwise None."""
+    """The kind of the frames, if they have no method; otherwise None."""
     frames: int
     """The number of frames: requests, their answers and notifications."""
     bytes: int
@@ -93,7 +93,7 @@ def halved(activity: Sequence[int]) -> list[int]:
 
 
 def sparkline(activity: Sequence[int]) -> str:
-    """Returns a bar for each part of the activity, relative to the busiest part; a space for 0."""
+    """Returns a bar for each part of the activity, relative to the busiest part; a blank for 0."""
     most = max(activity, default=0) or 1
     return "".join(" ▁▂▃▄▅▆▇█"[-(-count * 8 // most)] for count in activity)
 
@@ -140,7 +140,7 @@ class Traffic:
         self._methods: dict[tuple[str, str | None, str | None], _Method] = {}
 
     def feed(self, head: StoredFrame) -> None:
-        """Counts a frame; its bytes are not needed."""
+        """Counts a frame, which may lack its bytes."""
         seq, t_ns, stream, kind, method, exchange, session, turn, call, _, size, _ = head
         count = self._passing.get((stream, kind, method))
         if count is None:

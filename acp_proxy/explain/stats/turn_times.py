@@ -1,14 +1,14 @@
 """Divides the time of each turn: the agent spoke, was silent, or waited for its client.
 
-Every nanosecond of a turn belongs to exactly one part, so the parts add up to the turn. While a
-request of the agent to its client is open, the turn waits for the answer. If several requests are
-open at once, the time belongs to one of their parts: the first in the order of `WAITING`. So
-parallel requests are not counted twice. All other time belongs to the agent: the agent is streaming
-while its pauses take at most `PAUSE_NS`. It is silent in longer pauses, before its first update,
-and after each answer until it sends something.
+Each moment of a turn belongs to exactly one part. While a request of the agent to its client is
+open, the turn waits. If several such requests are open, the part that comes first in `WAITING`
+counts.
 
-`intervals` measures the times: `stats` needs the sums of each turn, and the waterfall of a turn
-needs the single intervals. Memory grows with the number of turns, not with the number of frames.
+All other time is the agent's. The agent is streaming while its pauses take at most `PAUSE_NS`. It
+is silent in longer pauses, before its first update, and after each answer until it sends something.
+
+`intervals` measures the times. `stats` needs the sums of each turn, and the waterfall needs the
+single intervals.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from acp_proxy.explain.waits import Party, answering_party
 from acp_proxy.protocol.connection_state import Exchange, Turn
 
 PAUSE_NS = 250 * 10**6
-"""The longest pause of an agent that counts as streaming; models hardly pause longer in a text."""
+"""The longest pause of an agent that counts as streaming."""
 
 
 class Part(StrEnum):
@@ -38,7 +38,7 @@ class Part(StrEnum):
 
 
 WAITING = (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
-"""The parts in which a turn waits for its client; the first that applies takes precedence."""
+"""The parts in which a turn waits for its client. If several parts apply, the first counts."""
 _STREAMING, _SILENT = Part.STREAMING, Part.SILENT  # enum lookups are slow
 
 
@@ -65,8 +65,8 @@ class Interval(NamedTuple):
     seq: int | None
     """The number of the frame that ended the interval; None if the recording ended first."""
     request: Exchange | None = None
-    """The request, for an interval from a request of the agent to its answer. Such intervals may
-    overlap. Intervals without a request divide the time of the turn."""
+    """The request whose wait this interval is. None for an interval that is one piece of the turn's
+    time."""
 
 
 @frozen
@@ -79,7 +79,8 @@ class TurnTime:
     end_seq: int | None
     stop_reason: str | None
     open: bool
-    """Whether the turn has not ended; such a turn lasts until the recording's end, or until now."""
+    """Whether the turn has not ended. An open turn lasts until the recording's end, or until
+    now."""
     start_ns: int
     """The time of the prompt, from the start of the recording."""
     duration_ns: int
@@ -100,7 +101,7 @@ class TurnTime:
     prompt: str = ""
     """The beginning of the prompt's text."""
     tokens: Tokens | None = None
-    """The tokens that the agent reported for the turn; None if it sent none."""
+    """The tokens that the agent reported for the turn; None without a report."""
 
     def part_ns(self, part: Part) -> int:
         """Returns the time of one part of the turn, in nanoseconds."""
@@ -119,7 +120,7 @@ class WholeTime:
     """How the time of the whole recording divides into turns and the rest."""
 
     before_turns_ns: int
-    """The time until the first prompt; the whole time without a prompt."""
+    """The time until the first prompt. Without a prompt, the time of the whole recording."""
     in_turns_ns: int
     """The time while at least one turn was open."""
     between_turns_ns: int
@@ -145,10 +146,10 @@ class RunningTurn:
     """The number of unanswered requests of each part."""
 
     def pass_time(self, t_ns: int, *, is_pause: bool = True) -> tuple[Part, int]:
-        """Adds the time since the last call to a part; returns the part and the time's length.
+        """Adds the time since the last call to a part. Returns the part and the length of the time.
 
         Args:
-            t_ns: the time now; a time before the last call counts as the time of the last call.
+            t_ns: the present time; never earlier than in the last call.
             is_pause: whether nothing was sent since the last call.
         """
         elapsed = max(0, t_ns - self.now_ns)

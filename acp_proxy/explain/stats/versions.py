@@ -1,7 +1,7 @@
 """Compares the recordings of each version of an agent or client, or of each project.
 
-All numbers come from stored rows, and the findings are the findings that `list` shows. No rule of
-the protocol is checked, so that a thousand recordings take only seconds.
+All numbers come from stored rows. The findings are those of `list`, so rules of the protocol are
+not checked.
 """
 
 import re
@@ -45,11 +45,11 @@ class Measures:
     """The numbers of one recording."""
 
     speeds: _Speeds
-    """The length of each turn, and the time to its first word, in nanoseconds; None if unknown."""
+    """For each turn, its length and the time to its first word, in nanoseconds; None if unknown."""
     counts: tuple[int, ...]
     """The number of turns, and the numbers of `COUNTS`."""
     tokens: int | None
-    """The tokens of all turns together; None if the agent reported none."""
+    """The tokens of all turns together; None without a report of the agent."""
 
 
 @frozen
@@ -59,16 +59,15 @@ class VersionRow:
     by: str
     """The kind of group that the recordings form: agent, client or project."""
     name: str | None
-    """The name of the agent or client, or the directory; None if it is not known."""
+    """The name of the agent or client, or the directory of the project; None if it is not known."""
     version: str | None
     first_used: str
     """When the first of the recordings began, in ISO 8601 and UTC."""
     numbers: dict[str, Any]
-    """The values of `NUMBERS`: sums, and percentiles in nanoseconds; None for an unknown time."""
+    """The values of `NUMBERS`: sums, and percentiles in nanoseconds. None for an unknown time."""
     change: dict[str, float | None] | None = None
-    """The differences from the previous version with the same name; None for the first version and
-    for projects. The numbers of `COUNTS` are scaled, as if both versions had equally many
-    recordings."""
+    """The differences from the previous version of the same name; None for the first version and
+    for projects. The numbers of `COUNTS` are scaled to equally many recordings."""
 
     @property
     def members(self) -> dict[str, Any]:
@@ -80,12 +79,12 @@ class VersionRow:
 def measure(
     reader: RecordingReader, words: str, now_ns: int
 ) -> tuple[tuple[()], str, Measures | None]:
-    """Measures a recording. The function is a `FindingSearch` with measures in place of tokens.
+    """Measures a recording. This is a `FindingSearch` that returns measures in place of tokens.
 
     Args:
         reader: the recording.
-        words: a filter; a recording without a match has no measures.
-        now_ns: the time now on the monotonic clock, up to which a live recording is examined.
+        words: a filter. A recording without a match has no measures.
+        now_ns: the present time on the monotonic clock, for a live recording.
     """
     if words and next(reader.rows(chosen_in(reader, words)), None) is None:
         return (), "", None
@@ -114,7 +113,7 @@ def _speeds(reader: RecordingReader) -> _Speeds:
 
 
 def _is_hang(finding: Finding) -> bool:
-    """Whether a finding is a hang; requests that wait for a person do not count."""
+    """Whether a finding is a hang. A request that waits for a person is not a hang."""
     least = Severity.ERROR if finding.rule == UNANSWERED else Severity.WARNING
     return finding.group == "wait" and finding.severity in (Severity.ERROR, least)
 
@@ -123,7 +122,8 @@ def compared(entries: Iterable[ListedRecording], by: str) -> list[VersionRow]:
     """Returns a row for each version or project, sorted by name, and then by version.
 
     Args:
-        entries: recordings, whose ``tokens`` are their `Measures`; None leaves a recording out.
+        entries: the recordings. Each has its `Measures` as ``tokens``; a recording with None is
+            left out.
         by: one of `BY`.
     """
     groups: dict[tuple[str, str], list[tuple[str, Measures]]] = {}

@@ -1,12 +1,10 @@
 """Lays a turn out in time: the order and the length of its steps, and whom each request waits for.
 
-The steps are the prompt, each run of pieces of a message or a thought, each tool call from its
-first update to its last update, each request of the agent to its client until the answer, each
-silence of the agent, and the end. Steps may overlap. Their times come from `intervals`, so that all
-commands agree about a turn.
+The steps are the prompt, each run of pieces of a message or thought, each tool call, each request
+of the agent to its client, each silence of the agent, and the end. Steps may overlap. All times
+come from `intervals`.
 
-Memory grows with the number of steps, not with the number of frames. Pieces of text come as runs of
-frames, and only the runs within the wanted turns are read.
+Memory grows with the number of steps, not with the number of frames.
 """
 
 import heapq
@@ -47,20 +45,20 @@ class WaterfallStep:
     kind: str
     """The kind of the step: prompt, thought, message, tool_call, request, silence or end."""
     seq: int | None
-    """The number of the step's first frame; for a silence, the number of the frame that ended the
-    silence, or None if the recording ended first."""
+    """The number of the step's first frame. For a silence, the frame that ended it; None if the
+    recording ended first."""
     start_ns: int
     """The time from the prompt to the start of the step, in nanoseconds."""
     duration_ns: int
     title: str
-    """The beginning of a text, the title of a tool call, a preview of a request, the tool calls
-    that run during a silence, or the stop reason."""
+    """The words for the step: the beginning of a text, the title of a tool call, a preview of a
+    request, the tool calls during a silence, or the stop reason."""
     method: str | None = None
     """The method of a request."""
     waits_for: str | None = None
     """The party that a request waits for: person, terminals, files or other."""
     status: str | None = None
-    """The status of a tool call, see `REJECTED`; for a request, its outcome: result, error,
+    """The status of a tool call (see `REJECTED`), or the outcome of a request: result, error,
     cancelled or unanswered."""
     answer: str | None = None
     """The choice of a person, or the reason why a request failed."""
@@ -113,8 +111,8 @@ class Waterfalls(Listener):
         messages: the pass over the recording.
         turns: the turns that are laid out.
         end_ns: the time that counts as the end of open turns.
-        most: the largest number of steps of a turn, besides prompt and end; the longest steps are
-            kept. None for all steps.
+        most: the largest number of steps of a turn, besides the prompt and the end; the longest
+            steps are kept. None for all steps.
     """
 
     def __init__(
@@ -150,8 +148,8 @@ class Waterfalls(Listener):
 
         Args:
             run: the frame, or a run without a pause longer than `PAUSE_NS`.
-            message: the message of the first frame; a message outside of turns is ignored.
-            transition: the changes that this message made to the state of the connection.
+            message: the message of the first frame. A message outside of turns is ignored.
+            transition: the changes that the message made to the state of the connection.
         """
         moved = self._take_ended(run, transition.method)
         over: list[Turn] = []
@@ -199,7 +197,7 @@ class Waterfalls(Listener):
         )
 
     def _take_ended(self, run: FrameRun | None = None, method: str | None = None) -> dict[int, int]:
-        """Adds the ended intervals to their turns; returns the time of the last end by turn."""
+        """Adds the ended intervals to their turns. Returns by turn the time of the last end."""
         moved = {}
         for interval in self._ended:
             if (waterfall := self._open.get(interval.turn)) is not None:
@@ -261,7 +259,7 @@ class _Waterfall:
     def take(
         self, interval: Interval, frame: FrameRun | None = None, method: str | None = None
     ) -> None:
-        """Adds an interval of the turn; the interval ended with a frame, or with the recording."""
+        """Adds an interval of the turn. A frame ended it, or the end of the recording."""
         is_long = interval.to_ns - interval.from_ns >= self._shortest_ns
         if interval.request is not None:
             self._add_request(interval, interval.request, frame, method)
@@ -292,7 +290,7 @@ class _Waterfall:
         )  # fmt: skip
 
     def ask(self, frame: FrameRun, asked: Exchange) -> None:
-        """Adds a request of the agent; the turn waits for the answer."""
+        """Adds a request of the agent, for whose answer the turn waits."""
         self._end_run()
         if frame.kind == "request" and frame.raw is not None:  # not in a batch, and not too large
             of_person = waiting_part(asked.method) is Part.PERSON
@@ -319,7 +317,7 @@ class _Waterfall:
             self._add(run.kind, run.seq, run.start_ns, run.end_ns, text[:TITLE], frames=run.frames)
 
     def begin_call(self, name: str) -> None:
-        """Ends the last tool call with an id; the next message about the id begins a new call."""
+        """Ends the last tool call with an id. The next message about this id begins a new call."""
         if name in self._calls:
             self._end_call(name)
             self._unfinished.pop(name, None)

@@ -1,6 +1,6 @@
 """Converts content of any dialect to text blocks, and collects texts that come in pieces.
 
-Content that is not text is described. A long text keeps its beginning and its end.
+Content that is not text is described in words. Of a long text, the beginning and the end are kept.
 """
 
 import json
@@ -33,8 +33,8 @@ class TextCollector:
     """Collects the pieces of one text.
 
     Args:
-        most: the largest number of characters that are kept, a quarter of them from the end of the
-            text; None for all characters.
+        most: the largest number of characters that are kept, a quarter of them from the end; None
+            for all characters.
     """
 
     def __init__(self, most: int | None) -> None:
@@ -70,11 +70,11 @@ class TextCollector:
 
 
 def cut_text(text: str, most: int | None) -> CutText:
-    """Returns a text, cut if it is too long.
+    """Returns a text; a text that is too long is cut.
 
     Args:
         text: the text.
-        most: how many characters are kept; None for all.
+        most: the largest number of characters; None for all.
     """
     collector = TextCollector(most)
     collector.add(text)
@@ -86,8 +86,8 @@ def text_block(text: str, most: int | None, label: str = "") -> TextBlock:
 
     Args:
         text: the text.
-        most: how many characters are kept; None for all.
-        label: the name of the text, such as the path of a file; empty without a name.
+        most: the largest number of characters; None for all.
+        label: the name of the text, such as the path of a file; empty for no name.
     """
     return TextBlock(TextForm.TEXT, cut_text(text, most), label)
 
@@ -97,26 +97,26 @@ def json_block(value: Any, most: int | None, label: str) -> TextBlock:
 
     Args:
         value: a JSON value.
-        most: how many characters are kept; None for all.
-        label: the name of the value, such as ``input``; empty without a name.
+        most: the largest number of characters; None for all.
+        label: the name of the value, such as ``input``; empty for no name.
     """
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return TextBlock(TextForm.JSON, cut_text(text, most), label)
 
 
 def value_block(value: Any, most: int | None, label: str) -> TextBlock:
-    """Returns a block with a text, or with the JSON of a value that is not a text.
+    """Returns a block with a text. A value that is not a text is written as JSON.
 
     Args:
         value: a JSON value.
-        most: how many characters are kept; None for all.
-        label: the name of the value, such as ``input``; empty without a name.
+        most: the largest number of characters; None for all.
+        label: the name of the value, such as ``input``; empty for no name.
     """
     return (text_block if isinstance(value, str) else json_block)(value, most, label)
 
 
 def note_block(text: str) -> TextBlock:
-    """Returns a block with a description of content that is not text; a long description is cut."""
+    """Returns a block with a description of content that is not text."""
     return TextBlock(TextForm.NOTE, cut_text(text, DESCRIPTION))
 
 
@@ -151,7 +151,7 @@ class MessageRun:
             self._remarks.append(f"#{row['seq']} {remark.strip()}")
 
     def entry(self) -> TranscriptEntry | None:
-        """Returns the entry; None if the pieces have neither a text nor a remark."""
+        """Returns the entry; None if there is neither text nor a remark."""
         text = self._text.text
         if not text.characters and not self._remarks:
             return None
@@ -178,9 +178,9 @@ def blocks_of(
 
     Args:
         value: any JSON value.
-        most: how many characters of each text are kept; None for all.
+        most: the largest number of characters of each text; None for all.
         label: the label of blocks of plain text.
-        depth: the number of content blocks and arrays around the value.
+        depth: how many content blocks and arrays contain the value.
     """
     if isinstance(value, str):
         if value:
@@ -195,11 +195,11 @@ def blocks_of(
 
 
 def output_blocks(value: object, most: int | None) -> Iterator[TextBlock]:
-    """Converts the output of a tool to text blocks; the output may be content or any JSON.
+    """Converts the output of a tool, which is content or any JSON, to text blocks.
 
     Args:
         value: any JSON value.
-        most: how many characters of each text are kept; None for all.
+        most: the largest number of characters of each text; None for all.
     """
     items = value if isinstance(value, list) else [value]
     if isinstance(value, str) or all(isinstance(item, dict) and "type" in item for item in items):
@@ -255,7 +255,7 @@ def _resource(block: Value, most: int | None) -> Iterator[TextBlock]:
 
 
 def _note(block: Value, source: Value) -> Iterator[TextBlock]:
-    """Yields a description of a content block, with its data if the block is an image or a file."""
+    """Yields a description of a content block. For an image or a file, it contains the data."""
     note, data = note_block(describe(block)), source.get("data", source.get("blob"))
     if isinstance(data, str) and note.text.characters:
         yield MediaBlock(form=note.form, text=note.text, data=data)

@@ -65,7 +65,7 @@ class TextBlock:
 
 @frozen(kw_only=True)
 class MediaBlock(TextBlock):
-    """A description of content with data, such as an image. An entry's JSON leaves out the data."""
+    """A description of content with data, such as an image. The JSON of an entry has no data."""
 
     data: str = field(repr=False)
     """The data in base64, as the peer has sent it."""
@@ -113,21 +113,21 @@ class TranscriptEntry:
 
 @frozen
 class TranscriptSection:
-    """A turn, or a part of the recording outside of turns; the section's entries follow it."""
+    """A turn, or a part of the recording outside of turns. Its entries come after it."""
 
     turn: int | None
     session: str | None
     seq: int
     """The number of the section's first frame or event."""
     last_seq: int | None
-    """The number of the turn's last frame; None for an open turn, and outside of turns."""
+    """The number of the turn's last frame; None for an open turn and outside of turns."""
     state: str = ""
     """The stop reason or another word for the end of the turn."""
     is_failed: bool = False
     took_ns: int | None = None
     heading: str = field(default="", metadata={"hidden": True})
-    """``begins`` or ``continued`` if the turn before is of another session: whether the turn is the
-    first of its session. Otherwise empty."""
+    """If the previous turn is of another session: ``begins`` for the first turn of a session,
+    ``continued`` for a later turn. Otherwise empty."""
 
 
 @frozen
@@ -141,7 +141,7 @@ class TextLimits:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are no limits. Then entries that are usually left out are shown, too."""
+        """Whether there are no limits. If so, entries that are usually left out are shown."""
         return self.said is None and self.output is None
 
 

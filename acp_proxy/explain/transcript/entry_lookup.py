@@ -209,7 +209,7 @@ class TerminalMessages:
         self._read_exit(part(result, "exitStatus") or result)
 
     def _push(self, data: str, stream: str) -> None:
-        """Adds pushed output; adds a heading first if the stream of the output has changed."""
+        """Adds pushed output. If its stream is new, adds a heading first."""
         if data and stream in ("stdout", "stderr") and stream != self._stream:
             self._output.add(("\n" if self._is_line_open else "") + f"{stream}:\n")
             self._stream = stream
@@ -288,7 +288,7 @@ class MessageLookup:
 
         Args:
             row: the row of the section's first frame about the tool call.
-            section: the section; messages outside of it are left out.
+            section: the section. Messages outside of it are left out.
             its: the first and the last number that a frame about the tool call may have.
         """
         key = (row["session"], row["tool_call"])
@@ -322,8 +322,8 @@ class MessageLookup:
         Args:
             row: the row of the first frame about the terminal.
             terminal: the id of the terminal.
-            is_new: whether the first frame creates the terminal; then earlier frames with the same
-                id are about another terminal.
+            is_new: whether the first frame creates the terminal. If so, earlier frames with the
+                same id are about another terminal.
         """
         key = (row["session"], terminal)
         numbers = frames_of_terminal(self._reader, *key, row["seq"] if is_new else 0)

@@ -1,8 +1,7 @@
 """Makes the entries of a conversation while it runs, from the messages as they come.
 
-Each entry is made when it is complete: a tool call when it has ended, and a request when it was
-answered. Text of messages and thoughts is passed on at once. The entries have no frame numbers,
-which are not known while the conversation runs.
+An entry is made when it is complete: a tool call when it has ended, and a request when it was
+answered. Text of messages and thoughts is passed on at once. Entries have no frame numbers.
 """
 
 import time
@@ -54,7 +53,7 @@ class _Call:
     messages: CallMessages
     began: StoredMessage
     is_running: bool = True
-    """Whether the call is running; a call whose turn has ended does not count as running."""
+    """Whether the call is running. A call never runs after the end of its turn."""
 
 
 _LIMITS = TextLimits()
@@ -77,7 +76,7 @@ class LiveEntries:
 
     @property
     def open_request(self) -> tuple[Direction, str | None] | None:
-        """The direction and method of the latest unanswered request; None if all are answered."""
+        """The direction and the method of the latest unanswered request; None without one."""
         asked = next(reversed(self._requests.items()), None)
         return None if asked is None else (asked[0][0], asked[1]["method"])
 
@@ -148,7 +147,7 @@ class LiveEntries:
             yield request_entries.request(asked, _LIMITS)
 
     def _terminal(self, asked: AskedRequest, answer: StoredMessage) -> Iterator[TranscriptEntry]:
-        """Adds a request about a terminal and its answer; yields the terminal when released."""
+        """Adds a request about a terminal, with its answer. A released terminal is yielded."""
         source = asked.params if "terminalId" in asked.params else asked.result
         name = str(source.get("terminalId", ""))
         terminal = self._terminals.setdefault(name, TerminalMessages(_LIMITS, name))

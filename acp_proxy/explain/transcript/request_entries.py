@@ -36,7 +36,7 @@ class AskedRequest:
     """The row of the request."""
     answer: StoredMessage | None
     title: str
-    """The title of the request's tool call, from another frame; empty without such a title."""
+    """The title of the request's tool call, from another frame; empty without a title."""
     dialect: str | None
     is_open: bool
 
@@ -47,7 +47,7 @@ class AskedRequest:
 
     @cached_property
     def reply(self) -> Value:
-        """The message of the answer, decoded; empty without an answer."""
+        """The answer, decoded; empty without an answer."""
         return {} if self.answer is None else self.answer.message
 
     @property
@@ -99,7 +99,7 @@ class AskedRequest:
 
 
 def prompt(asked: AskedRequest, limits: TextLimits) -> TranscriptEntry:
-    """Returns the entry of a prompt; the answer to the prompt has an entry of its own.
+    """Returns the entry of a prompt, without the answer to the prompt.
 
     Args:
         asked: the request with its answer.

@@ -17,10 +17,10 @@ from acp_proxy.store.tables.checked_values import Row
 
 
 class SectionRows(NamedTuple):
-    """A section with its turn, and with the rows of its frames and events.
+    """A section, its turn, and the rows of its frames and events.
 
-    The turn is None for a section outside of turns. Messages of a batch are rows of their own. All
-    rows must be read before the next section is requested.
+    The turn is None outside of turns. Each message of a batch is a row. The caller must read all
+    rows before the next section.
     """
 
     section: TranscriptSection
@@ -29,18 +29,19 @@ class SectionRows(NamedTuple):
 
 
 class Sections:
-    """Reads a recording once; each row belongs to one section.
+    """Reads a recording once, section by section. Each row belongs to one section.
 
-    Sections are numbered: section 0 comes before the first turn, and each turn is followed by a
-    section of frames outside of turns. A row that belongs to a later section is remembered, usually
-    by its number, and is read again when this section is read. Only if turns overlap are many rows
-    remembered.
+    Section 0 is before the first turn. Each turn is a section, and a section for frames outside of
+    turns follows it.
+
+    A row of a later section is remembered, usually by its number, and is read again with its
+    section.
 
     Args:
         reader: the recording.
         chosen: a filter of frames.
         only: the number of the only turn that is read; None for all sections.
-        rows: all rows that the filter matches, if the caller reads them; None to read them here.
+        rows: all rows that match the filter, from the caller; None to read them here.
     """
 
     def __init__(
@@ -56,7 +57,8 @@ class Sections:
         self._next: Row | None = None
         self._kept: dict[int, list[int | Row]] = {}
         self._children: set[str] = set()
-        """The announced sessions of subagents; their messages belong to a turn of the parent."""
+        """The announced sessions of subagents. Their messages belong to a turn of the parent
+        session."""
 
     def read(self) -> Iterator[SectionRows]:
         """Yields the sections in the order in which they began."""
@@ -106,7 +108,7 @@ class Sections:
                 yield from (item for item in group if not isinstance(item, int))
 
     def _number(self, row: Row) -> int:
-        """Returns the number of a row's section; -1 for a message before or after its own turn."""
+        """Returns the number of a row's section; -1 for a message outside of its own turn."""
         seq, turn = row["seq"], row.get("turn")
         if turn is not None:
             place = self._places.get(turn, -1)

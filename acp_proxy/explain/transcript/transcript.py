@@ -1,8 +1,8 @@
 """Reads a recording as a transcript: one pass over its frames, section by section.
 
-Frames are read one after the other, and only one unfinished message is kept in memory. All messages
-about a tool call or a terminal become one entry, which comes where the first message was. The later
-messages are looked up in an index when the entry is made. A request is shown with its answer.
+Frames are read in order, and only one unfinished message is kept in memory. All messages about a
+tool call or a terminal are one entry, in place of the first message. A request is shown with its
+answer.
 """
 
 import json
@@ -70,11 +70,11 @@ class TranscriptReader:
 
     Args:
         reader: the recording.
-        chosen: a filter of frames; a tool call, a terminal or a request is shown as a whole if one
-            of its frames matches.
+        chosen: a filter of frames. If it matches one frame of a tool call, a terminal or a request,
+            the whole entry is shown.
         limits: how much of each text is kept.
         turn: the number of the only turn that is shown; None for the whole recording.
-        rows: all rows that the filter matches, if the caller reads them; None to read them here.
+        rows: all rows that match the filter, from the caller; None to read them here.
     """
 
     def __init__(
@@ -99,16 +99,16 @@ class TranscriptReader:
         self._calls: set[tuple[str | None, str, int]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
         self._loading: dict[str | None, float] = {}
-        """By session, the number of the answer to the request that loads the session. Frames before
-        the answer are history."""
+        """By session, the number of the answer that ends the history. All frames before the answer
+        are history."""
         self._opened_before = opened_before(reader.recording)
         self._opened: set[str | None] = set()
         """The sessions whose opening request was shown."""
         self._exchanges: set[int] = set()
-        """The exchanges that were shown. It is empty without a filter, which shows all requests."""
+        """The exchanges that were shown; empty without a filter."""
 
     def read(self) -> Iterator[TranscriptSection | TranscriptEntry]:
-        """Yields each section before its entries; sections without entries are left out.
+        """Yields each section before its entries. Sections without entries are left out.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -144,7 +144,7 @@ class TranscriptReader:
         return evolve(section, heading=heading)
 
     def _entries(self) -> Iterator[TranscriptEntry]:
-        """Yields the entries of the current section; a note comes after the entry of its row."""
+        """Yields the entries of the current section. A note follows the entry of its row."""
         notes = self._reader.recording.row_notes
         for row in self._part.rows:
             yield from self._of_row(row)
@@ -156,7 +156,7 @@ class TranscriptReader:
         yield from self._end_run()
 
     def _of_row(self, row: Row) -> Iterator[TranscriptEntry]:
-        """Yields the entries that a row completes; consecutive chunks become one entry."""
+        """Yields the entries that a row completes. Consecutive chunks become one entry."""
         if (piece := self._piece(row)) is not None:
             key, text = piece
             if self._run is None or self._run.key != key:
@@ -176,7 +176,7 @@ class TranscriptReader:
             yield entry
 
     def _piece(self, row: Row) -> tuple[PieceKey, str] | None:
-        """Returns the key and the text of a row that is a chunk or a line of stderr, or None."""
+        """Returns the key and the text of a chunk or a line of stderr; None for any other row."""
         kind, hidden = row["kind"] if "raw" in row else "", False
         if kind == "stderr":
             return (row["session"], STDERR, "", False), _decoded(row)

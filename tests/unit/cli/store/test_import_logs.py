@@ -218,7 +218,7 @@ def test_a_last_message_that_is_cut_off_is_left_out(home: Path, name: str, rest:
     assert recording.origin.skipped > 0
     assert "middle" not in recording.origin.lost
     told = " ".join(run("inspect", "import", "--help-all").stdout.split())
-    assert "no database is made; only an incomplete message at the end is left out." in told
+    assert "no database is made. An incomplete message at the end is left out." in told
 
 
 def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -> None:
