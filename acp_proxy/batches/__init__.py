@@ -1,6 +1,6 @@
 """Runs one command on many recordings, on one machine or a cluster; each recording has a verdict.
 
-This module imports little, because every command calls `names_several` for its arguments.
+Every command imports this module to call `names_several`, so it imports little.
 """
 
 import os

@@ -20,19 +20,20 @@ _LOOK_S = 2.0
 
 @frozen
 class Job:
-    """A command and a recording to run it on; a job that describes a whole batch has no recording.
+    """A command and a recording to run it on. A job that describes a whole batch has no recording.
 
     Attributes:
         command: ``verify``, ``check`` or ``faults sweep``.
         options: the command's options, as words of a command line.
         words: the words after ``--``: the agent's command.
-        files: the values in `options` that name files. Batches differ if these files differ.
-        output: the file or directory for the recording of the new run. None if this is the
-            recordings directory, or if the command records nothing.
-        keeps_clean: whether the recording of a new run without problems is kept.
+        files: the values in `options` that name files. The contents of these files belong to the
+            batch.
+        output: the file or directory for the recording of the new run; None for the recordings
+            directory, or for no recording.
+        keeps_clean: whether to keep the recording of a new run without problems.
         digest: the digest of the command, its options and the files; see `digest_of`.
-        recording: the recording's name in the results: the path as the user gave it.
-        path: the recording's path on this machine.
+        recording: the name of the recording in the results: its path as the user gave it.
+        path: the path of the recording on this machine.
         is_shared: whether the recording has this path on every machine.
     """
 
@@ -53,7 +54,7 @@ class Job:
         Args:
             exit_code: the exit code of the command.
             kind: the kind of the verdict.
-            error: why the job failed; None if the job did not fail.
+            error: why the job failed; None for a job that did not fail.
         """
         error = error and " ".join(error.split())
         name = platform.node()
@@ -63,12 +64,12 @@ class Job:
 
 
 def run_batch(jobs: Iterable[Job], executor: Any) -> Iterator[JobVerdict]:
-    """Yields the verdict on each job as soon as the job ends, and so in any order.
+    """Yields the verdict on each job as soon as the job ends, in any order.
 
     Args:
-        jobs: the jobs; the next job is read only when the executor has room for it.
-        executor: runs the jobs as an executor of `concurrent.futures` does, and turns futures into
-            verdicts; the caller shuts the executor down.
+        jobs: the jobs. The next job is read when the executor has room for it.
+        executor: runs the jobs, as an executor of `concurrent.futures` does, and turns futures into
+            verdicts. The caller shuts it down.
     """
     rest = iter(jobs)
     pending: dict[Future[Any], tuple[Job, float]] = {}

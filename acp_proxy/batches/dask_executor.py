@@ -1,13 +1,10 @@
 """Runs the jobs of a batch on the workers of a Dask cluster.
 
-Dask gives a job to a worker, and to another worker if the first worker is lost. A task is an
-expression for `eval`, and its values are only bytes and strings. Otherwise a worker would unpickle
-a class of acp-proxy while it reads the messages of its scheduler. A worker without acp-proxy would
-fail at that point and read no more messages, and the batch would wait forever.
+If a worker is lost, Dask gives its job to another worker. A task contains only bytes and strings: a
+worker without acp-proxy could not unpickle anything else, and the batch would wait forever.
 
-A worker's thread cannot be cancelled, but the process of its job can be ended. The thread therefore
-checks several times a second whether the verdict is still wanted: the caller may have been
-interrupted or killed, and the cluster may have asked the worker to leave.
+A thread of a worker cannot be cancelled, but the process of its job can be ended. So the thread
+checks several times a second whether the verdict is still wanted.
 """
 
 import asyncio
@@ -94,8 +91,7 @@ class DaskExecutor:
         """Disconnects from the cluster.
 
         Args:
-            stop: whether to cancel the jobs, so that the workers end them. Otherwise this waits
-                until the jobs have ended.
+            stop: whether to cancel the jobs. Otherwise the call waits until the jobs have ended.
         """
         self._executor.shutdown(wait=not stop)
         self._client.close()
@@ -150,7 +146,7 @@ async def _reach(address: str) -> None:
 
 
 def _silence() -> None:
-    """Keeps Dask from writing to stderr; errors that matter are exceptions."""
+    """Keeps Dask from writing to stderr."""
     warnings.filterwarnings("ignore", module="distributed")
     logging.disable()
     # Otherwise the last thousand recordings that were sent stay in memory.
@@ -162,11 +158,11 @@ def _line(error: BaseException) -> str:
 
 
 def answer(version: str, shipment: bytes) -> bytes | str:
-    """Runs a job and returns the bytes of the reply, or a text if this worker cannot run it.
+    """Runs a job. Returns the bytes of the reply, or a text if this worker cannot run the job.
 
     Args:
         version: the version of acp-proxy that sent the job.
-        shipment: the bytes of the job; they are not read if this worker has another version.
+        shipment: the bytes of the job. A worker of another version does not read them.
     """
     worker = get_worker()
     if version != __version__:

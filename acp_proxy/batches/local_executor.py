@@ -1,8 +1,7 @@
 """Runs each job in its own process on this machine, forked by the forkserver.
 
 The forkserver has imported everything that a job needs. If a worker is killed, only its own job is
-lost. Each worker holds one end of a pipe to the process that waits for the verdict. When that
-process ends, for any reason, the worker and its agent end as by a signal.
+lost. If the process that waits for the verdict ends, the worker and its agent end as well.
 """
 
 import multiprocessing
@@ -24,10 +23,9 @@ from acp_proxy.batches.batch import Job, lost
 from acp_proxy.batches.results import JobVerdict
 
 _WORKER = "acp_proxy.cli.batches.batch_worker"
-"""The module that the forkserver imports; a name, because this room may not import the module."""
+"""The name of the module that the forkserver imports. (This room may not import the module.)"""
 _PRELOADED = [_WORKER, "dask.__main__"] if "dask" in sys.modules else [_WORKER]
-"""The modules that the forkserver imports at its start. On a worker of Dask they include the main
-module of Dask, since a new process imports the main module of its parent."""
+"""The modules that the forkserver imports when it starts."""
 _AHEAD = 2
 """How many jobs are submitted per process: one that runs, and one that can start after it."""
 _LOOK_S = 0.2
@@ -83,7 +81,8 @@ def run(job: Job, is_surplus: Callable[[], bool] = lambda: False) -> JobVerdict:
     Any thread of any process may call this. A job whose process is killed is lost.
 
     Args:
-        job: the job.
+        job: a function that is called several times a second. When it returns True, the job is
+            ended and counts as lost.
         is_surplus: called several times a second; if it returns True, the job is ended as by a
             signal, and counts as lost.
     """
@@ -125,7 +124,7 @@ def _started(job: Job) -> tuple[BaseProcess, "connection.Connection[Any, Any]"]:
 
 
 def _start_server() -> None:
-    """Starts the forkserver unless it runs; modules in the current directory are not imported."""
+    """Starts the forkserver, if it does not run. It imports nothing from the current directory."""
     before = {**os.environ}
     os.environ["PYTHONSAFEPATH"] = "1"
     try:

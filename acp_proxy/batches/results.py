@@ -1,11 +1,10 @@
 """A results file: a header, and a verdict for each recording.
 
 Each line is a JSON object in ASCII; `docs/json.md` lists its members. Readers ignore unknown
-members, so that later versions can add members.
+members.
 
-Each line is appended with a single write, so all earlier lines survive if this process is killed.
-If the machine or the disk fails, only the last line can be incomplete; an incomplete line is
-removed. Of two verdicts on the same recording, the later verdict counts.
+Each line is appended with a single write. Only the last line can be incomplete, and an incomplete
+line is removed. If a recording has two verdicts, the later verdict counts.
 """
 
 import errno
@@ -46,7 +45,7 @@ class VerdictKind(StrEnum):
     FAILED = "failed"
     """In a sweep, a client hung or crashed."""
     INCOMPLETE = "incomplete"
-    """The recording is incomplete; the command checked or played everything that is there."""
+    """The recording is incomplete. The command checked or played the recorded part."""
     STALLED = "stalled"
     LOST = "lost"
     """The process of the job ended without a verdict."""
@@ -68,7 +67,7 @@ class FirstDivergence:
     """The first difference between the live and the recorded agent's behaviour."""
 
     seq: int | None
-    """The number of the recorded frame; None if the difference is not about a frame."""
+    """The number of the recorded frame; None if the difference is not in a frame."""
     text: str
 
 
@@ -80,7 +79,7 @@ class JobVerdict:
     command: str
     digest: str
     exit: int
-    """0 to 3: the command's exit code for this recording alone; 3 for a lost job."""
+    """The command's exit code for this recording alone, from 0 to 3; 3 for a lost job."""
     kind: VerdictKind
     seconds: float
     sha256: str | None = None
@@ -96,7 +95,7 @@ class JobVerdict:
     error: str | None = None
     """Why the job failed, in one line."""
     ending: str | None = None
-    """How the agent ended, and its last line on stderr; only if they may explain the verdict."""
+    """How the agent ended, with its last line on stderr; None if this explains nothing."""
 
 
 @frozen
@@ -104,13 +103,13 @@ class ResultsHeader:
     """The first line of a results file: it describes the batch to which all verdicts belong."""
 
     acp_proxy_results: int = field(default=FORMAT, kw_only=True)
-    """The format's number. This member is the first in the file, and identifies a results file."""
+    """The number of the format. A results file begins with this member."""
     version: str
     """The version of acp-proxy that began the file."""
     command: str
     digest: str
     words: tuple[str, ...]
-    """The options and the agent's command; secrets are masked."""
+    """The options and the agent's command, with secrets masked."""
 
 
 def line_of(value: ResultsHeader | JobVerdict) -> bytes:
@@ -144,10 +143,10 @@ def verdict_of(line: bytes) -> JobVerdict:
 
 
 def findings_of(verdict: JobVerdict) -> list[Finding]:
-    """Returns the broken rules that a verdict lists; empty for a sweep, which lists runs.
+    """Returns the broken rules in a verdict; empty for a sweep.
 
     Raises:
-        ValueError: the list contains something other than findings.
+        ValueError: the verdict lists something other than findings.
     """
     members = () if verdict.command == SWEEP else verdict.findings or ()
     return [_structured(member, Finding, "a finding") for member in members]
@@ -171,7 +170,7 @@ def _structured(members: Any, kind: type[T], name: str) -> T:
 
 
 def digest_of(command: str, words: Sequence[str]) -> str:
-    """Returns a hash of a command and its words; a results file has verdicts of one hash only.
+    """Returns a hash of a command and its words. All verdicts of a results file have one hash.
 
     Args:
         command: the name of the command.
@@ -187,7 +186,7 @@ def worst_exit(exits: Iterable[int]) -> int:
 
 
 def is_results_file(path: Path) -> bool:
-    """Whether a file begins like a results file; False if the file cannot be read."""
+    """Whether a file begins like a results file. An unreadable file is not a results file."""
     with suppress(OSError), open_plain(path) as file:
         return file.read(len(_BEGINNING)) == _BEGINNING
     return False
@@ -196,15 +195,15 @@ def is_results_file(path: Path) -> bool:
 class ResultsFile:
     """A results file that is open for writing, locked against other processes.
 
-    Use it as a context manager.
+    The file is a context manager.
 
     Args:
-        path: the file, which need not exist.
-        header: the header of the batch. In the header of an existing file, only the markers of
-            masked words may differ.
+        path: the path of the file. A missing file is created.
+        header: the header of the batch. An existing file must have an equal header, except for the
+            markers of masked words.
 
     Attributes:
-        verdicts: the verdicts that were already in the file, by recording.
+        verdicts: the verdicts that were in the file before, by recording.
 
     Raises:
         BadResults: the file cannot be read or written, it belongs to another batch, or another
@@ -237,7 +236,7 @@ class ResultsFile:
         """Appends a verdict.
 
         Raises:
-            BadResults: writing failed, for example because the disk is full; earlier verdicts are
+            BadResults: writing failed, for example because the disk is full. Earlier verdicts are
                 kept.
         """
         self._append(line_of(verdict))

@@ -21,8 +21,7 @@ class SelectedRecording:
     """One recording of a batch.
 
     Attributes:
-        name: the path that the user gave, or the path of a file below the directory that the user
-            gave.
+        name: the path from the user, or the path of a file below the directory from the user.
         path: the path of the file.
         is_shared: whether the recording has this path on every machine.
     """
@@ -39,7 +38,8 @@ def selected(
 
     Args:
         words: files, directories, patterns, or any names of recordings.
-        find: returns the path of the recording that a word names; this function may raise anything.
+        find: a function that returns the path of the recording that a word names. It may raise any
+            error.
         without: files and directories that are not searched.
 
     Raises:
@@ -63,8 +63,7 @@ def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
     """Returns the paths of the recordings that a directory or a pattern names, sorted.
 
     Args:
-        word: the directory or the pattern. After ``file://``, the word may also be the path of a
-            file.
+        word: the directory or the pattern; after ``file://``, also the path of a file.
         without: files and directories that are not searched.
 
     Raises:

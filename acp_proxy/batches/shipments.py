@@ -1,8 +1,8 @@
 """The messages between the machine that runs a batch and the machine that runs one of its jobs.
 
-A request contains the job, the bytes of its recording, and the files that its options name. The
-reply contains the verdict, and the bytes of the new run's recording. A recording at a path that all
-machines share is not sent.
+A request contains the job, the bytes of its recording, and the files in its options. The reply
+contains the verdict, and the bytes of the new run's recording. A recording at a shared path is not
+sent.
 """
 
 import json
@@ -44,11 +44,12 @@ def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
     """Writes the files of a job into a directory.
 
     Args:
-        data: the result of `packed`. The sender must be trusted: unpacking can run any code.
+        data: the result of `packed`. It must come from a trusted sender, since unpacking can run
+            any code.
         directory: an empty directory.
 
     Returns:
-        The job with paths on this machine, and a mapping from these paths to the sender's paths.
+        The job with paths on this machine, and the sender's path for each of these paths.
     """
     job, files = _from_bytes(data)
     places: dict[str, str] = {}
@@ -86,7 +87,8 @@ def delivered(data: bytes, job: Job) -> JobVerdict:
     """Writes the new run to the job's output path, or to a similar free path; returns the verdict.
 
     Args:
-        data: the result of `reply_of`. The sender must be trusted: unpacking can run any code.
+        data: the result of `reply_of`. It must come from a trusted sender, since unpacking can run
+            any code.
         job: the job, with its paths on this machine.
 
     Raises:

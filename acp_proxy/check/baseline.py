@@ -1,8 +1,8 @@
 """Baseline files: the findings of an earlier check, which later checks do not report again.
 
 A finding is identified by its rule, the side that broke the rule, and a fingerprint of its text.
-The fingerprint ignores ids, paths and numbers, so it is the same in two runs of one scenario. For
-each finding, the file also contains the number of its occurrences in all checked recordings.
+The fingerprint ignores ids, paths and numbers, so two runs of one scenario have equal fingerprints.
+The file also contains how often each finding occurred.
 """
 
 import hashlib
@@ -28,11 +28,10 @@ _PATH = re.compile(
     r'"(?:file:/|~?/|[A-Za-z]:[\\/]|\\\\)[^"]*"?'
     r'|(?<![\w*])(?!/(?:params|result|error)\b)(?:/|[A-Za-z]:\\)[^\s"]+'
 )
-"""Matches the path of a file, but not a JSON pointer, since apart from numbers, a JSON pointer is
-the same in each run."""
+"""Matches the path of a file, but not a JSON pointer."""
 _ID = re.compile(r"(?<![\w.+:-])[\w.+:-]*\d[\w.+:-]*")  # only from a word's start: faster
 _OPAQUE = re.compile(r'"[A-Za-z_.-]{16,}…?"?')
-"""Matches a long quoted value without blanks or digits; most such values are ids."""
+"""Matches a long quoted value without blanks or digits, which is usually an id."""
 _MARKS = re.compile(r'["…]')
 
 Key = tuple[str, str | None, str]
@@ -48,7 +47,7 @@ class KnownFinding:
     fingerprint: str
     count: int
     text: str
-    """The text of one finding of the entry, without ids, paths and numbers, for people who read the
+    """The text of one such finding, without ids, paths and numbers, for people who read the
     file."""
 
 
@@ -59,7 +58,7 @@ class _File:
 
 
 class Baseline:
-    """The known findings; each lookup of a known finding uses up one of its occurrences.
+    """The known findings. Each lookup of a known finding uses up one of its occurrences.
 
     Args:
         known: the findings that a baseline file lists.
@@ -72,7 +71,7 @@ class Baseline:
             self._left[finding.rule, finding.by, finding.fingerprint] += finding.count
 
     def has(self, finding: Finding) -> bool:
-        """Returns whether a finding is known; if it is, uses up one of its occurrences."""
+        """Whether a finding is known. If it is, one of its occurrences is used up."""
         key = finding.rule, finding.by, fingerprint(finding)
         return self.use(key, 1, generic(finding.text)) == 1
 

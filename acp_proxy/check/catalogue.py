@@ -1,8 +1,8 @@
 """Reads the catalogue of rules, which says who must follow each rule, in which dialects, and why.
 
-``catalogue.json`` lists the rules, each with its places in the specification, and the rules that
-are not checked, each with the reason. The functions that find breaches are in the modules of
-`rules`. A rule is chosen by its own name (``rpc.id-reused``) or by the name of its group (``rpc``).
+``catalogue.json`` lists the rules, each with its places in the specification. It also lists the
+rules that are not checked, each with the reason. The functions that find breaches are in `rules`. A
+rule is chosen by its name (``rpc.id-reused``) or by the name of its group (``rpc``).
 """
 
 from collections.abc import Collection, Iterable
@@ -58,11 +58,11 @@ def left_out() -> dict[str, str]:
 def unchecked_rules(origin: Origin | None, *, is_private: bool = False) -> list[UncheckedRules]:
     """Returns the rules that cannot be checked, grouped by reason.
 
-    Imported recordings may lack lines. Only rules that no missing line can affect are checked:
-    rules about a single message, or about two messages regardless of what lies between them.
+    An imported recording may lack lines. In such a recording, only rules that a missing line cannot
+    affect are checked.
 
     Args:
-        origin: the source of an imported recording; None for other recordings.
+        origin: the origin of an imported recording; None for any other recording.
         is_private: whether private texts in the recording are masked.
     """
     unknown: set[str] = {"texts"} if is_private else set()
@@ -82,11 +82,11 @@ def chosen_rules(wanted: Collection[str], ignored: Collection[str]) -> frozenset
     """Returns the rules that are reported.
 
     Args:
-        wanted: names of rules and groups; if empty, all rules but `_ASKED_FOR` are chosen.
+        wanted: names of rules and groups; empty for all rules except `_ASKED_FOR`.
         ignored: names of rules and groups that are not reported.
 
     Raises:
-        NoSuchRule: no rule or group has the name, or the rule is not checked.
+        NoSuchRule: a name belongs to no rule and no group, or the rule is not checked.
     """
     chosen = frozenset(_named(wanted)) if wanted else frozenset(rules()) - _ASKED_FOR
     return chosen - frozenset(_named(ignored))
@@ -99,7 +99,7 @@ def looked_at(
 
     Args:
         chosen: the rules that are reported.
-        dialect: the dialect of the recording; the rules of v1 apply if it is None.
+        dialect: the dialect of the recording; None for the rules of v1.
         unchecked: the rules that could not be checked.
     """
     from acp_proxy.check.rules import load  # imported late: loading the rules takes a while
@@ -144,10 +144,10 @@ def _named(words: Iterable[str]) -> Iterable[str]:
 
 
 def address_of(source: str) -> str | None:
-    """Returns the web address of the page with a place of a specification; None if it is unknown.
+    """Returns the web address of a place in a specification; None if it is unknown.
 
     Args:
-        source: the place as named in the catalogue.
+        source: the place, in the words of the catalogue.
     """
     name = source.removeprefix("documentation today: ").removeprefix("documentation: ")
     return next((url for page, url in _read().pages.items() if name.startswith(page)), None)

@@ -1,6 +1,6 @@
 """The report of a check of several recordings; ``docs/json.md`` documents its members.
 
-`short_text` returns the report on one recording as a few lines, for stderr and for test reports.
+`short_text` makes a few lines from the report on one recording, for stderr and for test reports.
 """
 
 import time
@@ -77,8 +77,8 @@ class CheckReport:
     """The number of new findings, by severity."""
     known: int = 0
     exit: int = 0
-    """The exit code: 3 if a recorder was killed, so that its recording is incomplete; else 1 if a
-    new finding is at least as severe as `fail_on`."""
+    """The exit code: 3 if a recorder was killed; otherwise 1 if a new finding is at least as severe
+    as `fail_on`."""
 
     def add(self, checked: CheckedRecording) -> None:
         """Adds the result of one recording."""
@@ -99,7 +99,7 @@ def is_failing(severity: Severity, fail_on: str) -> bool:
 
     Args:
         severity: the severity of the finding.
-        fail_on: the lowest severity that makes a check fail; ``never`` if no finding does.
+        fail_on: the lowest severity that makes a check fail; ``never`` for no severity.
     """
     order = [level.value for level in SEVERITIES]
     return fail_on in order and order.index(severity.value) <= order.index(fail_on)
@@ -113,15 +113,14 @@ def reported(
 ) -> CheckedRecording:
     """Returns the report on the check of a recording.
 
-    The check runs all rules. Only then are the reported rules chosen, since a finding of one rule
-    may remove a finding of another rule.
+    All rules are checked, even rules that are not reported, since a finding of one rule may replace
+    a finding of another rule.
 
     Args:
         reader: the recording.
         result: the result of the check of all rules.
         chosen: the rules that are reported.
-        baseline: the known findings; None if there are none. A `BaselineWriter` also collects all
-            findings.
+        baseline: the known findings, or None. A `BaselineWriter` also collects all findings.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.

@@ -40,11 +40,10 @@ class Rule:
     detection: str
     """How a recording shows that the rule was broken."""
     source: tuple[str, ...]
-    """The places in the specification; `HOUSE` alone for a rule that no specification states."""
+    """The places in the specification. For a rule that no specification states, only `HOUSE`."""
     lost_if: tuple[str, ...] | None = None
-    """The facts (words of `Fact`) that an imported recording must provide for the rule to be
-    checked. None for a rule about the conversation as a whole: each check in `CHECKS` declares its
-    own facts."""
+    """The facts (words of `Fact`) that an imported recording must have for the rule to be checked.
+    None for a rule about the whole conversation, whose checks in `CHECKS` declare their facts."""
 
     @property
     def group(self) -> str:
@@ -56,7 +55,7 @@ class Breach(NamedTuple):
     """A broken rule, as the rule's function yields it."""
 
     text: str
-    """One sentence that says what happened; it names values but no frames."""
+    """One sentence that says what happened. It names values, but no frames."""
     related: tuple[int, ...] = ()
     """Numbers of frames that explain the breach, such as the request or the end of the turn."""
     by: str | None = None
@@ -66,7 +65,7 @@ class Breach(NamedTuple):
     severity: Severity | None = None
     """The severity of the finding; None for the severity of the rule."""
     place: str | None = None
-    """The JSON pointer to the wrong value, from the root of the message. The schema check skips
+    """The JSON pointer of the wrong value, from the root of the message. The schema check skips
     this value."""
     explains: tuple[str, ...] = ()
     """Rules whose findings at the same frames are removed, since this breach explains them."""
@@ -116,8 +115,8 @@ class UncheckedRules:
     reason: str
     """The cause, as a clause that follows "since"."""
     rules: tuple[str, ...]
-    """The ids of the rules, in the order of the catalogue. A rule with several reasons is listed
-    only under the first reason."""
+    """The ids of the rules, in the order of the catalogue. Each rule is listed once, with its first
+    reason."""
 
 
 @define
@@ -127,7 +126,7 @@ class ConformanceResult:
     dialect: str | None
     dialect_reason: str | None
     frames: int = 0
-    """The number of checked frames; lines on stderr do not count."""
+    """The number of checked frames, without lines on stderr."""
     last_seq: int = 0
     """The number of the last checked frame."""
     is_whole: bool = True
@@ -137,8 +136,8 @@ class ConformanceResult:
     counts: list[RuleCount] = field(factory=list)
     """How often each side broke each rule, worst first."""
     unread: list[int] = field(factory=list)
-    """The numbers of the first frames that are too large to be decoded; only the labels of these
-    frames were checked."""
+    """The numbers of the first frames that are too large to be decoded. Only their labels were
+    checked."""
     by_faults: int = 0
     """The number of findings that are left out because a fault created, changed or held back their
     frame."""
@@ -159,7 +158,7 @@ _DIALECTS = {V1: "version 1", V2: "version 2", DRAFT: DRAFT}
 
 
 def dialect_name(dialect: str | None) -> str:
-    """Returns the name of a dialect for a sentence; the name of v1 if the dialect is unknown."""
+    """Returns the name of a dialect for a sentence. For an unknown dialect, the name of v1."""
     return _DIALECTS[dialect or V1]
 
 
@@ -180,12 +179,12 @@ def is_relative(path: Any) -> bool:
 
 
 def shown(value: Any, most: int = _LONGEST) -> str:
-    """Returns a value for a sentence: a string in quotes, a number, or the kind of another value.
+    """Returns a value for a sentence: a string in quotes, a number, or the kind of the value.
 
     Args:
         value: any value.
-        most: the largest number of characters of a string. By default, a longer string loses its
-            end; for any other limit, it loses its middle.
+        most: the largest number of characters of a string. A longer string loses its end by
+            default, and its middle if the caller sets a limit.
     """
     if (kind := _KINDS.get(type(value))) is not None:
         return kind
@@ -204,7 +203,7 @@ _MCP, _LSP = "MCP, the Model Context Protocol", "LSP, the Language Server Protoc
 def note_of(params: Mapping[str, Any]) -> str | None:
     """Returns a note on a recording of another protocol; None for ACP.
 
-    Other protocols have an ``initialize`` request, too.
+    An ``initialize`` request with these params may also belong to another protocol.
 
     Args:
         params: the params of ``initialize``.

@@ -30,7 +30,7 @@ _FORMS = {
 class CheckedMessage:
     """A message, or a line that is not a message.
 
-    A line that is too large to be kept has no `value`; the members decoded from it are empty, and
+    A line that is too large is not decoded: `value` and the members made from it are empty, and
     only the labels in `parsed` are known.
     """
 
@@ -41,24 +41,23 @@ class CheckedMessage:
     transition: Transition
     """The state change that the message caused, with its session, turn and exchange."""
     request: "CheckedMessage | None" = None
-    """The request that the message answers; None if the message is not an answer, or if its request
-    is no longer known."""
+    """The request that the message answers; None for no answer, or for an unknown request."""
     value: Any = None
     """The decoded message; None if it is not JSON."""
     params: dict[str, Any] = field(factory=dict)
-    """The params of a request or notification; empty unless they are an object."""
+    """The params of a request or notification; empty if they are not an object."""
     result: dict[str, Any] = field(factory=dict)
-    """The result of an answer; empty unless it is an object."""
+    """The result of an answer; empty if it is not an object."""
     update_kind: str = ""
-    """The kind of a session update of any dialect; empty for other messages."""
+    """The kind of a session update in any dialect; empty for any other message."""
     update: dict[str, Any] = field(factory=dict)
-    """The members of a session update; empty for other messages."""
+    """The members of a session update; empty for any other message."""
     is_plain: bool = False
     """Whether the message has exactly the usual members, each with the right type."""
     metadata: list[tuple[tuple[str, ...], Any]] | None = None
-    """The values of ``_meta`` with their paths; None until they are searched for."""
+    """The values of ``_meta`` with their paths; None before they were searched for."""
     comparison: SchemaComparison | None = None
-    """The comparison with the type of the method; None until the message is compared."""
+    """The comparison with the type of the method; None before the message was compared."""
     broken: list[str] = field(factory=list)
     """JSON pointers to values that have broken a rule so far."""
 
@@ -94,13 +93,13 @@ class CheckedMessage:
 
     @property
     def answered(self) -> Exchange | None:
-        """The exchange that the message answers; None if the message answers no known request."""
+        """The exchange that the message answers; None if it answers no known request."""
         return self.transition.answered
 
     def compared_with(self, schema: DialectSchema | None) -> SchemaComparison:
         """Compares the params or the result of the message with their type.
 
-        An error, or an answer to an unknown request, has no type: the comparison finds no problems.
+        An error, or an answer to an unknown request, has no type, and so no problems.
 
         Args:
             schema: the types of a dialect; None while the dialect is not known.
@@ -116,7 +115,7 @@ class CheckedMessage:
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error of an answer; empty unless it is an object."""
+        """The error of an answer; empty if it is not an object."""
         error = self.value.get("error") if isinstance(self.value, dict) else None
         return error if isinstance(error, dict) else {}
 
@@ -161,7 +160,7 @@ def _is_plain(value: dict[str, Any]) -> bool:
 
 
 def items(value: Any, most: int | None = LONG_LIST) -> list[Any]:
-    """Returns the items of a list; returns no items for other values.
+    """Returns the items of a list. Any other value has no items.
 
     Args:
         value: any JSON value, decoded.
@@ -176,12 +175,12 @@ def strings(values: Iterable[Any]) -> list[str]:
 
 
 def names_in(values: Any, name: str = "id", most: int | None = 10_000) -> list[str]:
-    """Returns the strings under one member name of the objects in a list.
+    """Returns the strings that the objects in a list have under one member name.
 
     Args:
-        values: the list; other values have no names.
+        values: the list. Any other value has no names.
         name: the name of the member.
-        most: the largest number of objects that are read; None for all.
+        most: the largest number of objects to read; None for all.
     """
     return strings(member(value, name) for value in items(values, most))
 

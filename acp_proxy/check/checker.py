@@ -42,8 +42,7 @@ from acp_proxy.store.queries.recorded_events import is_agent_leaving, is_client_
 from acp_proxy.store.reader import RecordingReader
 
 _QUICK_NS = 20 * 10**9
-"""The shortest silence, in nanoseconds, that counts as a hang if the open request is not a prompt.
-Answers to prompts may take longer, since they need a model."""
+"""The shortest silence that is a hang, in nanoseconds, for a request that is not a prompt."""
 _LOST = ("unrecorded", "damaged")
 """The actions in the recorder's notes which report that frames are missing."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
@@ -60,10 +59,10 @@ class Checker(Listener):
         reader: the recording.
         dialect: the dialect whose rules apply; None for the dialect of the recording.
         chosen: the rules to check; None for all.
-        messages: the pass over the messages, if the checker shares it with other listeners; None
-            for a new pass.
-        most: the largest number of frames that are checked; None for all. If frames remain, rules
-            about the end of the conversation are skipped, since later frames may explain it.
+        messages: the pass over the messages that the checker shares with other listeners; None for
+            a new pass.
+        most: the largest number of frames to check; None for all. If frames remain, rules about the
+            end of the conversation are not checked.
     """
 
     def __init__(
@@ -131,7 +130,7 @@ class Checker(Listener):
         return self.finish()
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Checks a frame; up to `single_upto`, each run contains a single frame.
+        """Checks a frame. Up to the frame `single_upto`, each run is a single frame.
 
         Args:
             run: the frame, or the run of frames that begins with it.
@@ -162,7 +161,7 @@ class Checker(Listener):
         return self._result
 
     def note(self, event: RecordedEvent) -> None:
-        """Notes an event; the waits in `messages.intervals` are still those before the event."""
+        """Notes an event. `messages.intervals` still has the waits before the event."""
         if not self._result.is_whole:
             return
         if is_client_ending(event):

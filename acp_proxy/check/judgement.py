@@ -1,8 +1,9 @@
 """Combines broken rules and problems of the conversation as a whole into one list of findings.
 
-Two findings may have the same cause: an agent that exits, for example, leaves a request unanswered.
-Then only the more informative finding is reported. `LiveWatch` looks for errors in a recording in
-progress, and for silences of the agent that are too long.
+Two findings may have the same cause: for example, the exit of an agent leaves a request unanswered.
+Only the more informative finding is reported.
+
+`LiveWatch` looks for errors and long silences in a recording in progress.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,11 +23,12 @@ from acp_proxy.explain.waits import SilenceLimits
 from acp_proxy.store.reader import RecordingReader
 
 MOST = 3_000
-"""The number of frames that a summary checks for broken rules; `check` checks all frames."""
+"""The number of frames that a summary checks for broken rules."""
 _UNANSWERED = ("rpc.unanswered", "perm.unanswered", "ext.unanswered", "cancel.unanswered")
-"""Rules about unanswered requests; a finding about the whole conversation replaces theirs."""
+"""Rules about unanswered requests. A finding about the whole conversation replaces their
+findings."""
 _REFUSED = "answer.error"
-"""The finding for a refused request; a finding of a broken rule at the same frame replaces it."""
+"""The finding for a refused request. A broken rule at the same frame replaces it."""
 
 
 def check_whole(
@@ -43,8 +45,8 @@ def check_whole(
         reader: the recording.
         dialect: the dialect whose rules apply; None for the dialect of the recording.
         chosen: the rules to check; None for all.
-        watch: receives all frames and passes them on.
-        now_ns: the time on the monotonic clock, for a recording in progress.
+        watch: a function that yields all frames unchanged, and may show the progress.
+        now_ns: the present time on the monotonic clock, for a recording in progress.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
@@ -99,16 +101,16 @@ def summarize_whole(
     messages: MessagePass | None = None,
     others: Sequence[Listener] = (),
 ) -> Summary:
-    """Summarizes a recording with the combined findings; rules check only its first messages.
+    """Summarizes a recording. Rules are checked only for its first messages.
 
     Args:
         reader: the recording.
-        now_ns: the time on the monotonic clock, for a recording in progress.
-        watch: receives all frames and passes them on.
+        now_ns: the present time on the monotonic clock, for a recording in progress.
+        watch: a function that yields all frames unchanged, and may show the progress.
         most: the largest number of frames that are checked for rules; None for all.
         listed: the largest number of findings of each rule that are listed.
-        messages: the pass over the messages, if the caller has begun one; None for a new pass.
-        others: other listeners of this pass.
+        messages: the pass over the messages that the caller has made; None for a new pass.
+        others: further listeners of the pass.
     """
     chosen = chosen_rules((), ())
     messages = messages or MessagePass(reader)
@@ -139,14 +141,13 @@ CALL_S = 600.0
 
 
 class LiveWatch:
-    """Reads the new frames of a recording in progress, and finds a long silence or an error.
+    """Reads the new frames of a recording in progress. Finds a long silence, or an error.
 
     Args:
         reader: the recording.
-        stall_s: the seconds of silence that are too long, but at least `CALL_S` while a tool call
-            is running. None to find no silences.
-        problem: whether to find errors, too: broken rules, which are checked once for each
-            message, and problems of the whole conversation, which are found by queries of rows.
+        stall_s: the seconds of silence that are too long; None to find no silences. While a tool
+            call runs, at least `CALL_S`.
+        problem: whether to find errors, too: broken rules, and problems of the whole conversation.
     """
 
     def __init__(
@@ -159,13 +160,13 @@ class LiveWatch:
         self._begin()
 
     def look(self, now_ns: int) -> tuple[str, str] | None:
-        """Reads the new frames and looks for a silence or an error; refresh the reader before.
+        """Reads the new frames, and looks for a silence or an error.
 
         Args:
-            now_ns: the time on the monotonic clock.
+            now_ns: the present time on the monotonic clock. The caller refreshes the reader first.
 
         Returns:
-            ``stall`` or ``problem``, with a sentence about it; None if there is neither.
+            ``stall`` or ``problem``, with a sentence about it; None for neither.
         """
         if self._reader.recording.dialect != self._dialect:  # the first messages do not show it
             self._begin()

@@ -1,7 +1,7 @@
 """The methods of each dialect: who may send them, and whether they are requests.
 
-The methods come from the current schema, including its unstable part, and from the 1.0 draft
-(sections 5 and 6).
+The methods come from the current schema with its unstable part, and from sections 5 and 6 of the
+1.0 draft.
 """
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
@@ -17,8 +17,8 @@ _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 def _table(text: str) -> dict[Method, str]:
     """Reads a table of methods.
 
-    A line begins with ``>`` for methods to the agent, ``<`` for methods to the client, or ``<>``
-    for both directions. A method that ends with ``!`` is a request.
+    The methods of a line go to the agent (``>``), to the client (``<``), or in both directions
+    (``<>``). A ``!`` after the name of a method marks a request.
     """
     kinds: dict[Method, str] = {}
     for line in filter(None, text.splitlines()):
@@ -61,7 +61,7 @@ METHODS: dict[str, dict[Method, str]] = {
 <> _mcp/request!
 """),
 }
-"""The kind of each method: request or notification. Methods in `EITHER_KIND` may be either."""
+"""The kind of each method: request or notification. A method in `EITHER_KIND` may be either."""
 
 EITHER_KIND = frozenset({"mcp/message", "_proxy/successor", "proxy/successor"})
 """Methods that may be requests or notifications, depending on the message that they carry."""
@@ -88,10 +88,10 @@ UPDATE_KINDS = {
 
 
 def kind_of(dialect: str | None, direction: Direction, method: str) -> str | None:
-    """Returns whether a method is a request or a notification; None if it is not defined.
+    """Returns whether a method is a request or a notification; None for an undefined method.
 
     Args:
-        dialect: the dialect; if it is None, no method is defined.
+        dialect: the dialect. If it is None, no method is defined.
         direction: the direction of the message.
         method: the name of the method.
     """

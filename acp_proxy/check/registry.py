@@ -5,11 +5,11 @@
         if is_relative(message.params.get("path")):
             yield Breach(f"{message.method} names a relative path")
 
-A function gets the message and the conversation *as it was before the message*; only
-`Conversation.connection` already includes the message. The function yields breaches, accepts any
-JSON without raising, and changes only `Conversation.memory`. A rule may have several functions; a
-function that only remembers something for another function returns None. `RulePlans` finds the
-functions for a message.
+A function receives the message, and the conversation as it was *before* the message. (Only
+`Conversation.connection` includes the message.) It yields breaches. It accepts any JSON, never
+raises, and changes only `Conversation.memory`.
+
+A rule may have several functions. A function that only remembers something returns None.
 """
 
 from collections.abc import Callable, Container, Iterable
@@ -45,8 +45,8 @@ class Registered(NamedTuple):
     """Whether the function receives only what the dialect does not define: unknown methods for the
     direction and the kind of message, and unknown kinds of update."""
     when: Condition | None = None
-    """The condition for a call of the function, which is evaluated once for all functions that
-    share it; None if the function is always called."""
+    """The condition for a call of the function; None to call it always. Functions that share a
+    condition share its evaluation."""
 
 
 BY_TRIGGER: dict[tuple[str, str], list[Registered]] = {}
@@ -73,21 +73,25 @@ def rule(
 ) -> Callable[[MessageRule], MessageRule]:
     """Registers a function that checks messages.
 
+    The argument `every` is empty, or one of these words:
+
+    - "line": all lines, including batches and lines that are not messages;
+    - "odd line": lines that are not one message, such as invalid JSON, blank lines and batches;
+    - "odd object": JSON objects, also in batches, that are not `CheckedMessage.is_plain`;
+    - "message": all messages, including each message of a batch;
+    - "last": messages that do not match their type, after all other functions.
+
     Args:
         rule_id: the id of the rule.
-        every: "line" for all lines, including batches and lines that are not messages; "odd line"
-            for lines that are not a single message: invalid JSON, blank lines, batches and so on;
-            "odd object" for JSON objects, also in batches, that are not `CheckedMessage.is_plain`;
-            "message" for all messages, including each message of a batch; "last" for messages that
-            do not match their type, after all other functions; empty for none of them.
+        every: the lines that the function receives, besides the messages below; see above.
         requests: requests with these methods, or with any method for `ANY`.
         notifications: notifications with these methods.
         answers: results and errors that answer requests with these methods.
         results: results that answer requests with these methods.
         updates: session updates of these kinds.
-        odd: whether the function receives only methods that the dialect does not define for the
-            direction and the kind of message, and kinds of update that it does not define.
-        when: the condition for a call of the function; None if the function is always called.
+        odd: whether the function receives only undefined messages: methods that the dialect does
+            not define for this direction and kind of message, and undefined kinds of updates.
+        when: the condition for a call of the function; None to call it always.
         alone: whether the function looks at single messages only.
     """
     triggers = [(every, ANY)] if every else []
@@ -133,8 +137,8 @@ def registered_ids() -> set[str]:
 
 
 IN_FLIGHT_NS = 10_000_000
-"""If two messages of different sides are closer in time than this, probably neither sender had read
-the other message yet."""
+"""Two messages of different sides that are closer in time than this have probably crossed: neither
+sender had read the message of the other side."""
 MOMENT_NS = 500_000_000
 """The longest time that a busy peer needs to read a message."""
 
@@ -202,7 +206,7 @@ class RulePlans:
 
     Args:
         rules: the ids of the rules that are checked.
-        dialect: the dialect whose rules apply; None if the dialect is unknown.
+        dialect: the dialect whose rules apply; None for an unknown dialect.
     """
 
     def __init__(self, rules: Container[str], dialect: str | None) -> None:
@@ -218,7 +222,7 @@ class RulePlans:
 
         Args:
             trigger: the kind of message.
-            name: the method or the kind of update; `ANY` for functions that get all messages.
+            name: the method or the kind of update; `ANY` for functions that receive all messages.
             direction: the direction of a request or notification.
         """
         key = trigger, name, direction

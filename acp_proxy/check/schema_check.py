@@ -1,12 +1,11 @@
 """Compares params and results with the types of a dialect.
 
-`schemas/` has one JSON Schema for each dialect. ``make schemas`` derives it from all versions of
-the official files: the current stable and unstable files, and the files in earlier packages, since
-older programs were written for these. A value is right if each of its members is right in some
-version that has the member. The types do not allow other members. If a value fits no branch of a
-union, the error is about the branch that the sender meant. The validator `jsonschema_rs` is
-imported with the first comparison. It reports wrong values, members that no version has, and values
-that no version names, of types that allow further values.
+`schemas/` has one JSON Schema for each dialect. ``make schemas`` derives it from the current stable
+and unstable files, and from the files of earlier versions.
+
+A member of a value is right if it is right in some version. Members that no version has are
+reported as well. If a value fits no branch of a union, the problem is reported for the branch that
+the sender probably meant.
 """
 
 import json
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 DIRECTORY = Path(__file__).parent / "schemas"
 _DEEPEST = 200
-"""The largest number of nested levels of a value that are compared; no type is that deep."""
+"""The largest number of nested levels of a value that are compared."""
 _HALVES = {0xD800 + at: 0xF0000 + at for at in range(0x800)}
 """The private-use character that replaces each half of a surrogate pair for the validator, which
 cannot read halves."""
@@ -44,8 +43,8 @@ class DialectSchema:
     """The types of the messages of a dialect.
 
     Args:
-        text: a JSON Schema of an object, with a member for the params and for the result of each
-            method.
+        text: a JSON Schema. It describes an object with a member for the params and a member for
+            the result of each method.
     """
 
     def __init__(self, text: str) -> None:
@@ -54,7 +53,7 @@ class DialectSchema:
     @classmethod
     @cache
     def of_dialect(cls, dialect: str) -> "DialectSchema":
-        """Returns the types of ``v1``, ``v2`` or ``draft-1.0``; the same object each time."""
+        """Returns the types of ``v1``, ``v2`` or ``draft-1.0``."""
         return cls((DIRECTORY / f"{dialect}.json").read_text("utf-8"))
 
     @cached_property
@@ -85,13 +84,13 @@ class DialectSchema:
     def compare(
         self, direction: Direction, method: str, is_result: bool, value: Any
     ) -> SchemaComparison:
-        """Compares a value with its type; finds no problems for an unknown method.
+        """Compares a value with its type. An unknown method has no problems.
 
         Args:
             direction: the direction of the request or notification.
             method: the name of the method.
-            is_result: whether the value is a result; otherwise it is params.
-            value: the params or the result; null and `ABSENT` count as empty.
+            is_result: True for a result, False for params.
+            value: the params or the result. Null and `ABSENT` count as empty.
         """
         name = _member(direction, method, is_result)
         if value is None or value is ABSENT:
@@ -139,13 +138,13 @@ def _member(direction: Direction, method: str, is_result: bool) -> str:
 
 
 def _readable(value: Any, deepest: int, names: Mapping[int, int], most: int | None) -> Any:
-    """Returns a copy that the validator can explain: limited in depth, with short lists.
+    """Returns a copy for the validator, which is limited in depth and has short lists.
 
     Args:
         value: the value.
-        deepest: the number of levels that are kept.
+        deepest: the number of levels to keep.
         names: replacements for characters in strings.
-        most: the number of list items that are kept; None for all.
+        most: the number of list items to keep; None for all.
     """
     match value:
         case str() if names:

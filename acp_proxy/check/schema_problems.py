@@ -54,8 +54,8 @@ class SchemaProblem:
     """A place in a message that does not match the schema."""
 
     pointer: str
-    """A JSON pointer from the root of the message; for a missing value, the place where it
-    belongs."""
+    """The JSON pointer of the value from the root of the message, or the place where a missing
+    value belongs."""
     expected: str
     got: str
     """The actual value, shortened."""
@@ -67,13 +67,13 @@ class SchemaProblem:
 
 @frozen
 class SchemaComparison:
-    """The problems in the params or the result of a message; places are JSON pointers."""
+    """The problems in the params or the result of a message. Places are JSON pointers."""
 
     problems: list[SchemaProblem] = field(factory=list)
     extra: list[str] = field(factory=list)
     """The places of members that no version of the schema defines."""
     unnamed: list[tuple[str, str]] = field(factory=list)
-    """Values that no version names, of types that allow further values; each pair is a place and
+    """Values that no version names, but whose types allow further values. Each pair is a place and
     the value."""
 
     @property
@@ -101,7 +101,7 @@ class Explainer:
         self._indexes: dict[int, dict[str, int]] = {}
 
     def result(self) -> SchemaComparison:
-        """Returns the problems in the order of the message; missing members come first."""
+        """Returns the problems in the order of the message. Missing members come first."""
         return SchemaComparison(
             _sorted(self._problems), _sorted(self._extra), _sorted(self._unnamed)
         )
@@ -173,7 +173,7 @@ class Explainer:
         return form  # type: ignore[no-any-return]
 
     def _order(self, path: _Path) -> list[int]:
-        """Returns a sort key for a place; missing members come first."""
+        """Returns a sort key for a place. The places of missing members come first."""
         order: list[int] = []
         value: Any = self._whole
         for step in path:
@@ -228,7 +228,7 @@ def without_null(form: Form) -> Form:
 
 
 def size_of(value: Any) -> str | None:
-    """Returns the length of a string or list in words; None for other values."""
+    """Returns the length of a string or list in words; None for any other value."""
     match value:
         case str():
             return counted(len(value), "character")
@@ -242,7 +242,7 @@ def shown(value: Any, quoted: bool) -> str:
 
     Args:
         value: the value.
-        quoted: whether strings are quoted; otherwise only their type is named.
+        quoted: whether strings are written in quotes. If not, only their type is named.
     """
     match value:
         case str() if quoted:
@@ -256,7 +256,7 @@ def shown(value: Any, quoted: bool) -> str:
 
 
 def _range(form: Form) -> str:
-    """Returns the limits of a value in words; empty if it has none."""
+    """Returns the limits of a value in words; empty for no limits."""
     for least, most, noun in (
         ("minimum", "maximum", ""),
         ("minLength", "maxLength", "character"),

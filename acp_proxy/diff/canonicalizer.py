@@ -1,9 +1,10 @@
 """Splits a message into a template and the values that were replaced in it.
 
-Data that differs between any two runs is removed: times are left out, and placeholders replace ids
-and directories. The rest is the template. Two messages are equal if their templates are equal and
-their placeholders stand for values with the same stable names. So each message is read only once:
-the values of the two recordings can be paired after all messages were read.
+The template of a message is the message without the data that differs between any two runs: times
+are left out, and placeholders replace ids and directories. Two messages are equal if their
+templates are equal and their placeholders stand for values with equal stable names.
+
+Each message is read once. The values of the two recordings are paired after all messages were read.
 """
 
 import re
@@ -33,16 +34,16 @@ _MOST_MEMBERS = 64
 
 
 class Canonical(NamedTuple):
-    """A message without the data that differs between runs; a tuple, to save memory."""
+    """A message without the data that differs between runs. It is a tuple, to save memory."""
 
     template: int
-    """A hash of the template; 0 if nothing of the message is compared."""
+    """A hash of the template; 0 if no part of the message is compared."""
     placeholders: tuple[ValueIndex, ...] = ()
     """The values that placeholders replace, in the order of the sorted keys of the message."""
 
 
 class Canonicalizer:
-    """Replaces the values in the messages of one recording; messages must come in recorded order.
+    """Replaces the values in the messages of one recording. Messages come in recorded order.
 
     Args:
         rules: the places that are left out, and the places that contain values.
@@ -66,11 +67,11 @@ class Canonicalizer:
         """Returns the `Walk` that replaces the values in messages of one type.
 
         Args:
-            kind: the kind and the method of the messages; part of each template's hash.
+            kind: the kind and the method of the messages, which belong to the hash of a template.
             scope: the session of the messages.
             title: the title of the type, as in `ItemType`.
-            peers: the peers that numbered the requests whose ids the messages contain.
-            place: the keys that lead to the messages, if they are parts of larger messages.
+            peers: the peers that numbered the requests whose ids are in the messages.
+            place: the keys that lead to the messages; empty for whole messages.
         """
         return Walk(self.values, reduce(getitem, place, self._begin(title)), kind, scope, peers)
 
@@ -82,16 +83,16 @@ class Canonicalizer:
         title: str = "",
         peers: RequestPeers = CLIENTS,
     ) -> Any:
-        """Returns a message with stable names in place of values, and with marks around each name.
+        """Returns a message in which stable names replace values. Marks surround each name.
 
         `unmarked` removes the marks.
 
         Args:
-            message: the decoded message; it is modified.
+            message: the decoded message, which is modified.
             scope: the session of the message.
             names: the stable names of values.
             title: the title of the message's type.
-            peers: the peers that numbered the requests whose ids the message contains.
+            peers: the peers that numbered the requests whose ids are in the message.
 
         Raises:
             RecursionError: the message is nested too deeply.
@@ -126,8 +127,8 @@ class Walk:
         """Returns the template of a message and the values of its placeholders.
 
         Args:
-            message: the decoded message; it is modified.
-            reread: returns another copy of the message.
+            message: the decoded message, which is modified.
+            reread: a function that returns another copy of the message.
 
         Raises:
             RecursionError: the message is nested too deeply.
@@ -253,7 +254,7 @@ class Walk:
             self._name_keys(value, naming, place)
 
     def _name_keys(self, value: dict[str, Any], naming: set[str], place: PlaceState) -> None:
-        """Replaces values in keys, such as paths; keeps the order in which the keys stand."""
+        """Replaces values in keys, such as paths. The order of the keys stays the same."""
         alike: Counter[str] = Counter()
         for key in [key for key in value if key in naming]:
             inner = value.pop(key)
@@ -274,10 +275,10 @@ class Walk:
         return replaced + text[after:] if after else text
 
     def _cut(self, text: str) -> str:
-        """Returns a text up to the end of its first directory, which is replaced.
+        """Returns a text up to the end of its first directory. A name replaces the directory.
 
-        Agents cut session titles at some length, so the text after a directory depends on the
-        length of the directory. Without this rule, two runs of the capture vibe-edit would differ.
+        Agents cut session titles at some length, so the length of the directory decides where the
+        rest of the title ends.
         """
         cut = self._values.cut_in(text)
         if cut is None:

@@ -1,12 +1,11 @@
 """Aligns sequences to find items that only one side has, that changed, or that moved.
 
-If a request is missing from one recording, the session of its response and of the values in the
-response is unknown there, so the response is in another sequence. Its template and its id do not
-differ, so only the request is reported; test_a_removed_request_is_only_in_a checks every capture.
+If the request of a response is missing from one recording, the session of the response is unknown
+there. The response is then in another sequence of that recording. Only the request is reported as a
+difference.
 
-A response that creates a session belongs to that session; an error in its place belongs to no
-session. If the same request creates a session in A and fails in B, or the other way round, its
-response is reported as changed (test_unpaired_responses.py).
+A response that creates a session belongs to this session, but an error belongs to no session. If
+the request creates a session in only one recording, its response is reported as changed.
 """
 
 from bisect import bisect_left
@@ -39,7 +38,8 @@ class Changes:
 
     only_a: list[ItemIndex] = field(factory=list)
     only_b: list[tuple[int, ItemIndex]] = field(factory=list)
-    """Items of B, each with the item of A that precedes it, or with -1 if there is none."""
+    """The items that only B has, each with the item of A that precedes it; -1 if no item precedes
+    it."""
     changed: list[GroupPair] = field(factory=list)
     beside: list[GroupPair] = field(factory=list)
     """Equal texts whose chunks differ in members other than the text."""
@@ -48,7 +48,7 @@ class Changes:
 
 @define
 class SequenceDiff:
-    """A sequence with its differences; if one side lacks the sequence, it is empty on that side."""
+    """A sequence with its differences. On a side that lacks the sequence, it is empty."""
 
     messages: SequenceMessages
     changes: Changes
@@ -98,12 +98,12 @@ def remove_equal_responses(
 ) -> None:
     """Removes responses that both sides have from the items that only one side has.
 
-    On one side, the request of such a response is missing and the response is in another sequence.
+    One side lacks the request of such a response, so the response is in another sequence there.
 
     Args:
-        sequences: all sequences; they are modified.
-        side_a: compares the items of A.
-        side_b: compares the items of B.
+        sequences: all sequences, which are modified.
+        side_a: the items of A.
+        side_b: the items of B.
     """
     left_a = [(sequence, i) for sequence in sequences for i in sequence.changes.only_a]
     left_b = [(sequence, j) for sequence in sequences for _, j in sequence.changes.only_b]
@@ -131,15 +131,15 @@ def remove_equal_responses(
 def changed_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> list[SequenceDiff]:
-    """Pairs the remaining responses of A and B to one request, which are in different sequences.
+    """Pairs the responses of A and B to one request that are in different sequences.
 
     Args:
-        sequences: all sequences; paired responses are removed from them.
-        side_a: compares the items of A.
-        side_b: compares the items of B.
+        sequences: all sequences. Paired responses are removed from them.
+        side_a: the items of A.
+        side_b: the items of B.
 
     Returns:
-        The pairs, each as a separate sequence with one changed response.
+        The pairs. Each is a sequence of its own with one changed response.
     """
     left_b: dict[tuple[str, str, CommonIndex], tuple[SequenceDiff, ItemIndex]] = {}
     for sequence in sequences:
@@ -211,8 +211,8 @@ def _paired(
 ) -> Iterator[GroupPair]:
     """Pairs items of the same type within one span, in order.
 
-    If a message in the middle of a text is only on one side, the text has several parts there. All
-    these parts are paired with the one text of the other side.
+    If one side has a message in the middle of a text, the text has several parts on that side. All
+    parts are paired with the whole text of the other side.
     """
     left_a: dict[Hashable, list[list[ItemIndex]]] = {}
     left_b: dict[Hashable, list[list[ItemIndex]]] = {}
@@ -273,9 +273,9 @@ def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """Chooses a column for each row: the columns increase, and the sum of costs is smallest."""
     spare = len(costs[0]) - len(costs)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
-    """One list for the start, and one for each row. The index in a list is the number of columns
-    that are left out before the row's column. The values are the smallest sum of costs so far,
-    and the index in the previous list that leads to this sum."""
+    """One list for the start and one for each row. Each item is the smallest sum of costs so far,
+    and the index of the item in the previous list that leads to it. Indexes count the columns that
+    were left out."""
     for place, row in enumerate(costs):
         sums: list[tuple[int, int]] = []
         for left_out in range(spare + 1):

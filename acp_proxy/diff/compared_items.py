@@ -32,7 +32,7 @@ class ComparedSide:
         """Hashes of the values in messages, by `PlaceholdersIndex`."""
 
     def hash_of(self, placeholders: Sequence[ValueIndex]) -> int:
-        """Returns a hash of values; corresponding values of both recordings have equal hashes."""
+        """Returns a hash of values. Values that correspond to each other have equal hashes."""
         return hash(tuple(map(self.common.__getitem__, placeholders)))
 
     def answer_key(self, sequence: MessageSequence, item: ItemIndex) -> Hashable:
@@ -47,11 +47,11 @@ class ComparedSide:
         return sequence.templates[item], request
 
     def request_of(self, sequence: MessageSequence, item: ItemIndex) -> CommonIndex | None:
-        """Returns the request of an answer; None if only one recording has this request.
+        """Returns the request of an answer; None if the request is in only one recording.
 
         Args:
             sequence: the sequence of the item.
-            item: any item; the result is None for an item that is not an answer.
+            item: any item. Without an answer, the result is None.
         """
         placeholders = self.side.placeholders[sequence.placeholders[item]]
         if not placeholders or self.side.type_of(sequence, item).sort != "answer":
@@ -68,7 +68,7 @@ class ComparedSide:
 
     @cached_property
     def _spans(self) -> dict[CommonIndex, tuple[int, int]]:
-        """The spans of all tool calls; computed only if items have moved, which is rare."""
+        """The spans of all tool calls. They are computed only if items have moved."""
         spans: dict[CommonIndex, tuple[int, int]] = {}
         for sequence in self.side.sequences.values():
             for index, number in zip(sequence.calls, sequence.first_frames, strict=True):
@@ -114,7 +114,7 @@ class ComparedItems:
         return self.type_of(item).sort == "answer"
 
     def call(self, item: ItemIndex) -> CommonIndex | None:
-        """Returns the tool call that an item is about; None if only one recording has the call."""
+        """Returns the tool call of an item; None if the call is in only one recording."""
         return self._side.in_both(self._sequence.calls[item])
 
     def looks(self, item: ItemIndex) -> bool:
@@ -157,17 +157,16 @@ class ComparedItems:
 def is_race(
     a: ComparedItems, b: ComparedItems, item: ItemIndex, passed: Sequence[ItemIndex]
 ) -> bool:
-    """Whether a moved item may have passed other items by chance; then their order does not count.
+    """Whether a moved item may have passed other items by chance. Its order does not count then.
 
-    The order in which parallel calls end depends on their tools, and the order in which an agent
-    reads things has no effect. Answers come when they are ready; the order of their requests is
-    compared in the sequence of the requests. test_changes.py has examples.
+    The order by chance: parallel calls end, answers come, and an agent reads things in any order.
+    The order of requests is compared.
 
     Args:
         a: the items of A.
         b: the items of B.
         item: the moved item, in A.
-        passed: items of A that stand before the item in one recording and after it in the other.
+        passed: the items of A that are before the item in one recording and after it in the other.
     """
     if not 0 < len(passed) <= MOST_PASSED:
         return False

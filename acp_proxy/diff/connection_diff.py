@@ -61,10 +61,10 @@ def latencies(
     The result is empty if a recording has no times.
 
     Args:
-        a: one recording.
-        b: the other recording.
-        options: what is compared. Exchanges of B that were open during one of the pauses do not
-            count; a method is left out if all its exchanges in B were open then.
+        a: one recording, A.
+        b: the other recording, B.
+        options: what is compared. Exchanges of B that were open during one of `pauses` do not
+            count.
 
     Raises:
         UnreadableRecording: a recording is damaged.
@@ -117,10 +117,10 @@ def _outcome(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fill_in(mine: Any, other: Any) -> None:
-    """Adds an empty object of capabilities to a message if only the other message has the object.
+    """Adds an empty object of capabilities to a message if only the other message has one.
 
-    A peer without capabilities may leave the object out. With an empty object, the single
-    capabilities are reported as differences rather than the whole object.
+    A peer without capabilities may leave the object out. With the empty object, each capability is
+    a difference of its own.
     """
     for half in ("params", "result"):
         inner, others = (m.get(half) if isinstance(m, dict) else None for m in (mine, other))
@@ -132,13 +132,13 @@ def _fill_in(mine: Any, other: Any) -> None:
 
 @needs("ending", unknown=False)
 def _has_ending(recording: Recording) -> bool:
-    """Whether the exit code or the signal is known; a file written by hand may omit both."""
+    """Whether the exit code or the signal is known. A file written by hand may omit both."""
     is_known = recording.exit_code is not None or recording.exit_signal is not None
     return recording.state == "complete" and is_known
 
 
 def _latencies(reader: RecordingReader, left_out: Container[int]) -> _Latencies:
-    """Returns the latencies by method; a method whose exchanges are all left out has no values."""
+    """Returns the latencies by method. If all exchanges are left out, a method has no values."""
     latencies: _Latencies = {}
     for exchange in exchanges(reader, order="request_seq"):
         if exchange.latency_ns is None:

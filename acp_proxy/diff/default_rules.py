@@ -1,7 +1,7 @@
 """Lists the values that differ between any two runs of a scenario: places, and parts of texts.
 
-`protocol/vocabulary.py` has the places that the protocol defines; this module adds the places that
-real agents use besides. `docs/diff.md` lists all of them, and a test compares the two lists.
+`protocol/vocabulary.py` has the places that the protocol defines. This module adds the places that
+real agents use. `docs/diff.md` lists all of them.
 """
 
 import re
@@ -17,7 +17,7 @@ REQUEST, TURN, PROCESS, UUID, OUTPUT = "request", "turn", "process", "uuid", "ou
 SECRET = "secret"
 
 NAMED = "value"
-"""The kind of the values at places that the user gives; equal texts count as one value."""
+"""The kind of the values at places that the user names. Equal texts are one value."""
 
 GLOBAL = (SESSION, PATH, SECRET)
 """Kinds of values that mean the same in every session."""
@@ -80,19 +80,19 @@ RULES = (
     *(PlaceRule(pointer, kind) for kind, roles in _KINDS.items() for pointer in pointers(*roles)),
     *(PlaceRule(pointer, kind) for kind, places in _ADDED.items() for pointer in places),
 )
-"""The default rules. A string that is a UUID gets a name at any place, without a rule."""
+"""The default rules. A UUID gets a name at any place, without a rule."""
 
 PHRASES = {
     OUTPUT: ("Chunk ID: ", re.compile(r"\bChunk ID: ([0-9a-f]{6})\b")),
     SECRET: ("[redacted:", re.compile(f"({MARKER.pattern})")),
     PROCESS: (") panicked at ", re.compile(r"\bthread '[^'\n]*' \((\d+)\) panicked at ")),
 }
-"""Values inside texts, by kind: the words that stand next to each value, and the pattern that finds
-the value. Tools write chunk ids and process ids to their output; a marker stands for a secret."""
+"""Values inside texts, by kind: the words beside each value, and the pattern that finds the
+value."""
 
 TITLES = ("/params/update/title", "/result/sessions/*/title")
-"""The places of session titles in messages of the types in `TITLED`. Agents make a title from the
-beginning of the prompt, so where the title ends depends on the length of the directory in it."""
+"""The places of session titles in messages of the types in `TITLED`. Agents cut titles, so the
+length of a title's directory decides where the title ends."""
 
 RUNNING = ("terminal/create",)
 """Types of items whose directories get no names of their own, since they may lie inside other

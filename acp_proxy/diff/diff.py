@@ -1,9 +1,9 @@
 """Compares two recordings of one scenario, although ids, paths, times and chunks always differ.
 
-Each step is a module: `sequence_reading` turns each recording into `sequences` of messages; the
-`canonicalizer` splits the messages into templates and values; `pairing` finds the corresponding
-sessions and values; `changes` aligns the sequences; and `explanation` reads the differing messages
-again to find the places that differ. So memory contains only numbers and the current difference.
+The steps are modules: `sequence_reading` turns each recording into `sequences` of messages; the
+`canonicalizer` splits messages into templates and values; `pairing` finds corresponding sessions
+and values; `changes` aligns the sequences; `explanation` reads the differing messages again. Memory
+contains only numbers and the current difference.
 """
 
 from bisect import bisect_left
@@ -48,13 +48,13 @@ def diff(
     options: DiffOptions | None = None,
     watch: Watch = UNWATCHED,
 ) -> Diff:
-    """Compares two recordings; both must stay open until all entries of the result are read.
+    """Compares two recordings. Both must stay open until all entries of the result are read.
 
     Args:
-        a: one recording.
-        b: the other recording.
+        a: one recording, A.
+        b: the other recording, B.
         options: what is compared.
-        watch: shows progress.
+        watch: shows the progress.
 
     Raises:
         UnreadableRecording: a recording is damaged.
@@ -249,7 +249,7 @@ def _side(reader: RecordingReader, frames: int) -> Side:
 def _aliases(
     a: SideIndex, b: SideIndex, pairing: Pairing
 ) -> dict[str, tuple[str | None, str | None]]:
-    """Returns the values in A and in B of each stable name; only the first names of each kind."""
+    """Returns for each stable name its values in A and B, for the first names of each kind."""
     every_a, every_b = a.canonicalizer.values.every, b.canonicalizer.values.every
     of_a = {name: every_a[index].text for index, name in pairing.names_a.items()}
     of_b = {name: every_b[index].text for index, name in pairing.names_b.items()}

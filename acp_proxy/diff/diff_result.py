@@ -28,20 +28,21 @@ class DiffOptions:
 
     Attributes:
         expect: how much of each message counts.
-        exact: whether to compare bytes: no stable names, nothing ignored, no chunks joined.
-        ignored: JSON pointers of values to leave out, in addition to the documented pointers;
-            everything below such a value is left out. ``*`` matches any key or item, ``**`` any
-            number of keys and items.
+        exact: whether to compare lines byte for byte. Then values have no stable names, nothing is
+            ignored, and chunks are not joined.
+        ignored: JSON pointers of values to leave out, with everything below them, in addition to
+            the documented pointers. ``*`` matches any key or item, ``**`` any number of keys and
+            items.
         aliases: JSON pointers of values that get stable names, in addition to the documented
             pointers.
-        apart: methods, and kinds of session updates, whose position among the other messages of
-            their sequence does not count.
+        apart: methods and kinds of session updates whose position in a sequence is ignored.
         chosen: the frames that are compared.
-        only: the only direction whose messages are compared; None for both directions.
+        only: the direction whose messages are compared; None for both directions.
         ending: whether the agent's exit is compared.
-        same: pairs of a directory of B and its known counterpart in A.
+        same: pairs of directories that are known to correspond: a directory of B, and a directory
+            of A.
         pauses: periods in which the client of B caused a delay, in nanoseconds since the start of
-            B; latencies exclude exchanges that were open during one of them.
+            B. An exchange that was open in one of them has no latency.
     """
 
     expect: Expect = Expect.FRAMES
@@ -75,10 +76,11 @@ class Change(StrEnum):
 
 @frozen
 class Field:
-    """A place where two messages differ; the values are JSON, with stable names in place of ids."""
+    """A place where two messages differ. The values are JSON, with stable names for ids."""
 
     pointer: str
-    """A JSON pointer (RFC 6901) from the root of the message; list items are numbered as in A."""
+    """The JSON pointer (RFC 6901) of the place from the root of the message. List items have their
+    numbers in A."""
     a: Any = None
     b: Any = None
     only: str | None = None
@@ -97,10 +99,11 @@ class DiffEntry:
     title: str
     """The type of the message: ``session/update tool_call`` or ``the answer to session/prompt``."""
     a: int | None = None
-    """The number of the frame in A, or of a text's first chunk; None if only B has the entry."""
+    """The number of the frame in A; for a text, the number of its first chunk. None if only B has
+    the entry."""
     b: int | None = None
     a_frames: int = 0
-    """How many frames the entry has in A; 0 if only B has the entry."""
+    """The number of frames of the entry in A; 0 if only B has the entry."""
     b_frames: int = 0
     fields: tuple[Field, ...] = ()
     """The places where a changed entry differs."""
@@ -119,12 +122,12 @@ T = TypeVar("T")
 def in_order_of_time(differences: Iterable[T], entry_of: Callable[[T], DiffEntry]) -> list[T]:
     """Sorts differences by their frames in A, so that a cause comes before its effects.
 
-    A message that only B has comes after the last changed message that precedes it in B, with the
-    same distance in frames as in B.
+    A message that only B has comes after the changed message that precedes it in B, at the distance
+    that it has in B.
 
     Args:
         differences: the differences.
-        entry_of: returns the entry of a difference.
+        entry_of: a function that returns the entry of a difference.
     """
     items = [*differences]
     changed = (entry for entry in map(entry_of, items) if entry.change is Change.CHANGED)
@@ -151,7 +154,8 @@ class DiffSequence:
     apart: str | None
     """The kind of the messages, if their position among other messages does not count."""
     steps: Iterator[int | DiffEntry]
-    """The differences in order; each integer between them is a number of equal messages."""
+    """The differences in order. An integer between two differences is a number of equal
+    messages."""
 
 
 @frozen
@@ -178,10 +182,10 @@ class Side:
     name: str
     id: str
     started_at: str | None
-    """When the recording began; None for a recording without times."""
+    """When the recording began; None if times are not known."""
     state: str
     frames: int
-    """The number of compared lines; stderr and blank lines are not compared."""
+    """The number of compared lines, without stderr and blank lines."""
     agent: str
     """The agent's name and version, as far as they are known."""
     client: str
@@ -189,7 +193,7 @@ class Side:
 
 @frozen
 class Counts:
-    """The number of differences of each kind; in handshake and ending, differing places count."""
+    """The number of differences of each kind; for handshake and ending, of differing places."""
 
     handshake: int = 0
     only_a: int = 0
@@ -208,16 +212,16 @@ class Counts:
 class Diff:
     """The differences between two recordings.
 
-    Entries are read from the recordings on demand, so both recordings must stay open until then.
+    Entries are read from the recordings on demand, so both recordings must stay open.
 
     Attributes:
         handshake: the differing places in ``initialize`` and its answer.
         ending: the differences in exit code and signal.
-        aliases: the first 100 stable names of each kind, each with its value in A and its value in
-            B; None for a side without the value.
+        aliases: the first 100 stable names of each kind, each with its values in A and B; None if a
+            side lacks the value.
         latency: the latencies by method, in the order of the first requests in A.
         steps_ns: the resolution of the times of A and of B, in nanoseconds.
-        has_zones: whether the time zones of A and of B are known; times without a zone are read as
+        has_zones: whether the time zones of A and of B are known. A time without a zone counts as
             UTC.
     """
 

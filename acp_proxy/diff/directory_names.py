@@ -11,14 +11,13 @@ _SYSTEM = {
     *("/bin", "/dev", "/etc", "/home", "/mnt", "/opt", "/private", "/root", "/srv", "/tmp"),
     *("/usr", "/Users", "/var"),
 }
-"""System directories. A text that contains one need not mean a directory of the recording."""
+"""System directories. A text with one of these may mean no directory of the recording."""
 _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _WORD, _PATH = r"[\w.-]", r"[\w./\\-]"
 """The characters that may not come directly before an absolute path, and before other paths."""
 _MEANT = re.compile(rf"\\\\|\w+:/|\[redacted:|{_ABSOLUTE.pattern}")
-"""The beginnings of directories that do not depend on a process's working directory; a marker of a
-secret may stand for such a directory."""
+"""The beginnings of absolute directories, and of markers, which may stand for a directory."""
 _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
 """Directories that are links below `/private` on macOS."""
@@ -40,18 +39,19 @@ class Directories:
     _roots: dict[str, str] = field(factory=dict)
     """For each spelling of a directory, the directory as it was added."""
     _common: dict[str, str] = field(factory=dict)
-    """System directories by spelling; only a text that begins with the directory refers to it."""
+    """System directories by spelling. A text refers to one only if it begins with the directory."""
     _words: set[str] = field(factory=set)
     """Every text with a directory contains at least one of these words."""
     _count: int = 0
     _pattern: re.Pattern[str] | None = None
 
     def add(self, path: str, *, is_sure: bool = False) -> None:
-        """Adds a directory; a text that is not a path is ignored.
+        """Adds a directory. A text that is not a path is ignored.
 
         Args:
             path: the path as written.
-            is_sure: whether any text may refer to the directory, even if it is a system directory.
+            is_sure: whether any text may refer to the directory. (For a system directory, the
+                default is that texts do not.)
         """
         trimmed = path.rstrip("/\\")
         if not ("/" in trimmed or "\\" in trimmed) or self._count >= self.most:
@@ -69,7 +69,7 @@ class Directories:
         self._pattern = None
 
     def may_be_in(self, text: str) -> bool:
-        """Returns whether a text may name a directory; a quick check: only False is certain."""
+        """Whether a text may name a directory, by a quick check. Only False is certain."""
         if "/" in text:
             for word in self._words:
                 if word in text:
@@ -92,9 +92,9 @@ class Directories:
         return cuts
 
     def cut_in(self, text: str) -> tuple[int, str] | None:
-        """Returns the first directory in a text, and where it starts; None without a directory.
+        """Returns the first directory in a text, and its position; None without a directory.
 
-        A text without a whole directory may end with the beginning of a directory, as cut texts do.
+        In a text that was cut, the end may be the beginning of a directory.
         """
         match = self._root.search(text) if self._roots else None
         if match is not None:

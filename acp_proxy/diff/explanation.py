@@ -1,8 +1,7 @@
 """Reads differing items again, to find the differing places and to preview items.
 
-A secret that is masked in one recording may be unmasked in the other, if no rule of redaction finds
-it there, such as a short secret in a sentence. Such a secret is hidden: texts are aligned word by
-word, so that the text around the secret stays readable.
+A secret may be masked in one recording only, if no rule of redaction finds it in the other. It is
+hidden in the differences: texts are aligned word by word, so that the other words stay readable.
 """
 
 import re
@@ -54,10 +53,10 @@ _SPOT = "\ue00f"
 
 
 def hide_secrets(field: Field) -> Field:
-    """Returns a differing place in which text is hidden if the other side has a marker for it.
+    """Hides text in a differing place if the other side has a marker in its position.
 
     Args:
-        field: the place; the names in its values are marked.
+        field: the place. The stable names in its values are marked.
     """
     if field.only is not None:
         return field
@@ -88,7 +87,7 @@ def _texts(a: str, b: str) -> tuple[str, str]:
 
 
 def _change(pieces: list[Piece]) -> tuple[str, str]:
-    """Returns both sides of a change; the words of the side with fewer markers are hidden."""
+    """Returns both sides of a change. The words of the side with fewer markers are hidden."""
     old = "".join(text for op, text in pieces if op == "-")
     new = "".join(text for op, text in pieces if op == "+")
     of_old, of_new = old.count(_SPOT), new.count(_SPOT)
@@ -109,7 +108,7 @@ def _with_names(text: str, names: list[str]) -> str:
 
 
 def _any_secret(value: Any) -> set[str]:
-    """Returns one kind, the same for all markers, if a value contains a marker; else no kind."""
+    """Returns one kind for all markers in a value; an empty set without a marker."""
     return {SECRET for text in strings(value) if _SECRET.search(text)}
 
 
@@ -176,13 +175,13 @@ class Messages:
     def named(
         self, message: Any, scope: Scope, title: str = "", peers: RequestPeers = CLIENTS
     ) -> Any:
-        """Returns a message with stable names for values that differ between any two runs.
+        """Returns a message in which stable names replace values that differ between any two runs.
 
         Args:
-            message: the decoded message; it is modified.
+            message: the decoded message, which is modified.
             scope: the session of the message.
             title: the title of the message's type.
-            peers: the peers that numbered the requests whose ids the message contains.
+            peers: the peers that numbered the requests whose ids are in the message.
         """
         return self.side.canonicalizer.named(message, scope, self._names, title, peers)
 
@@ -228,7 +227,7 @@ class Messages:
 
 @frozen
 class SideSequence:
-    """One sequence in one recording; empty if the recording lacks the sequence."""
+    """A sequence in one recording; empty if the recording lacks the sequence."""
 
     messages: Messages
     sequence: MessageSequence
@@ -302,12 +301,12 @@ class SequenceMessages:
 def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:
     """Yields the places where two JSON values differ, each as deep in the values as possible.
 
-    Lists are aligned, so an item that was added at the front does not make all other items differ.
+    Lists are aligned: an item that was added at the front is one difference.
 
     Args:
         a: a value with marked names.
-        b: the value that it is compared with, with marked names.
-        hides_secrets: whether a text is hidden where only the other value has a marker.
+        b: another value with marked names.
+        hides_secrets: whether to hide a text if the other value has a marker in its position.
 
     Raises:
         RecursionError: a value is nested too deeply.
@@ -355,7 +354,7 @@ def _gaps(same: list[tuple[int, int]], a: range, b: range) -> Iterator[tuple[ran
 
 
 def _name(item: Any, otherwise: int) -> Hashable:
-    """Returns the value that identifies an item of a list; ``otherwise`` if there is none."""
+    """Returns the value that identifies an item of a list, or ``otherwise`` if it has none."""
     if isinstance(item, dict):
         for key in _NAMES:
             if isinstance(item.get(key), str):

@@ -1,9 +1,8 @@
 """Determines the type of a frame, and whether it is part of a text.
 
-Parts of a text are the chunks of a message, and pushed output. In the 1.0 draft, a client pushes
-the output of a command: it sends the output in requests, and the agent acknowledges them. How many
-requests there are, where they divide the output, and which messages come between them differs from
-run to run, as with chunks. So the output of a terminal is one text (test_frames.py).
+Parts of a text are the chunks of a message, and pushed output. (In the 1.0 draft, a client pushes
+the output of a command in requests, which the agent acknowledges.) The number of parts and the
+messages between them differ from run to run, so the output of a terminal is compared as one text.
 """
 
 import json
@@ -32,13 +31,13 @@ PLACES = (*TEXT_PLACES, _OUTPUT)
 
 
 class ItemType(NamedTuple):
-    """The type of an item; only two items of the same type are reported as one changed item."""
+    """The type of an item. A changed item has the same type in A and B."""
 
     title: str
     """The name of the type: ``session/update tool_call`` or ``the answer to session/prompt``."""
     sort: str
-    """The kind of the frames; for responses and errors ``answer``, or ``decision`` if only the
-    decision in the answer is compared."""
+    """The kind of the frames. For responses and errors, ``answer``; if only the decision is
+    compared, ``decision``."""
 
 
 class RequestPeers(NamedTuple):
@@ -59,8 +58,8 @@ def item_type_of(frame: StoredFrame, update: str | None, *, is_decision: bool = 
 
     Args:
         frame: a frame.
-        update: the kind of session update in the frame; None without one.
-        is_decision: whether only the decision in an answer is compared, whatever was requested.
+        update: the kind of session update in the frame; None without an update.
+        is_decision: whether only the decision in an answer is compared.
     """
     if frame.kind in _ANSWERS:
         title = f"the answer to {frame.method}" if frame.method else NO_ANSWER
@@ -72,12 +71,12 @@ def item_type_of(frame: StoredFrame, update: str | None, *, is_decision: bool = 
 
 
 def update_of(message: Any) -> str | None:
-    """Returns the kind of a ``session/update`` of any dialect; None for other messages."""
+    """Returns the kind of a ``session/update`` of any dialect; None for any other message."""
     return kind_and_update(params_of(message))[0] or None
 
 
 def kind_of_call(message: Any) -> str | None:
-    """Returns the kind of tool call that a message contains; None without a kind."""
+    """Returns the kind of the tool call in a message; None without a kind."""
     kind = call_of(params_of(message)).get("kind")
     return kind if isinstance(kind, str) else None
 
@@ -89,10 +88,10 @@ def ends_cancelled(message: Any) -> bool:
 
 
 def request_peers_of(frame: StoredFrame) -> RequestPeers:
-    """Returns the directions of the requests whose ids a frame contains.
+    """Returns the directions of the requests whose ids are in a frame.
 
-    A notification names a request of its own sender, in order to cancel it. A request may name the
-    request of the other peer that it serves.
+    A notification may cancel a request of its own sender. A request may name the request of the
+    other peer that it serves.
     """
     other = Direction(frame.stream).other.value
     own = other if frame.kind in _ANSWERS else frame.stream
@@ -106,13 +105,13 @@ def is_decision(frame: StoredFrame) -> bool:
 
 
 def is_push(frame: StoredFrame) -> bool:
-    """Returns whether a frame is a client's request that pushes output; v1 has no such requests."""
+    """Whether a frame is a client's request that pushes output."""
     is_request = frame.kind == "request" and frame.stream == Direction.TO_AGENT
     return is_request and frame.method == PUSH
 
 
 def is_acknowledgement(frame: StoredFrame) -> bool:
-    """Returns whether a frame is an agent's response to pushed output; errors do not count."""
+    """Whether a frame is an agent's response to pushed output, and not an error."""
     is_result = frame.kind == "response" and frame.stream == Direction.TO_CLIENT
     return is_result and frame.method == PUSH
 
@@ -150,7 +149,7 @@ def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
 
     Args:
         title: other data that the digest includes.
-        pieces: the pieces; the same line in other pieces has a different digest.
+        pieces: the pieces. If the line is cut in other places, its digest is different.
     """
     digest = blake2b(title.encode(errors="backslashreplace"), digest_size=8)
     for piece in pieces:
@@ -163,7 +162,7 @@ class ChunkHandler:
     """Splits frames that are parts of a text into the text and the rest.
 
     Args:
-        joins_texts: whether chunks are joined; otherwise no frame is treated as a part of a text.
+        joins_texts: whether texts are joined. If not, no frame is a part of a text.
     """
 
     def __init__(self, joins_texts: bool) -> None:
@@ -171,7 +170,7 @@ class ChunkHandler:
         self._splitter = ChunkSplitter()
 
     def chunk(self, frame: StoredFrame) -> SplitChunk | None:
-        """Returns a chunk of a message, thought or summary; None for other frames."""
+        """Returns a chunk of a message, thought or summary; None for any other frame."""
         raw = frame.raw
         # The operator `in` is slower: it first tries to read its left operand as a number.
         if raw is None or raw.find(b"_chunk") < 0:
@@ -179,7 +178,7 @@ class ChunkHandler:
         return self._splitter.split(raw) if frame.method == UPDATE and self._joins_texts else None
 
     def part(self, frame: StoredFrame) -> SplitChunk | None:
-        """Returns a part of any text, including pushed output; None for other frames."""
+        """Returns a part of any text, including pushed output; None for any other frame."""
         if is_push(frame) and self._joins_texts:
             return split_push(frame.raw or b"")
         return self.chunk(frame)

@@ -13,7 +13,7 @@ from acp_proxy.diff.sequence_reading import UNWATCHED, Watch
 from acp_proxy.store.reader import RecordingReader
 
 _ROUNDS = 8
-"""The largest number of rounds; each adds rules and compares the recordings again."""
+"""The largest number of rounds. Each round adds rules, and compares the recordings again."""
 _ITEM = re.compile(r"(?<=/)\d+(?=/|$)")
 _NAMED = re.compile(r"(?<=/)[^/]*«[^/]*")
 
@@ -96,7 +96,7 @@ def can_be_ignored(field: Field) -> bool:
 
 
 def kind_of(entry: DiffEntry) -> str | None:
-    """Returns the kind of a moved item for `DiffOptions.apart`; None for other items."""
+    """Returns the kind of a moved item for `DiffOptions.apart`; None for any other item."""
     if entry.change is not Change.MOVED or entry.title in (NO_ANSWER, NO_MESSAGE):
         return None
     return entry.title.removeprefix("session/update ").removeprefix("the answer to ")
@@ -109,7 +109,7 @@ def _moved(result: Diff) -> list[str]:
 
 
 def places_of(result: Diff) -> dict[str, list[Field]]:
-    """Returns the fields that can be ignored, by place; see `place_of`."""
+    """Returns the differing places that a rule may ignore, by pointer; see `place_of`."""
     places: dict[str, list[Field]] = {}
     for field in _fields(result):
         if can_be_ignored(field):

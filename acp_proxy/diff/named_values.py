@@ -1,9 +1,9 @@
 """Collects the values of a recording that get stable names, and finds them in texts.
 
-A value belongs to the session where it occurred, unless values of its kind mean the same in all
-sessions. Its counterpart in the other recording has the same *profile*, which is the sum of all
-places where a value occurred, or the same *introduction*, which is the first of these places. A
-place is the template of a message and the position of the value's placeholder in the template.
+A value belongs to the session where it occurred, unless values of its kind are valid in all
+sessions. A place of a value is the template of a message, and the position of the value's
+placeholder in it. The *introduction* of a value is its first place; its *profile* is the sum of all
+its places. Corresponding values of two recordings have the same profile or the same introduction.
 """
 
 import re
@@ -21,7 +21,7 @@ ValueIndex = NewType("ValueIndex", int)
 ValueNames = Mapping[ValueIndex, str]
 """Stable names of values."""
 Scope = str | None
-"""A session; None for the connection, and for values that mean the same in all sessions."""
+"""A session. None stands for the connection, and for values that are valid in all sessions."""
 _Found = tuple[int, int, ValueIndex]
 """A value in a text: its start, its end, and its index."""
 
@@ -41,9 +41,10 @@ class Value:
 
     Attributes:
         kind: the kind of the value's name, such as ``session`` or ``call``.
-        text: the value as written; for a number, its digits.
-        profile: a sum that is equal for values that occurred in the same places.
-        introduction: a hash of the place where the value occurred first; None before it occurs.
+        text: the value as it was written; for a number, its digits.
+        profile: a sum over all places of the value. It is equal for values that occurred in the
+            same places.
+        introduction: a hash of the first place of the value; None before the value occurs.
     """
 
     kind: str
@@ -54,12 +55,12 @@ class Value:
 
     @property
     def is_seen(self) -> bool:
-        """Whether the value occurred; a directory may be known only from the other recording."""
+        """Whether the value occurred. A directory may be known only from the other recording."""
         return self.kind != PATH or self.introduction is not None
 
 
 class _Tables(dict[str, dict[str, ValueIndex]]):
-    """The values of one scope by kind and text; small numbers may be ids of several kinds."""
+    """The values of one scope, by kind and text. Values of several kinds may have equal texts."""
 
     def __init__(self, connection: "_Tables | None" = None) -> None:
         self._connection = connection
@@ -77,8 +78,8 @@ class Values:
     Attributes:
         every: the values by index.
         directories: finds directories in texts.
-        plain: texts that contain no value; they are not searched again.
-        renamed: how often a known UUID turned out to be an id of some kind.
+        plain: texts without a value, which are not searched again.
+        renamed: how often a UUID was named before it was known that the UUID is an id of some kind.
     """
 
     every: list[Value] = field(factory=list)
@@ -94,15 +95,15 @@ class Values:
     _layouts: list[dict[tuple[str, ...], Any]] = field(factory=list)
 
     def tables(self, scope: Scope) -> Mapping[str, Mapping[str, ValueIndex]]:
-        """Returns the values of a session by kind and text; the result includes later additions."""
+        """Returns the values of a session by kind and text. Values added later appear in it."""
         return self._tables_of(scope)
 
     def index(self, kind: str, text: str, scope: Scope) -> ValueIndex:
-        """Returns the index of a value; adds the value if it is new.
+        """Returns the index of a value. Adds a value that is new.
 
         Args:
             kind: the kind of the value.
-            text: the value as written.
+            text: the value as it was written.
             scope: the session where the value occurs.
         """
         tables = self._tables_of(scope)
@@ -182,7 +183,7 @@ class Values:
         self._layouts.append(layouts)
 
     def may_be_in(self, text: str) -> bool:
-        """Returns whether a text may contain values; a quick check: only False is certain."""
+        """Whether a text may contain values, by a quick check. Only False is certain."""
         return (
             self.directories.may_be_in(text)
             or not self._texts.isdisjoint(_TOKEN.findall(text))

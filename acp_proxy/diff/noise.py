@@ -1,8 +1,8 @@
 """Separates the noise of a model from unstable behaviour, using several runs of one agent.
 
-A model that gets the same prompt twice words its answer differently. Such noise is left out where
-the runs show it: the wording of texts, titles, generated ids, how many messages a text has, and the
-usage that depends on the text. Everything else that differs among the runs is unstable.
+A model words its answer differently in each run. Noise is the wording of texts, titles, generated
+ids, the number of messages of a text, and token usage. Everything else that differs among the runs
+is unstable.
 """
 
 import re
@@ -20,7 +20,7 @@ _WORDING = re.compile(
     r"/(params|result)(?!.*/raw(Input|Output)(/|$))"
     r"(/.*/(text|title|entries/\d+/content|usage/\w+)|/title|/data/content|/update/used)"
 )
-"""The places of texts and titles, and of token counts; not in the input and output of tools."""
+"""The places of texts, titles and token counts, except in the input and output of tools."""
 _ID = re.compile(r"(?i).*id")
 _KINDS = (*CHUNKS, *MESSAGES, "usage_update", "session_info_update")
 _SPOKEN = {f"{UPDATE} {kind}" for kind in _KINDS}
@@ -29,7 +29,8 @@ Prompts = tuple[Sequence[int], Sequence[int]]
 """The frame numbers of the prompts in A, and in B."""
 _Noise = Callable[[DiffEntry, Field | None], bool]
 _Span = tuple[int, int]
-"""The first and the last frame of a message in the first run; for a turn, its number twice."""
+"""The first and the last frame of a message in the first run. A turn is a span of its number
+only."""
 
 
 class ModelNoise:
@@ -82,7 +83,7 @@ def _key(entry: DiffEntry, field: Field | None) -> tuple[str, str]:
 
 
 def _turn(entry: DiffEntry, prompts: Prompts) -> _Span:
-    """Returns the turn of an entry as a span whose first and last number is that of the turn."""
+    """Returns the turn of an entry as a span, whose first and last number is the turn's number."""
     turn = bisect_left(prompts[entry.a is None], entry.a or entry.b or 0)
     return turn, turn
 

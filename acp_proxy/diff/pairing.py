@@ -1,8 +1,8 @@
 """Pairs the sessions and values of two recordings, and gives each pair a stable name.
 
-Frames can be compared only if corresponding ids are known, and the best evidence for ids is where
-they occurred. Sessions are paired first, by their contents (`_pair_sessions`). Then values are
-paired, in these steps:
+Frames can be compared only if corresponding ids are known. The best evidence for an id is where it
+occurred. Sessions are paired first, by their contents (`_pair_sessions`). Then values are paired,
+in these steps:
 
 - values that occurred in the same places, if both recordings have equally many of them;
 - values in the same places of frames, after the frames were aligned regardless of unpaired values;
@@ -40,7 +40,7 @@ class Pairing:
     """For each paired value of B, the value of A."""
     names_a: dict[ValueIndex, str] = field(factory=dict)
     names_b: dict[ValueIndex, str] = field(factory=dict)
-    """The names of the values of B; paired values have the same name."""
+    """The names of the values of B. Paired values have the same name."""
 
 
 def pair(a: SideIndex, b: SideIndex) -> Pairing:
@@ -57,11 +57,11 @@ def pair(a: SideIndex, b: SideIndex) -> Pairing:
 
 
 def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dict[Scope, str]:
-    """Returns the titles of sessions, which are their stable names, or ``connection``.
+    """Returns the titles of sessions: their stable names, or ``connection``.
 
     Args:
         side: the recording.
-        sessions: sessions of the recording; None for the connection.
+        sessions: the sessions; None is the connection.
         names: the names of the recording's values.
     """
     every = side.canonicalizer.values.every
@@ -147,7 +147,7 @@ def _sum(templates: Counter[int]) -> int:
 
 
 class _ValuePairs:
-    """Pairs values of A and B; the result maps values of B to values of A."""
+    """Pairs values of A and B. The result maps values of B to values of A."""
 
     def __init__(self, a: SideIndex, b: SideIndex, sessions: dict[Scope, Scope]) -> None:
         self._a, self._b = a, b
@@ -180,7 +180,7 @@ class _ValuePairs:
         return any(self._every_a[i].kind == REQUEST for i in group[0][:1])
 
     def _refine_requests(self) -> None:
-        """Distinguishes requests by the sessions and calls that they and their answers name.
+        """Distinguishes requests by the sessions and calls in them and in their answers.
 
         Two requests for a new session have the same template; the sessions in their answers
         distinguish them (test_diff.py, sessions in another order).
@@ -189,7 +189,7 @@ class _ValuePairs:
         _refine(self._b, self._pairs)
 
     def _grouped(self) -> Iterator[_Group]:
-        """Groups unpaired values by kind and session; only values of one group may correspond."""
+        """Groups unpaired values by kind and session. Only values of one group may correspond."""
         groups_b = _by_kind(self._b.canonicalizer.values)
         for (kind, scope), rest_a in _by_kind(self._a.canonicalizer.values).items():
             sessions = {scope: scope} if kind == REQUEST else self._sessions
@@ -223,11 +223,9 @@ class _ValuePairs:
         self._take(pairs)
 
     def _pair_by_alignment(self) -> None:
-        """Pairs values that stand in the same places of frames aligned without unpaired values.
+        """Pairs values by their places in frames that were aligned without unpaired values.
 
-        Each place is a vote for a pair; the pairs with the most votes are chosen.
-        test_unpaired_responses.py has requests, and test_changes.py has tool calls, that nothing
-        else distinguishes.
+        Each place is a vote for a pair. The pairs with the most votes are chosen.
         """
         votes: Counter[_ValuePair] = Counter()
         sides = _UnpairedSides(self._a, self._b, self._groups, self._pairs)
@@ -328,7 +326,7 @@ class _UnpairedSides:
 
 
 def _hashes(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> list[int]:
-    """Returns a hash for each tuple of values; unpaired values count as equal."""
+    """Returns a hash for each tuple of values. All unpaired values count as equal."""
     return [hash(tuple(map(pairs.get, placeholder))) for placeholder in side.placeholders]
 
 

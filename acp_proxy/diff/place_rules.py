@@ -1,9 +1,10 @@
 """Rules for the places of values that differ between any two runs.
 
-The place of a rule is a JSON pointer (RFC 6901) in which ``*`` matches any key or item and ``**``
-any number of keys and items. All rules are compiled into one state machine, which makes one step
-for each key of a message. So the time for a message does not depend on the number of rules. States
-are created when they are first needed.
+The place of a rule is a JSON pointer (RFC 6901). In it, ``*`` matches any key or item, and ``**``
+any number of keys and items.
+
+All rules are compiled into one state machine, which makes one step for each key of a message. The
+number of rules therefore does not matter for the speed. States are created when they are needed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +17,7 @@ from acp_proxy.base.limits import CACHED
 from acp_proxy.protocol.json_text import parts_of
 
 PLACEHOLDER = "\ue000{}\ue001"
-"""The form of a placeholder; no message contains its private-use characters."""
+"""The form of a placeholder. Its private-use characters occur in no message."""
 
 
 @frozen
@@ -24,12 +25,12 @@ class PlaceRule:
     """A rule for the values at a place.
 
     Attributes:
-        pointer: the place, from the message's root.
-        alias: the kind of name that the value gets, such as ``session``. None without a name: then
-            the value and everything below it is left out, unless `is_cut` or `is_time` is set.
-        is_cut: whether the value is a text that agents cut at some length; then only the text after
-            the first directory is left out.
-        is_time: whether the value is a time; then the value is left out, but the member counts.
+        pointer: the place, from the root of the message.
+        alias: the kind of name that the value gets, such as ``session``. None leaves out the value
+            and everything below it, unless `is_cut` or `is_time` is set.
+        is_cut: whether the value is a text that agents cut. If so, only the text after the first
+            directory is left out.
+        is_time: whether the value is a time. If so, only the presence of the member is compared.
     """
 
     pointer: str
@@ -54,7 +55,7 @@ class Layout(NamedTuple):
 
 
 class PlaceState(dict[str, "PlaceState"]):
-    """The state at a place in a message; maps each key or item number there to the next state."""
+    """The state at a place in a message. For each key or item number, it has the next state."""
 
     def __init__(self, states: "_States", positions: _Positions) -> None:
         super().__init__()
@@ -88,7 +89,7 @@ def compiled(rules: Iterable[PlaceRule]) -> PlaceState:
 
 
 class _States(dict[_Positions, PlaceState]):
-    """States by positions; each is created once, even if several paths lead to it."""
+    """States by positions. Each state is created once, even if several paths lead to it."""
 
     def __init__(self, machine: "_Machine") -> None:
         super().__init__()
@@ -100,7 +101,7 @@ class _States(dict[_Positions, PlaceState]):
 
 
 class _Machine:
-    """The transitions between sets of positions; with an empty set, no rule can apply any more."""
+    """The transitions between sets of positions. In an empty set, no rule can apply."""
 
     def __init__(self, rules: tuple[PlaceRule, ...]) -> None:
         self._rules = rules
@@ -119,7 +120,7 @@ class _Machine:
         return [self._rules[rule] for rule, at in sorted(positions) if at == len(self._parts[rule])]
 
     def _after_part(self, positions: _Positions, key: str | None) -> _Positions:
-        """Returns the positions below a key; None stands for any key that is in no pointer."""
+        """Returns the positions below a key. None stands for any key that no pointer contains."""
         return self._closed(self._steps(positions, key))
 
     def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:

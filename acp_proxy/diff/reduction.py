@@ -1,9 +1,10 @@
 """Reduces a message to the part that a partial comparison compares.
 
-`Expect.STRUCTURE` keeps the actions: kinds of updates; tool calls by title, kind and status; files
-and commands by name; stop reasons; permissions. `Expect.OUTCOME` keeps the results: the agent's
-capabilities, why turns ended, whether requests were answered or refused, and which permissions were
-granted.
+`Expect.STRUCTURE` keeps the actions: kinds of updates; tool calls with title, kind and status;
+names of files and commands; stop reasons; permissions.
+
+`Expect.OUTCOME` keeps the results: the agent's capabilities, why turns ended, whether requests were
+answered or refused, and which permissions were granted.
 """
 
 from contextlib import suppress
@@ -59,7 +60,7 @@ def reduced(message: Any, frame: StoredFrame, expect: Expect, decision: str | No
         message: the decoded message.
         frame: the frame of the message.
         expect: how much of a message is compared.
-        decision: the client's decision, if the message answers a permission request.
+        decision: the client's decision, for the answer to a permission request; otherwise None.
     """
     if frame.method in INITIALIZE:
         return handshake(message)
@@ -107,7 +108,7 @@ def _params(params: Any) -> Any:
 
 
 def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
-    """Returns the members of a tool call that are compared; none if an update has no tool call."""
+    """Returns the members of a tool call that are compared; empty without a tool call."""
     update = params[name]
     kind = update.get("sessionUpdate") if isinstance(update, dict) else None
     kind = kind or params.get("type")
@@ -115,9 +116,9 @@ def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _outcome(message: dict[str, Any], frame: StoredFrame) -> Any:
-    """Returns the outcome in a message; `NOTHING` if the message has no outcome.
+    """Returns the outcome in a message; `NOTHING` for a message without an outcome.
 
-    Only answers of the agent have an outcome, and in v2 the update that ends a turn.
+    An outcome is in an answer of the agent; in v2, also in the update that ends a turn.
     """
     if frame.stream != "to-client":
         return NOTHING

@@ -1,10 +1,8 @@
 """Finds texts that are equal as a whole but are split into different parts.
 
-A text is split where its agent sends another message, and where its chunks begin to differ in
-members other than the text. So a chunk that swaps places with another frame, or a chunk with a
-different `_meta`, splits a text that is still equal word for word. Then only the frame or the
-member is a difference. test_swapped_frames_are_one_move swaps frames in every capture, and
-test_resplit_text.py has each case alone.
+A text is split by another message of its agent, and by a chunk that differs in any member except
+the text. In this case, the text may still be equal as a whole. Only the message or the member is a
+difference then.
 """
 
 from bisect import bisect_left
@@ -25,7 +23,7 @@ _MOST_SPANS = 4
 _MOST_BETWEEN = 16
 """The largest number of aligned items between the first and the last of these spans."""
 _MOST_READ = 4096
-"""The largest number of parts that are read; then each further part is a separate difference."""
+"""The largest number of parts that are read. Each part after these is a separate difference."""
 _WEIGHT = 2
 """How much a part of a text counts, compared with other items, when moved items are chosen."""
 
@@ -42,7 +40,7 @@ class UnalignedSpan:
     a: list[ItemIndex]
     b: list[ItemIndex]
     after: int
-    """The last item of A before the aligned pair at the span's end; -1 if there is no such item."""
+    """The last item of A before the pair at the end of the span; -1 without an item."""
 
 
 @define
@@ -95,7 +93,7 @@ def empty_texts(
     common: Set[int],
     around: dict[ItemIndex, ItemIndex],
 ) -> dict[ItemIndex, ItemIndex | None]:
-    """Finds empty texts, which are not differences by themselves: some agents send them at random.
+    """Finds empty texts, which some agents send at random and which are not differences.
 
     Args:
         items: the items that only one side has.
@@ -105,9 +103,9 @@ def empty_texts(
             side.
 
     Returns:
-        The empty texts. The value is None if the other side has a text with the same key. Otherwise
-        the chunks of the empty text differ in members other than the text, and the value is the
-        partner of the neighbouring text: the empty text is compared with this partner.
+        The empty texts, each with the partner of the neighbouring text, or None. The caller
+        compares the empty text with the partner. None stands for an empty text whose key the other
+        side has, too.
     """
     pairs: dict[ItemIndex, ItemIndex | None] = {}
     for item in items:

@@ -29,7 +29,7 @@ class _OpenText:
     """A text that may get more chunks."""
 
     chunk: Canonical
-    """A chunk without its text; all chunks of the text have this canonical form."""
+    """A chunk without its text, which is equal for all chunks of the text."""
     item_type: TypeIndex
     rest: bytes
     """The latest chunk without its text, as written."""
@@ -67,8 +67,7 @@ class _OpenText:
     def remove_late(self) -> None:
         """Removes the chunks that came after the client had cancelled the turn.
 
-        How many chunks come after the cancel depends on the agent's speed; test_resplit_text.py has
-        examples.
+        The number of chunks after a cancel depends on the agent's speed.
         """
         if self._in_time is not None and (late := len(self._pieces) - self._in_time):
             del self._pieces[-late:]
@@ -76,7 +75,7 @@ class _OpenText:
             self._size = sum(map(len, self._pieces))
 
     def finished(self) -> Canonical:
-        """Returns the canonical form of the whole text; no chunk may be added afterwards."""
+        """Returns the canonical form of the whole text. After this, no chunk may be added."""
         self._take_out(mended("".join(self._pieces)))
         template = hash((self.chunk.template, *self._templates))
         return Canonical(template, tuple(self._placeholders))
@@ -137,7 +136,7 @@ class SequenceBuilder:
         self._pushed: dict[tuple[SequenceKey, Canonical], tuple[SequenceWriter, _OpenText]] = {}
 
     def writer(self, key: SequenceKey) -> SequenceWriter:
-        """Returns the writer of a sequence; creates the sequence if necessary."""
+        """Returns the writer of a sequence. Creates a sequence that is new."""
         writer = self._writers.get(key)
         if writer is None:
             sequence = self._side.sequences[key] = MessageSequence()
@@ -246,7 +245,7 @@ class SequenceBuilder:
         return tuple(placeholder for placeholder in placeholders if placeholder != request_id)
 
     def _without_text(self, route: Route, chunk: SplitChunk) -> Canonical:
-        """Returns the canonical form of a chunk without its text; few chunks have a new form."""
+        """Returns the canonical form of a chunk without its text."""
         known = (route.writer.key, chunk.rest)
         canonical = self._chunks.get(known)
         if canonical is None:

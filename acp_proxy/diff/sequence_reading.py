@@ -71,8 +71,9 @@ def read(
         reader: the recording.
         options: what is compared.
         rules: the places that may differ.
-        watch: shows progress.
-        other: the other recording, if it was already read; its directories become values here, too.
+        watch: shows the progress.
+        other: the other recording, if it was read before. Its directories become values of this
+            recording, too.
 
     Raises:
         UnreadableRecording: the file is damaged.
@@ -119,8 +120,8 @@ class _Decisions:
         """Reads the next permission request, or the next answer to one, in recorded order.
 
         Returns:
-            The decision in an answer: ``granted``, ``denied``, ``cancelled``, or the text that the
-            answer contains instead. None for any other message.
+            The decision in an answer: ``granted``, ``denied``, ``cancelled``, or any other text of
+            the answer. None for any other message.
         """
         if frame.method != PERMISSION or not isinstance(message, dict):
             return None
@@ -150,8 +151,8 @@ class _FrameHandler:
         self._builder = SequenceBuilder(self.side)
         self._decisions = _Decisions()
         self._unsaid = set[str | None]()
-        """Sessions in which an answer to pushed output did not confirm the output; only the first
-        such answer is compared."""
+        """Sessions in which an answer did not confirm pushed output. Only the first of these
+        answers is compared."""
         self._routes: dict[tuple[str | None, ...], Route] = {}
 
     def take(self, frame: StoredFrame) -> None:
@@ -189,7 +190,7 @@ class _FrameHandler:
         self._builder.end()
 
     def _is_pushed(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Adds pushed output and skips acknowledgements; returns whether it was either."""
+        """Adds pushed output; skips acknowledgements. Returns whether the frame was either."""
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
         if is_acknowledgement(frame):
@@ -252,7 +253,7 @@ class _FrameHandler:
         return decision
 
     def _route(self, frame: StoredFrame, update: str | None) -> Route:
-        """Returns the `Route` of a frame; frames of one type share a route."""
+        """Returns the `Route` of a frame. All frames of one type share a route."""
         _, _, stream, kind, method, _, session, *_ = frame
         alike = (session, stream, kind, method, update)
         route = self._routes.get(alike)

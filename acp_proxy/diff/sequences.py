@@ -1,11 +1,10 @@
-"""One recording as sequences of items that can be compared; they contain numbers, not payloads.
+"""One recording as sequences of items that can be compared. They contain no payloads.
 
-An item is a frame, or all chunks of one text. There is a sequence for each direction of each
-session and of the connection, since messages of the two peers may cross. Two other kinds of
-messages have sequences of their own: updates that only describe a state (`STATE_UPDATES`), and
-kinds whose position the user wants to ignore (`DiffOptions.apart`).
+An item is a frame, or all chunks of one text. Each direction of each session, and of the
+connection, has a sequence. Two kinds of messages have sequences of their own: updates that only
+describe a state (`STATE_UPDATES`), and kinds whose position the user ignores (`DiffOptions.apart`).
 
-Each kind of index has a separate type, so that the type checker finds mistaken indexes.
+Each kind of index has a type of its own, so that the type checker finds a mistaken index.
 """
 
 from array import array
@@ -33,7 +32,7 @@ ItemGroup = tuple[ItemIndex, ...]
 
 
 class SequenceKey(NamedTuple):
-    """Identifies a sequence; a tuple, since a key is made for many frames."""
+    """Identifies a sequence. It is a tuple, for speed."""
 
     session: Scope
     direction: str
@@ -54,7 +53,7 @@ class TextChunks:
 
 @define
 class MessageSequence:
-    """Items in recorded order; stored in columns, since there may be a million items."""
+    """Items in recorded order, in columns, to save memory."""
 
     templates: "array[int]" = field(factory=lambda: array("q"))
     placeholders: list[PlaceholdersIndex] = field(factory=list)
@@ -64,7 +63,7 @@ class MessageSequence:
     first_frames: "array[int]" = field(factory=lambda: array("Q"))
     texts: dict[ItemIndex, TextChunks] = field(factory=dict)
     request_ids: dict[ItemIndex, ValueIndex] = field(factory=dict)
-    """The ids of the items that are requests; ids do not count when requests are compared."""
+    """The ids of the items that are requests. Ids are not compared."""
 
     def __len__(self) -> int:
         return len(self.templates)
@@ -86,7 +85,7 @@ class SideIndex:
     sequences: dict[SequenceKey, MessageSequence] = field(factory=dict)
     """Sequences in the order of their first frames."""
     placeholders: list[tuple[ValueIndex, ...]] = field(factory=list)
-    """The values in each message; messages with the same values share an entry."""
+    """The values in each message. Messages with equal values share an entry."""
     item_types: list[ItemType] = field(factory=list)
     looking: set[ValueIndex] = field(factory=set)
     """The ids of tool calls that only read."""

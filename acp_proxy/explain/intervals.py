@@ -5,9 +5,9 @@ request is kept in the session that it names, or in the connection if it names n
 
 The first result is who has to act in each session:
 
-- The agent has to act while a turn or a request of the client is open. The agent is not blamed while
-  it is held up: by a request that the client has yet to answer, by a running terminal of the turn,
-  or by a client that does not read.
+- The agent has to act while a turn or a request of the client is open. The agent is not blamed
+  while it is held up: by a request that the client has yet to answer, by a running terminal of the
+  turn, or by a client that does not read.
 - The client has to act while it has yet to answer a request, but not while a person or a program is
   waited for, and not while the agent does not read. After a cancel, the client must answer the
   permission requests of the turn, so a person is not waited for.

@@ -1,7 +1,7 @@
 """The state of a conversation that rules need in addition to the state of its connection.
 
-All tables are bounded. `conversation_changes` applies each message after the rules have checked it;
-`RuleMemory` keeps what single rules remember from one message to another.
+All tables are bounded. `conversation_changes` applies a message after the rules have checked it.
+`RuleMemory` contains what a rule remembers of earlier messages.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ class TurnText:
     again: int = 0
     """The number of successive turns whose whole text was `line`, despite different prompts."""
     line: str = ""
-    """The only line of the last turn; empty if the turn had more than one line."""
+    """The text of the last turn if it was a single line; otherwise empty."""
     text: str = ""
     last: str = ""
     """The last chunk of the text."""
@@ -67,15 +67,15 @@ class RuleMemory:
     replays: Remembered[int, int] = field(factory=Remembered)
     """The frame of the latest replayed update, by the request that opens the session."""
     agent_replays: Remembered[int, int] = field(factory=Remembered)
-    """The frame of a replayed update about the agent's own messages or tool calls, by the request
-    that opens the session."""
+    """For each request that opens a session: the frame of a replayed update about the agent's own
+    messages or tool calls."""
     deleted_sessions: Remembered[str, int] = field(factory=Remembered)
     pending_permissions: Remembered[int, int] = field(factory=Remembered)
     """The frame of the cancel that must settle a permission request, by the frame of the
     request."""
     written_files: Remembered[tuple[str | None, str], tuple[int, int]] = field(factory=Remembered)
-    """The frame of each write and the hash of its text, by session and path, until the file is
-    read."""
+    """By session and path: the frame of the last write and the hash of its text. Removed when the
+    file is read."""
     leaked_terminals: Remembered[str, int] = field(factory=Remembered)
     """Terminals that were not released by the end of their turn, with the frame of this end."""
     slow_terminals: Remembered[str, int] = field(factory=Remembered)
@@ -85,7 +85,8 @@ class RuleMemory:
     custom_requests: set[str] = field(factory=set)
     """The reported groups of custom requests: for each, the sender, a blank and the namespace."""
     elicitations: Remembered[str, int | None] = field(factory=Remembered)
-    """The ids of elicitations, each with the frame that completed it; None while it is open."""
+    """The ids of elicitations, each with the frame that completed it; None for an open
+    elicitation."""
     credentials: Remembered[str, int] = field(factory=Remembered)
     """The frame of each masked value in the credentials of MCP servers, by marker hash (1.0
     draft)."""
@@ -94,7 +95,7 @@ class RuleMemory:
     early_output: Remembered[str, int] = field(factory=Remembered)
     """The frame of the first output of each session that had no prompt yet."""
     grants: Remembered[str, int] = field(factory=Remembered)
-    """The frame of each answer that granted a permission for more than one use, by a key for the
+    """The frame of each answer that granted a permission for more than one use, by a key of the
     permission."""
     set_modes: Remembered[str, int] = field(factory=Remembered)
     """The frame of the answer that set a session's mode, until an update reports it (1.0 draft)."""
@@ -109,7 +110,7 @@ class Peer:
     root: tuple[str, ...]
     """The possible names of the member that contains the capabilities of this side."""
     announced: dict[str, Any] | None = None
-    """The params or the result of ``initialize``; None before the announcement."""
+    """The params or the result of ``initialize``; None before it was sent."""
     seq: int | None = None
 
     def capability(self, *path: str) -> Any:
@@ -136,7 +137,7 @@ class Peer:
 
     @property
     def is_known(self) -> bool:
-        """Whether this side has sent its announcement; before that, no capability is known."""
+        """Whether this side has announced its capabilities."""
         return self.announced is not None
 
 
@@ -162,8 +163,8 @@ class MistakenPairs:
     adopted: Remembered[int, CheckedMessage] = field(factory=Remembered)
     """For each exchange, the answer with a wrong id that was matched to the exchange."""
     lost_prompt: str | None = None
-    """The session of the latest prompt if this session is unknown; empty if the prompt could not be
-    read; else None."""
+    """The session of the latest prompt, if the session is unknown: its id, or an empty text if the
+    prompt could not be read. Otherwise None."""
 
     def explains(self, message: CheckedMessage) -> bool:
         """Whether an invalid request explains an answer without a request."""
@@ -226,15 +227,15 @@ class Conversation:
     is_logged_in: bool = False
     """Whether a login succeeded without a later logout."""
     auth_required: CheckedMessage | None = None
-    """The latest answer that required a login; None after the next login was tried."""
+    """The latest answer that required a login; None after a new attempt to log in."""
     is_partial: bool = False
     """Whether messages may be missing, before the first one or between others."""
     has_gap: bool = False
-    """Whether some frames were not recorded; from then on, no message counts as missing."""
+    """Whether some frames were not recorded. After a gap, no message counts as missing."""
     left: str | None = None
-    """The side that left first: client or agent; None if no side has left."""
+    """The side that left first: client or agent; None if both are present."""
     is_over: bool = False
-    """Whether the recording has ended; otherwise a missing message may still come."""
+    """Whether the recording has ended. If not, a missing message may still come."""
     open_at_leaving: list[CheckedMessage] = field(factory=list)
     """The requests that were open when the first side left, or at the end."""
     hung: set[int] = field(factory=set)
@@ -253,18 +254,18 @@ class Conversation:
     # Queries of rules
 
     def dialect_of(self, message: CheckedMessage) -> str | None:
-        """Returns the dialect of a message; ``initialize`` has the dialect that it requests."""
+        """Returns the dialect of a message. ``initialize`` has the dialect that it requests."""
         if message.method in INITIALIZE and not message.is_result and self.dialect != DRAFT:
             return V2 if message.params.get("protocolVersion") == 2 else V1
         return self.dialect
 
     def schema_of(self, message: CheckedMessage) -> DialectSchema | None:
-        """Returns the types of the dialect of a message; None if the dialect is unknown."""
+        """Returns the types of a message's dialect; None for an unknown dialect."""
         dialect = self.dialect_of(message)
         return None if dialect is None else DialectSchema.of_dialect(dialect)
 
     def compared(self, message: CheckedMessage) -> SchemaComparison:
-        """Returns how a message differs from its type; not at all if the dialect is unknown."""
+        """Compares a message with its type. In an unknown dialect, nothing differs."""
         if message.comparison is None:
             message.comparison = message.compared_with(self.schema_of(message))
         return message.comparison
@@ -284,20 +285,20 @@ class Conversation:
         return None if name is None else self.sessions.get(name)
 
     def turn(self, number: int | None) -> TurnRecord | None:
-        """Returns the open turn with a number; None if no open turn has it."""
+        """Returns the open turn with a number; None if no open turn has the number."""
         return None if number is None else self.turns.get(number)
 
     def turn_of(self, session: str | None) -> TurnRecord | None:
-        """Returns the newest open turn of a session; None if it has no open turn."""
+        """Returns the newest open turn of a session; None without an open turn."""
         open_turn = self.connection.turn_of(session)
         return None if open_turn is None else self.turns.get(open_turn.id)
 
     def other_turn(self, session: str | None, number: int | None) -> TurnRecord | None:
-        """Returns the newest open turn of a session except a given turn; None if there is none.
+        """Returns the newest open turn of a session, except one given turn; None without a turn.
 
         Args:
             session: the session.
-            number: the number of the turn to ignore.
+            number: the number of the given turn.
         """
         open_ = self.connection.state.turns.get(session or "", ())
         other = next((open_turn for open_turn in reversed(open_) if open_turn.id != number), None)
@@ -330,7 +331,7 @@ class Conversation:
         return any(r.session == session and r.method in methods for r in requests)
 
     def request_of(self, answer: CheckedMessage) -> CheckedMessage | None:
-        """Removes the request of an answer from `opening`, and returns it; None if unknown."""
+        """Removes the request of an answer from `opening`. Returns the request; None if unknown."""
         if (exchange := answer.answered) is None:
             return None
         self.opening.pop(exchange.id, None)
@@ -346,16 +347,16 @@ class Conversation:
             table.has_forgotten = True
 
     def settle(self, exchange: int) -> CheckedMessage | None:
-        """Marks a request as answered and returns it; returns None if it was not open."""
+        """Marks a request as answered. Returns the request; None if it was not open."""
         self.opening.pop(exchange, None)
         return self.asked.remove(exchange)
 
     def peer_left(self, side: str, hung: Iterable[int]) -> None:
-        """Notes that a side has left; only the first call counts.
+        """Notes that a side has left. Only the first call has an effect.
 
         Args:
             side: client or agent.
-            hung: frames of open requests whose receiver has been silent for too long.
+            hung: the frames of open requests whose receiver was silent for too long.
         """
         if self.left is None:
             self.left = side

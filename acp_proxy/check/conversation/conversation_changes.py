@@ -1,7 +1,7 @@
 """Applies messages to the state of a conversation.
 
-Invalid messages change the state as far as they can be understood, so that one mistake does not
-cause a chain of findings.
+Invalid messages also change the state, as far as they can be understood. Otherwise one mistake
+would cause many findings.
 """
 
 from itertools import chain

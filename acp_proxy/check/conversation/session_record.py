@@ -17,14 +17,14 @@ _Value = TypeVar("_Value")
 
 
 class Remembered(Generic[_Key, _Value]):
-    """A table that drops its oldest entry when it is full, so that memory is bounded.
+    """A table of limited size. A full table drops its oldest entry.
 
     Args:
         most: the largest number of entries.
 
     Attributes:
-        has_forgotten: whether entries may have been lost, so that a key that is not in the table
-            may have been in it before.
+        has_forgotten: whether an entry was dropped. If so, a missing key may have been in the
+            table.
     """
 
     def __init__(self, most: int = 1_000) -> None:
@@ -39,7 +39,7 @@ class Remembered(Generic[_Key, _Value]):
         return len(self._entries)
 
     def get(self, key: _Key) -> _Value | None:
-        """Returns the value of a key; None if the table lacks the key."""
+        """Returns the value of a key; None for a missing key."""
         return self._entries.get(key)
 
     def add(self, key: _Key, value: _Value) -> None:
@@ -55,7 +55,7 @@ class Remembered(Generic[_Key, _Value]):
             self.has_forgotten = True
 
     def remove(self, key: _Key) -> _Value | None:
-        """Removes an entry and returns its value; None if there is no entry."""
+        """Removes an entry and returns its value; None for a missing key."""
         return self._entries.pop(key, None)
 
     def values(self) -> list[_Value]:
@@ -81,20 +81,20 @@ class CallRecord(CallStatus):
     has_run: bool = False
     """Whether the call has ever been in progress."""
     announced_seq: int | None = None
-    """The frame of the latest ``tool_call`` with this id, possibly of an earlier call; None if
-    there was none."""
+    """The frame of the latest ``tool_call`` with this id, even of an earlier call; None without
+    one."""
     is_reported: bool = False
-    """Whether an update named the call; a request for permission is not enough."""
+    """Whether an update named the call. (A permission request does not count.)"""
     turn: int | None = None
     terminals: set[str] = field(factory=set)
     """The first hundred terminals that the call has shown."""
     refused_seq: int | None = None
-    """The frame that refused permission; None if the agent has asked again since."""
+    """The frame that refused permission; None if the agent has requested permission again."""
     asked_seq: int | None = None
     """The frame of the open permission request for the call."""
     named: dict[str, int] = field(factory=dict)
-    """For each member of `NAMING`, the title and the input, the latest frame in which it was not
-    empty."""
+    """For each member of `NAMING` (the title and the input), the latest frame with a value that is
+    not empty."""
 
     def take(self, message: CheckedMessage, said: Any) -> None:
         """Sets the status, and notes whether the message has a title and an input.
@@ -129,8 +129,8 @@ class TurnRecord:
     was_cancelling: bool = False
     """Whether an older turn of the session was cancelled but still open when this turn began."""
     dropped: tuple[int, int] | None = None
-    """The frame of the first permission request that was answered as cancelled although nothing had
-    cancelled the turn, and the frame of the answer."""
+    """The frame of the first permission request that was answered as cancelled in a turn that was
+    not cancelled, and the frame of the answer."""
     from_agent: int = 0
     """The number of messages of the agent since the cancel, in any session."""
     updates: int = 0
@@ -149,7 +149,7 @@ class TurnRecord:
     """v2: whether the agent has reported the prompt."""
 
     def cancel(self, seq: int, t_ns: int, *, must_confirm: bool) -> None:
-        """Notes a message that cancels the turn; session/cancel overrides earlier messages.
+        """Notes a message that cancels the turn. session/cancel replaces earlier messages.
 
         Args:
             seq: the frame of the message.
@@ -174,7 +174,7 @@ class EndedTurn:
     """Whether the answer to the prompt was an error."""
     error_code: int | None = None
     is_answer: bool = False
-    """Whether the answer to the prompt ended the turn; in v2, an update ends it."""
+    """Whether the answer to the prompt ended the turn. (In v2, an update ends the turn.)"""
 
 
 @define(eq=False)
@@ -184,7 +184,8 @@ class PlanRecord:
     seq: int
     turn: int | None
     entries: dict[str, str | None]
-    """The status of each entry, by the entry's text; None if several entries have this text."""
+    """The status of each entry, by the text of the entry; None if several entries have equal
+    texts."""
     left_out: dict[str, int]
     """Unfinished entries that an update of the same turn left out, each with the frame of this
     update."""
@@ -200,27 +201,27 @@ class SessionRecord:
     seq: int
     """The frame that opened the session."""
     is_readable: bool = True
-    """Whether the answer that opened the session could be decoded; otherwise no member counts as
+    """Whether the answer that opened the session could be decoded. If not, no member counts as
     missing."""
     roots: list[str] = field(factory=list)
     """The working directory and the additional directories of the session."""
     servers: list[Any] = field(factory=list)
     """The MCP servers that the client named for the session."""
     modes: list[str] | None = None
-    """The ids of the session's modes; None if none were announced."""
+    """The ids of the session's modes; None if no modes were announced."""
     has_models: bool = False
     """Whether the answer that opened the session listed models, as v1 did for a time."""
     options: dict[str, dict[str, Any]] | None = None
-    """The session's configuration options by id; None if none were announced."""
+    """The session's configuration options by id; None if no options were announced."""
     options_seq: int | None = None
     """The frame that listed the options last."""
     options_ns: int = 0
     may_be_cancelled: bool = False
     """For child sessions: whether the agent allows the client to cancel the session's work."""
     commands: list[str] | None = None
-    """The names of the session's slash commands; None if none were announced."""
+    """The names of the session's slash commands; None if no commands were announced."""
     plans: Remembered[str, PlanRecord] = field(factory=lambda: Remembered[str, PlanRecord](100))
-    """Plans by id; v1 has one plan, without an id."""
+    """The plans by id. In v1, the only plan has no id."""
     calls: Remembered[str, CallRecord] = field(factory=lambda: Remembered[str, CallRecord](10_000))
     had_prompt: bool = False
     """Whether a prompt was sent since the session was opened."""
@@ -251,7 +252,7 @@ class SessionRecord:
         return not is_new if self.state is None else self.state != "idle"
 
     def call(self, call_id: str, message: CheckedMessage, turn: TurnRecord | None) -> CallRecord:
-        """Returns the record of a tool call; makes a new record if the call begins here.
+        """Returns the record of a tool call. Makes a new record if the call begins here.
 
         Args:
             call_id: the id of the call.
@@ -306,7 +307,7 @@ class SessionRecord:
 
 
 def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:
-    """Returns the options of a list by ``configId`` or ``id``; None if there is no list."""
+    """Returns the options of a list by ``configId`` or ``id``; None without a list."""
     if not isinstance(options, list):
         return None
     objects = [option for option in options[:1000] if isinstance(option, dict)]
@@ -341,9 +342,9 @@ class TerminalRecord:
     turn: int | None = None
     """The turn in which the terminal was created."""
     limit: int | None = None
-    """The agent's limit for the output, in bytes; None if the agent set no limit."""
+    """The agent's limit for the output, in bytes; None for no limit."""
     output: str | None = None
-    """The latest output; None if no output was read, or if the output is too long to be kept."""
+    """The latest output; None if no output was read, or if it is too long to be kept."""
     output_seq: int | None = None
     was_truncated: bool = False
     exit: dict[str, Any] | None = None
@@ -352,7 +353,7 @@ class TerminalRecord:
     release_seq: int | None = None
     """The frame that released the terminal."""
     is_created: bool = True
-    """Whether the client introduced the terminal's id; otherwise the agent used an unknown id."""
+    """Whether the client introduced the terminal's id. If not, the agent used an unknown id."""
     release_asked_seq: int | None = None
     """The first frame in which the agent asked, or may have asked, to release the terminal."""
 

@@ -1,9 +1,8 @@
 """Updates the state of a conversation with messages that have no partner or use unknown names.
 
-An answer with a wrong id breaks a rule. If its request then counted as unanswered and its new
-session as unknown, one mistake would cause a chain of findings. So the answer is matched to an open
-request that it fits. If none fits, or if a message could not be read, the names that it may have
-introduced are excused once.
+An answer with a wrong id breaks a rule. To prevent further findings about the same mistake, the
+answer is matched to an open request that it fits. If no request fits, or if a message could not be
+read, the names that it may have introduced are excused once.
 """
 
 import json
@@ -20,7 +19,7 @@ from acp_proxy.protocol.jsonrpc import Direction
 
 _TO_CLIENT = Direction.TO_CLIENT
 _UNREADABLE = (-32700, -32600)
-"""The codes of errors that answer unreadable lines; an unreadable line opens no request."""
+"""The codes of errors that answer unreadable lines."""
 
 
 def follow_odd(conversation: Conversation, message: CheckedMessage) -> None:
@@ -53,11 +52,11 @@ def follow_odd(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def learn(conversation: Conversation, message: CheckedMessage) -> None:
-    """Marks unknown names in a message as known, so that each name is reported only once.
+    """Marks the unknown names in a message as known. So each name is reported only once.
 
     Args:
         conversation: the conversation before the message.
-        message: a request or notification; other messages change nothing.
+        message: a request or notification. Any other message has no effect.
     """
     method, name = message.parsed.method, message.params.get("sessionId")
     if method is None:
@@ -118,7 +117,7 @@ def meant_for(conversation: Conversation, message: CheckedMessage) -> CheckedMes
 
 
 def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
-    """Applies an answer that fits no request; the names in the answer are known from now on.
+    """Applies an answer that fits no request. The names in the answer become known.
 
     Args:
         conversation: the conversation before the answer.
@@ -205,11 +204,11 @@ def _terminals_in(message: CheckedMessage) -> list[str]:
 def best_fit(
     message: CheckedMessage, open_: list[CheckedMessage], schema: DialectSchema | None
 ) -> CheckedMessage | None:
-    """Returns the newest open request that an unpaired answer fits; None if it fits no request.
+    """Returns the newest open request that an unpaired answer fits; None if no request fits.
 
     Args:
         message: the answer.
-        open_: the open requests, oldest first.
+        open_: the open requests, the oldest first.
         schema: the types of the dialect.
     """
     if message.is_error:
@@ -227,7 +226,7 @@ def retyped_id(token: str) -> str | None:
 
 
 def token_of(value: Any) -> str | None:
-    """Returns the token of an object's id; None unless the id is a string or a number."""
+    """Returns the token of an object's id; None if the id is neither a string nor a number."""
     rpc_id = value.get("id") if isinstance(value, dict) else None
     return json.dumps(rpc_id) if isinstance(rpc_id, str | int) else None
 

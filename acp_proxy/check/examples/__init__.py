@@ -16,9 +16,10 @@ The file of each group of rules consists of sections such as this:
   ``bytes |`` is written in hexadecimal digits, and a line after ``stderr |`` goes to stderr.
 
 A line that begins with ``==`` is an event: ``== client leaves`` and ``== agent exits`` end the
-conversation, and ``== 60 seconds pass`` is a pause. Without a pause, two lines are a second apart.
-Below a message stand the rules that the message breaks, each with the side that breaks it, and with
-the severity if that is not the severity of the rule.
+conversation, and ``== 60 seconds pass`` is a pause. Otherwise, two lines are a second apart.
+
+The rules that a message breaks are listed below the message, each with the side that breaks it. A
+severity is given if it is not the severity of the rule.
 """
 
 import re
@@ -37,7 +38,7 @@ class Example:
     rule: str
     is_broken: bool
     after: str
-    """The messages before the first line, in words; empty if there are none."""
+    """The messages before the first line, in words; empty without messages."""
     lines: tuple[str, ...]
 
 
@@ -48,7 +49,7 @@ def examples_of(rule_id: str) -> list[Example]:
 
 @cache
 def examples(group: str) -> tuple[Example, ...]:
-    """Returns all examples of a group of rules, such as ``fs``; none if the group is unknown.
+    """Returns all examples of a group of rules, such as ``fs``. An unknown group has no examples.
 
     Raises:
         ValueError: a section has no title.

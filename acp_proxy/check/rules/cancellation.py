@@ -1,7 +1,7 @@
 """Rules about cancelling turns.
 
 A cancel and the end of its turn may cross: the agent may have written the last updates and the
-answer before it read the cancel. Constants in `registry` limit the time in which this is likely.
+answer before it read the cancel. Constants in `registry` say how long this is likely.
 """
 
 from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, shown
@@ -134,7 +134,8 @@ def outcome_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Br
 def reason_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds turns that end as cancelled although the client did not cancel them.
 
-    Agents offer options such as "No, and stop"; selecting one may cancel the turn.
+    Options such as "No, and stop" may cancel the turn. If the client selects such an option,
+    nothing is found.
     """
     turn = ended.turn
     if ended.stop_reason != _CANCELLED or turn.cancel_seq is not None or conversation.left:

@@ -160,7 +160,7 @@ def paths_are_absolute(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("elicit.complete-known", requests=("elicitation/create",))
 def remember_elicitations(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers the ids of elicitations; only an elicitation with a URL has an id."""
+    """Remembers the ids of elicitations. Only elicitations with a URL have ids."""
     if isinstance(name := message.params.get("elicitationId"), str):
         conversation.memory.elicitations.add(name, None)
 
@@ -210,7 +210,7 @@ def forms_ask_for_no_secrets(message: CheckedMessage, conversation: Conversation
 
 
 def _mentions(message: CheckedMessage, word: bytes) -> bool:
-    """Whether the line contains a word; a quick check before a long search."""
+    """Whether the line contains a word."""
     raw = message.parsed.raw
     return raw is not None and word in raw
 
@@ -284,7 +284,7 @@ def _announces(announced: Any, space: str) -> bool:
 def _at(
     value: Any, pattern: tuple[str, ...], path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yields the paths and values that match a pattern; a star in it matches any list item."""
+    """Yields the paths and values that match a pattern. A star matches any list item."""
     if not pattern:
         yield path, value
     elif pattern[0] == "*":
@@ -295,6 +295,6 @@ def _at(
 
 
 def _is_secret(name: str) -> bool:
-    """Whether the name or title of a field asks for a secret, not for a fact about a secret."""
+    """Whether the name or title of a field asks for a secret."""
     words = " ".join(_WORDS.findall(re.sub(r"\(.*?\)", " ", name[:200]))).lower()
     return _SECRET.search(words) is not None and _NO_SECRET.search(words) is None

@@ -27,7 +27,7 @@ _NOT_IN_DIAGRAM: dict[str, frozenset[str]] = {
     "awaiting_permission": frozenset({"pending", "completed"}),
     "in_progress": frozenset({"awaiting_permission", "denied"}),
 }
-"""The statuses that may not follow each status; other rules cover further statuses."""
+"""For each status, the statuses that may not follow it."""
 _RAN = ("in_progress", "completed")
 _SETTLED = ("denied", "cancelled", *_RAN)
 _FIT_FOR_UNKNOWN = frozenset(
@@ -94,7 +94,7 @@ def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @turn_rule("s4.denied-status")
 def refused_is_denied(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds refused tool calls without the status denied; another rule covers calls that ran."""
+    """Finds refused tool calls that did not run, but do not have the status denied."""
     if ended.is_error or ended.turn.cancel_seq is not None:
         return
     for call in ended.turn.calls.values():
@@ -122,7 +122,7 @@ def status_follows_the_diagram(message: CheckedMessage, conversation: Conversati
 
 @rule("s4.terminal-max", results=("terminal/create",))
 def terminals_are_few(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds more open terminals than the client allows; terminals being released do not count."""
+    """Finds more open terminals than the client allows, without terminals being released."""
     most = integer(conversation.client.capability("terminal", "maxConcurrent"))
     if most is None or message.request is None:
         return
@@ -251,7 +251,7 @@ def remote_http_is_encrypted(message: CheckedMessage, conversation: Conversation
 
 
 def _masked(value: Any) -> list[str]:
-    """Returns the hashes of the masked values in a JSON value; equal values have equal hashes."""
+    """Returns the hashes of the masked values in a JSON value. Equal values have equal hashes."""
     return [] if value is None else [marker[2] for marker in MARKER.finditer(json.dumps(value))]
 
 
@@ -265,7 +265,7 @@ def _required(wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _asked(request: CheckedMessage, session: str | None) -> str | None:
-    """Returns a key for what a permission request asks for; None if this is not stated."""
+    """Returns a key for the subject of a permission request; None if the subject is not stated."""
     operation, resource = request.params.get("operation"), request.params.get("resource")
     if not isinstance(operation, str) or not isinstance(resource, str):
         return None

@@ -95,7 +95,7 @@ def is_object(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @rule("frame.batch", "odd line", alone=True)
 def batches(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds all batches in v1; in v2, empty batches, and methods that should not be batched."""
+    """Finds all batches in v1. In v2, finds empty batches, and methods that must be sent alone."""
     if message.parsed.kind is not Kind.BATCH:
         return
     members = message.parsed.members

@@ -64,8 +64,8 @@ def nothing_before_its_answer(message: CheckedMessage, conversation: Conversatio
 def agent_waits(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages of an agent before it has answered ``initialize``.
 
-    A proxy may send messages for its successor earlier, since "Before answering successfully,
-    the proxy MUST forward an `initialize` request" to the successor through the conductor.
+    A proxy may send earlier messages for its successor: "Before answering successfully, the proxy
+    MUST forward an `initialize` request" to the successor.
     """
     is_proxy = any(request.method in INITIALIZE[1:] for request in conversation.initialize)
     if message.sender != AGENT or (is_proxy and message.method in SUCCESSOR):
@@ -144,7 +144,7 @@ def version_is_no_error(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("init.version-ignored", requests=(ANY,))
 def client_knows_the_version(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a client that goes on after an answer with an unsupported version; reports it once."""
+    """Finds a client that goes on after an answer with an unsupported version. Reported once."""
     if message.sender != CLIENT or not conversation.agent.is_known or message.method in INITIALIZE:
         return
     asked = integer(member(conversation.client.announced, "protocolVersion"))
@@ -158,7 +158,7 @@ def client_knows_the_version(message: CheckedMessage, conversation: Conversation
 
 @rule("init.version-behaviour", requests=(ANY,), notifications=(ANY,), odd=True)
 def keeps_to_the_version(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds methods and updates of v2 in v1; a rule of v2 finds methods and updates of v1."""
+    """Finds methods and updates of v2 in a connection of v1."""
     if conversation.dialect != V1:
         return
     if message.method in _OF_V2:
@@ -279,7 +279,7 @@ _TO_AGENT = Direction.TO_AGENT
 
 
 def _is_readable(message: CheckedMessage) -> bool:
-    """Whether the params or the result are an object; the schema rules report other types."""
+    """Whether the params or the result are an object."""
     if not isinstance(message.value, dict):
         return False
     if message.is_result:
@@ -288,7 +288,7 @@ def _is_readable(message: CheckedMessage) -> bool:
 
 
 def _versions(message: CheckedMessage) -> tuple[int, int]:
-    """Returns the requested version and the answered version; two zeros unless both are known."""
+    """Returns the requested version and the answered version; two zeros if one is unknown."""
     asked = None if message.request is None else message.request.params.get("protocolVersion")
     pair = integer(asked), integer(message.result.get("protocolVersion"))
     return (0, 0) if pair[0] is None or pair[1] is None else (pair[0], pair[1])
@@ -350,9 +350,9 @@ def _register() -> None:
 
 
 def _found(holder: Any, where: list[str], value: str) -> tuple[str, ...] | None:
-    """Returns the path to the first member with the given value; an empty value matches any.
+    """Returns the path to the first member with a value; None without such a member.
 
-    Returns None if there is no such member.
+    An empty value matches any value.
     """
     name, rest = where[0], where[1:]
     every = enumerate(items(holder)) if name == "*" else [(name, member(holder, name))]

@@ -59,7 +59,7 @@ def is_a_message(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @rule("rpc.result-and-error", "odd object", alone=True)
 def not_both(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers with a result and an error; a null result or error makes it a warning."""
+    """Finds answers with a result and an error. If one of the two is null, this is a warning."""
     value = message.value
     if isinstance(value, dict) and "method" not in value and {"result", "error"} <= value.keys():
         is_null = value["result"] is None or value["error"] is None
@@ -96,7 +96,7 @@ def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation)
 
 @rule("rpc.id-reused", requests=(ANY,))
 def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds requests with the id of an open request; the id of an answered one is only info."""
+    """Finds requests that reuse an id. The id of an answered request is only an info."""
     opened, token = message.transition.opened, message.parsed.rpc_id or "null"
     if opened is None or token == "null":
         return
@@ -150,7 +150,7 @@ def notifications_have_no_answer(message: CheckedMessage, conversation: Conversa
 
 @rule("rpc.params-type", "odd object", alone=True)
 def params_are_named(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds params that are not an object; null and missing params count as empty."""
+    """Finds params that are not an object. Params that are null or missing are allowed."""
     value = message.value
     if isinstance(value, dict) and isinstance(value.get("method"), str):
         params = value.get("params")
@@ -269,7 +269,7 @@ def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -
 
 @rule("rpc.cancel-request-target", notifications=(CANCEL_REQUEST,))
 def cancels_its_own(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds cancels of unknown requests; the cancel of an answered request is only info."""
+    """Finds cancels of unknown requests. The cancel of an answered request is only an info."""
     target = message.parsed.target
     if target is None or message.transition.cancelled is not None:
         return
@@ -304,8 +304,8 @@ def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Bre
     """Yields each unanswered request of any method, with its breach.
 
     A side that leaves by itself must have answered all requests. If the client leaves or stops the
-    agent, open requests are allowed, unless their receiver was silent for too long or has answered
-    a later prompt of the same session.
+    agent, a request may be open, unless its receiver was silent for too long or has answered a
+    later prompt of the session.
     """
     if not conversation.is_over:
         return
@@ -325,7 +325,7 @@ def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Bre
 
 
 def _stray(message: CheckedMessage, conversation: Conversation) -> str | None:
-    """Returns why an answer has no request: unknown, twice, retyped or null; None if it has."""
+    """Returns why an answer has no request: unknown, twice, retyped or null; otherwise None."""
     if message.parsed.kind not in (Kind.RESPONSE, Kind.ERROR) or message.answered is not None:
         return None
     token = message.parsed.rpc_id

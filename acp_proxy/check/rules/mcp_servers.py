@@ -25,7 +25,7 @@ def sse_is_deprecated(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("mcp.type-unknown", requests=OPENING, alone=True)
 def type_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds undefined transports; v2 allows custom transports that begin with an underscore."""
+    """Finds undefined transports. In v2, names with a leading underscore are allowed."""
     for at, server in servers_of(message):
         kind = server.get("type")
         if kind is None and conversation.dialect == V2:

@@ -128,7 +128,7 @@ def current_value_is_listed(message: CheckedMessage, conversation: Conversation)
 
 @rule("config.partial", results=(_SET_OPTION,), updates=(_OPTION_UPDATE,))
 def all_options_are_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lists of options without the option that was set; other missing ones are info."""
+    """Finds lists of options without the option that was set. Any other gap is an info."""
     session = conversation.session(message.session)
     options, place = _listed_options(message)
     listed = options_by_id(options)
@@ -181,9 +181,9 @@ def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> B
 
 
 def _modes(message: CheckedMessage, conversation: Conversation) -> list[str] | None:
-    """Returns the modes of a session, empty if there are none; None if the modes are unknown.
+    """Returns the modes of a session, which may be empty; None if the modes are unknown.
 
-    If an earlier connection opened the session, the client may know its modes from then.
+    The modes are unknown if an earlier connection opened the session.
     """
     if conversation.dialect == DRAFT:
         return _offered(conversation, _OFFERED_MODES)
@@ -213,7 +213,7 @@ def _is_new(session: SessionRecord) -> bool:
 
 
 def _offered(conversation: Conversation, path: tuple[str, ...]) -> list[str] | None:
-    """Returns the names that an agent of the 1.0 draft lists in a capability; None if unknown."""
+    """Returns the names that an agent lists in a capability of the 1.0 draft; None if unknown."""
     names = conversation.agent.capability(*path)
     if not conversation.agent.is_known or not (names is None or isinstance(names, list)):
         return None
@@ -234,7 +234,7 @@ def _opened(message: CheckedMessage, conversation: Conversation) -> tuple[int, .
 
 
 def _listed_modes(message: CheckedMessage) -> list[str] | None:
-    """Returns the ids of the modes in an answer that opens a session; None if any id is missing."""
+    """Returns the ids of the modes in an answer that opens a session; None if one has no id."""
     modes = member(message.result, "modes", "availableModes")
     if not isinstance(modes, list):
         return None
@@ -250,7 +250,7 @@ def _listed_options(message: CheckedMessage) -> tuple[Any, str]:
 
 
 def _values(option: dict[str, Any]) -> list[str] | None:
-    """Returns the allowed values of an option, in groups or not; None if one is not a string."""
+    """Returns the allowed values of an option; None if one of them is not a string."""
     values: list[Any] = []
     options = option.get("options")
     for entry in options if isinstance(options, list) else [None]:

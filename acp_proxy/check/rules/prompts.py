@@ -41,9 +41,8 @@ _MOST = 1_000
 def baseline_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds the error "invalid params" for a prompt that has only text and resource links.
 
-    The rest of the prompt must be valid, so that only its blocks can be the reason. If the opening
-    of the session is missing, an error about the session may be right. ``session.lost`` reports
-    open sessions that an agent does not find.
+    The rest of the prompt must be valid, so that only its blocks can be the reason. An error about
+    the session is not found if the opening of the session is missing.
     """
     request = message.request
     if not message.is_error or message.parsed.error_code != -32602 or request is None:
@@ -70,7 +69,7 @@ def prompts_have_content(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("prompt.concurrent", requests=(PROMPT,))
 def prompts_wait_for_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds prompts in a session with an open turn; in v2 a prompt may join an open turn."""
+    """Finds prompts in a session with an open turn. In v2, a prompt may join an open turn."""
     if message.session is None:
         return
     if (older := conversation.other_turn(message.session, message.transition.turn)) is not None:
@@ -115,7 +114,7 @@ def binary_content_is_base64(message: CheckedMessage, conversation: Conversation
 
 @rule("prompt.base64", updates=("terminal_output_chunk", "terminal_update"), alone=True)
 def output_is_base64(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds terminal output that is not base64; only version 2 has updates with such output."""
+    """Finds terminal output in updates of v2 that is not base64."""
     is_chunk = message.update_kind == "terminal_output_chunk"
     path = ("data",) if is_chunk else ("output", "data")
     data = member(message.update, *path)
@@ -126,7 +125,7 @@ def output_is_base64(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("turn.update-late", updates=TURN_OUTPUT)
 def output_precedes_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output after the end of its turn; another rule covers cancelled turns."""
+    """Finds output after the end of its turn, but not in cancelled turns."""
     end = late_for(message, conversation)
     if end is not None and not was_cancelled(end):
         yield Breach(f"{message.update_kind} comes after the end of the turn", (end.seq,))
@@ -170,7 +169,7 @@ def requests_are_settled(ended: EndedTurn, conversation: Conversation) -> Breach
 
 @rule("turn.request-outside", requests=(PERMISSION, "terminal/create", *_FILES))
 def requests_belong_to_a_turn(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports requests of the agent in a session without an open turn; v2 allows them."""
+    """Finds requests of the agent in a session without an open turn. They are allowed in v2."""
     session = conversation.session(message.session)
     if session is None or message.transition.turn is not None or conversation.dialect != V1:
         return
@@ -184,7 +183,7 @@ def requests_belong_to_a_turn(message: CheckedMessage, conversation: Conversatio
 
 @turn_rule("turn.silent")
 def progress_is_reported(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Reports successful turns without any update; only the 1.0 draft requires one."""
+    """Finds successful turns without any update, which the 1.0 draft forbids."""
     turn = ended.turn
     if ended.stop_reason == "end_turn" and not turn.updates and turn.cancel_seq is None:
         yield Breach("the turn ends without an update", (turn.prompt_seq,))
@@ -193,8 +192,8 @@ def progress_is_reported(ended: EndedTurn, conversation: Conversation) -> Breach
 def late_for(message: CheckedMessage, conversation: Conversation) -> EndedTurn | None:
     """Returns the ended turn to which a late update belongs; None if the update is not late.
 
-    Updates that come while a session is opened are history, not late. Updates between the answer to
-    ``session/load`` and the first prompt are late history.
+    History is not late: updates while a session is opened, and updates between the answer to
+    ``session/load`` and the first prompt.
 
     Args:
         message: an update.
@@ -242,7 +241,7 @@ def _binary(block: Any) -> Iterable[tuple[str, str]]:
 
 
 def _is_base64(data: str) -> bool:
-    """Whether a string is base64, possibly on several lines; masked strings count as base64."""
+    """Whether a string is base64, possibly on several lines. A masked string counts as base64."""
     try:
         binascii.a2b_base64("".join(data.split("\n")).replace("\r", ""), strict_mode=True)
     except ValueError:

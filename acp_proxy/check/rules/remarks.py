@@ -1,7 +1,7 @@
 """Rules about behaviour that no specification forbids but that people report as bugs.
 
-An agent refuses to answer, says the same line turn after turn, sends a text twice, sends a prompt
-back, reports a failure of its provider as an answer, or does not know a session that it has opened.
+Examples: an agent refuses to answer, repeats itself or the prompt, reports a failure of its
+provider as an answer, or does not know a session that it has opened.
 """
 
 import re
@@ -24,8 +24,8 @@ _LONGEST, _LEAST, _LINE = 20_000, 20, 300
 """Lengths in characters: the most text of a turn that is kept, the shortest text that counts as
 repeated, and the longest line that counts as short."""
 _GROWN, _AGAIN = 2, 3
-"""The number of successive chunks that each begin with the chunk before, and the number of
-successive turns with the same line, that are reported."""
+"""How many successive chunks must each begin with the chunk before, and how many successive turns
+must have the same line, to be reported."""
 _COMMAND = "'text': '/"
 _THOUGHT = re.compile(r"\s*<(?:think|thinking|thought)>", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
@@ -37,7 +37,7 @@ _FAILURE = re.compile(
 
 
 def _text_of(message: CheckedMessage, conversation: Conversation) -> TurnText | None:
-    """Returns what is known of the text in the open turn of a session; None without a turn."""
+    """Returns the known text in the open turn of a session; None without an open turn."""
     turn = conversation.turn_of(message.session)
     if turn is None or message.session is None:
         return None

@@ -111,7 +111,7 @@ def _problems(message: CheckedMessage, conversation: Conversation) -> list[Schem
 
 
 def _severity(problem: SchemaProblem) -> Severity | None:
-    """Returns a warning for a null that receivers read as the default; None for other problems."""
+    """Returns a warning for a null that receivers accept as the default; otherwise None."""
     return Severity.WARNING if problem.mismatch is Mismatch.NULL else None
 
 

@@ -42,9 +42,8 @@ def id_is_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches
 def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages that name a session which was neither opened nor listed.
 
-    A session counts as known while it is being opened, since history comes before the answer.
-    Another rule reports an id that an answer to session/new returns only later. Each id is reported
-    once.
+    A session is known while it is being opened, since its history precedes the answer. Each unknown
+    id is reported once.
     """
     name = message.params.get("sessionId")
     if not isinstance(name, str) or _is_known(name, conversation):
@@ -101,7 +100,7 @@ def remember_replay(message: CheckedMessage, conversation: Conversation) -> None
 
 @rule("session.load-no-replay", results=("session/load",))
 def load_replays(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds loaded sessions without replayed messages; a warning if no turn was recorded."""
+    """Finds loaded sessions without a history. This is a warning if no turn was recorded."""
     if message.request is None or conversation.dialect != V1:
         return
     last = conversation.memory.replays.remove(message.request.seq)
@@ -139,7 +138,7 @@ def prompts_wait(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @rule("session.resume-replayed", results=("session/resume",))
 def resume_does_not_replay(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds resumed sessions whose history was replayed; in v2 the client may ask for a replay."""
+    """Finds resumed sessions whose history was sent. In v2 the client may ask for the history."""
     request = message.request
     if request is None:
         return

@@ -316,7 +316,7 @@ def _terminal(message: CheckedMessage, conversation: Conversation) -> TerminalRe
 
 
 def _read(message: CheckedMessage, conversation: Conversation) -> TerminalRecord | None:
-    """Returns the terminal that a v1 answer describes; None if the agent may have released it."""
+    """Returns the terminal that a v1 answer describes; None if it may have been released."""
     if message.request is None or conversation.dialect != V1:
         return None
     terminal, seq = _terminal(message.request, conversation), message.request.seq

@@ -21,7 +21,7 @@ _RUNNING = ("in_progress", "completed")
 
 @rule("tool.unknown", updates=(_UPDATE,))
 def call_was_announced(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates of unannounced tool calls; in v2 the first update announces a call."""
+    """Finds updates of unannounced tool calls. In v2, the first update announces a call."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     if session is None or name is None or not session.calls.lacks(name):
         return
@@ -195,8 +195,8 @@ def terminal_is_not_released(message: CheckedMessage, conversation: Conversation
 def refused_does_not_run(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds tool calls that go on after their permission was refused.
 
-    Only completed tool calls have certainly run. A call that is reported as in progress is only a
-    hint: the agent may not have read the answer yet, or may report the call as failed next.
+    A completed tool call has certainly run. A call in progress is only a hint: the agent may not
+    have read the refusal yet.
     """
     call, status = _known(message, conversation), message.parsed.status
     if call is None or call.refused_seq is None or status not in _RUNNING or call.is_over:
@@ -207,7 +207,7 @@ def refused_does_not_run(message: CheckedMessage, conversation: Conversation) ->
 
 
 def _known(message: CheckedMessage, conversation: Conversation) -> CallRecord | None:
-    """Returns the known tool call of a message; None if the message begins the call."""
+    """Returns the known tool call of a message; None if the message begins a call."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     if session is None or name is None or message.transition.begins_call:
         return None
@@ -251,7 +251,7 @@ def option_ids_differ(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("perm.options-empty", requests=(PERMISSION,), alone=True)
 def there_is_a_choice(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds permission requests without options; only the type of version 2 requires one."""
+    """Finds permission requests without options. Only the type of v2 requires an option."""
     if message.params.get("options") == []:
         severity = None if conversation.dialect == V2 else Severity.WARNING
         yield Breach("a permission request offers no options", place="/params/options",
@@ -311,7 +311,7 @@ def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Brea
 
 
 def _asked(message: CheckedMessage) -> str:
-    """Returns a key for a tool call within its session; empty if nothing identifies it."""
+    """Returns a key that identifies a tool call in its session; empty if nothing identifies it."""
     call = message.params.get("toolCall")
     said = member(call, "title"), member(call, "rawInput")
     return f"{message.session} {said}" if all(said) else ""
@@ -321,8 +321,8 @@ def _asked(message: CheckedMessage) -> str:
 def all_are_answered(conversation: Conversation) -> Breaches:
     """Finds permission requests that were never answered.
 
-    A person may take time to decide. So if both the request and its turn were open when the client
-    left, the finding is only a warning. An agent that leaves needs no answer.
+    The finding is a warning if both the request and its turn were open when the client left,
+    because a person may take time. If the agent left, nothing is found.
     """
     if not conversation.is_over:
         return

@@ -31,8 +31,8 @@ _ENTRY: dict[str, dict[str, tuple[str, ...]]] = {
     V2: {"content": (), "priority": (), "status": ()},
     DRAFT: {"id": (), "description": (), "status": ()},
 }
-"""For each dialect, the members of a plan entry, which are strings, with the allowed values of each
-member. A member without listed values may have any value."""
+"""For each dialect, the members of a plan entry, each with its allowed values. A member without
+listed values may have any value."""
 _MOST = 1_000
 
 
@@ -160,7 +160,7 @@ def command_is_advertised(message: CheckedMessage, conversation: Conversation) -
 
 
 def _plan_before(message: CheckedMessage, conversation: Conversation) -> PlanRecord | None:
-    """Returns the previous update of the same plan in the same turn; None if there is none."""
+    """Returns the previous update of the same plan in the same turn; None without one."""
     session = conversation.session(message.session)
     before = None if session is None else session.plans.get(plan_of(message.update)[0])
     turn = message.transition.turn
@@ -175,7 +175,7 @@ def _plan_place(message: CheckedMessage) -> str:
 
 
 def _text(entry: Any) -> str | None:
-    """Returns the text of a plan entry; None if the entry has no text."""
+    """Returns the text of a plan entry; None without a text."""
     text = member(entry, "content") or member(entry, "description")
     return text if isinstance(text, str) else None
 
