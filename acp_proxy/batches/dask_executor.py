@@ -109,14 +109,14 @@ class DaskExecutor:
         """
         if future.cancelled():
             raise ClusterFailed(
-                f"lost the Dask scheduler at {self.address}; with --results, the same command goes"
-                " on with what is left"
+                f"lost the Dask scheduler at {self.address}; with --results, the same command"
+                " continues with the remaining recordings"
             )
         try:
             answer = future.result()
         except KilledWorker as e:
             count = e.allowed_failures + 1
-            raise WorkersLost(f"{count} workers were lost while they ran it") from e
+            raise WorkersLost(f"{count} workers were lost while they ran this job") from e
         except ImportError as e:
             raise ClusterFailed(
                 f"expected acp-proxy {__version__} on each worker of {self.address}: {_line(e)}"

@@ -42,8 +42,8 @@ class BatchOptions:
 def batch_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options of a batch as the parameter ``batch``: `BatchOptions`."""
     options = [
-        file_option("--results", text="Write each recording's verdict as a line of JSON. If the "
-                    "file exists, continue that batch."),
+        file_option("--results", text="Write each recording's verdict as a line of JSON. "
+                    "Recordings that are in the file already are not run again."),
         number_option("--jobs", text="How many recordings to process at once, by default one for "
                       "each processor."),
         click.option("--executor", metavar="local|dask=ADDRESS",

@@ -82,7 +82,7 @@ def _warn_of_hidden(path: Path, word: str) -> None:
     if (hidden := hidden_by(path, word, recordings())) is not None:
         from acp_proxy.cli.screens.output import warn
 
-        warn(f"{word!r} is the file {path} in this directory; the recording is the file {hidden}")
+        warn(f"{word!r} means the file {path} in this directory, not the recording {hidden}")
 
 
 def _as_filter(word: str) -> str:
@@ -228,7 +228,7 @@ def note_imported(reader: "RecordingReader") -> None:
     recording = reader.recording
     missing = [name for name, fact in _COMPARED.items() if not recording.knows(fact)]
     words = [f"{' and '.join(missing)} are not compared"] if missing else []
-    words += [] if recording.knows("start", "middle") else ["messages may be missing in it"]
+    words += [] if recording.knows("start", "middle") else ["messages may be missing"]
     if words and recording.origin is not None:
         warn(f"{reader.path} was imported from {recording.origin.title}: {', and '.join(words)}")
 

@@ -33,7 +33,7 @@ from acp_proxy.report.page import report_parts
 from acp_proxy.report.report_model import ReportData, ReportOptions, read_report_data
 from acp_proxy.store.reader import RecordingReader
 
-_BEFORE_SENDING = "read it before you send it: prompts, files and paths are as they were"
+_BEFORE_SENDING = "read it before you send it: prompts, files and paths are not masked"
 
 
 @cli_command(

@@ -159,7 +159,7 @@ def of_turn(reader: RecordingReader, turn: int) -> Filter:
     """
     span = turn_of(reader, min(turn, LAST_NUMBER))
     if span is None and not reader.live:
-        raise BadFilter(f"no turn {turn} in {reader.path}; it has {turn_count(reader) or 'none'}")
+        raise BadFilter(f"no turn {turn} in {reader.path}; number of turns: {turn_count(reader)}")
     if span is None:
         return parse(f"turn:{turn}")
     end = LAST_NUMBER if span.end_seq is None else span.end_seq

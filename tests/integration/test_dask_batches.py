@@ -169,7 +169,7 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, 
         assert batch.wait(DEADLINE_S) == 2
         assert fleet.stderr.splitlines()[-1:] == [
             f"acp-proxy: lost the Dask scheduler at {cluster.address}; with --results, the same"
-            " command goes on with what is left"
+            " command continues with the remaining recordings"
         ]
         wait_until(lambda: not fleet.agents(), "the agent to end")
     (kept,) = fleet.verdicts()

@@ -181,7 +181,7 @@ def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path)
     """`verify` accepts the messages of parallel tool calls in any order if a rule allows it."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (result.code, result.differences) == (1, [("moved session/update tool_call_update", "")])
-    assert "to let these pass: `acp-proxy diff --learn " in result.stderr
+    assert "to ignore these differences: `acp-proxy diff --learn " in result.stderr
     rules = tmp_path / "rules.toml"
     rules.write_text('apart = ["tool_call_update"]', encoding="utf-8")
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "late"], f"--rules={rules}")

@@ -220,6 +220,6 @@ def _expect_elsewhere(words: Iterable[str]) -> None:
         place = os.path.realpath(word)
         if os.path.isdir(place) and Path(home).is_relative_to(place):  # noqa: PTH112
             raise Refusal(
-                f"{home} is in a directory of recordings to verify, so new runs that are recorded"
-                " there would be verified, too; give another directory with --output"
+                f"new runs would be recorded in {home}, which is in a directory to verify;"
+                " give another directory with --output"
             )

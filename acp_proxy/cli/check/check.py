@@ -127,7 +127,7 @@ def check(ctx: click.Context, /, recs: tuple[str, ...], batch: BatchOptions, **v
     reports = [f"--{name.replace('_', '-')}" for name in _OF_REPORTS if values[name]]
     if batch.is_given and (others := [other for other in reports if other != "--junit"]):
         raise Refusal(
-            f"{others[0]} is about all recordings together, but a batch has one verdict for each"
+            f"{others[0]} does not work in a batch, which has a verdict for each recording"
         )
     if batch.is_given or (several and not reports):
         sys.exit(_check_many(ctx, recs or ("latest",), batch))
@@ -171,7 +171,7 @@ def _report(
     """Prints the findings in several recordings as one report."""
     if explain is not None:
         if any((json, github, junit, update_baseline)):
-            raise Refusal("expected --explain without options for reports, since it checks nothing")
+            raise Refusal("expected --explain without options for reports: it checks nothing")
         explain_rule(explain)
         return
     chosen = chosen_rules(rule, ignore_rule)

@@ -100,14 +100,14 @@ def _limits(page: RecordingPage, checked: CheckedRecording) -> None:
     """Prints which parts were not checked, or not fully."""
     texts = [*checked.notes]
     if checked.live:
-        texts.append("it is still being recorded: later frames were not checked")
+        texts.append("the recorder still runs: later frames were not checked")
     if checked.recording.state == "incomplete" and not checked.live:
-        texts.append("the recorder was killed or could not write any more: the end is missing")
+        texts.append("the recorder was killed or could not write: later frames are missing")
     if checked.unread:
         large = counted(len(checked.unread), "frame")
         texts.append(f"{large} too large to be decoded: only the envelope was checked")
     if checked.by_faults:
-        texts.append(f"{counted(checked.by_faults, 'finding')} left out, caused by a fault")
+        texts.append(f"left out: {counted(checked.by_faults, 'finding')} that a fault caused")
     for number, text in enumerate(texts):
         page.row("" if number else "limits", text)
 
@@ -211,7 +211,7 @@ def _explain_group(page: Page, name: str) -> None:
 def _severity(rule: Rule) -> str:
     if rule.severity is Severity.INFO:
         return rule.severity.value
-    return f"{rule.severity.value}, or less if there may be another explanation"
+    return f"{rule.severity.value}, or less severe if the cause is not certain"
 
 
 def _title(example: Example) -> list[Piece]:

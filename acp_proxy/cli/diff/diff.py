@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @click.argument("other", metavar="B", shell_complete=complete_recording)
 @filter_argument
 @comparison_options()
-@click.option("--exact", is_flag=True, help="Compare bytes: ids, paths, times and chunks count.")
+@click.option("--exact", is_flag=True, help="Compare bytes, so that ids, paths and times count.")
 @click.option("--learn", is_flag=True, help="Print rules that make A and B equal.")
 @file_option("-o", "--output", text="Write the rules of --learn to a file, for --rules.")
 @click.option("--json", is_flag=True, help="Print one JSON object for each difference.")

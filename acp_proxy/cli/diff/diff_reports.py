@@ -186,12 +186,12 @@ class RuleHint(DiffReporter):
         learn = f"`acp-proxy diff --learn {shlex.join(self._words)}` proposes rules"
         options = " ".join(f"--ignore {quoted(rule)}" for rule in self._ignored)
         if len(self._ignored) > NAMED:
-            warn(f"to let some of these pass: --ignore PTR; {learn}")
+            warn(f"to ignore some of these differences: --ignore PTR; {learn}")
         elif options:
             some = "some of these" if self._has_moved else "these"
-            warn(f"to let {some} pass: {options}; {learn}")
+            warn(f"to ignore {some} differences: {options}; {learn}")
         elif self._has_moved:
-            warn(f"to let these pass: {learn}")
+            warn(f"to ignore these differences: {learn}")
 
     def _add(self, fields: Iterable[Field]) -> None:
         for place in fields:

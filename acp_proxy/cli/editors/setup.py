@@ -74,9 +74,9 @@ def setup(
     if write and undo:
         raise Refusal("expected --write or --undo, not both")
     if json and (write or undo or name is not None or own_agent):
-        raise Refusal("expected --json alone, or with a client")
+        raise Refusal("expected --json without other options")
     if own_agent and (name is not None or undo):
-        raise Refusal("expected a command alone or with --write, got --agent or --undo with it")
+        raise Refusal("expected a command without --agent and --undo")
     if yes and not write:
         raise Refusal("expected --write with --yes")
     if client is None:
@@ -187,8 +187,8 @@ def _agents(
         has_none = f"{title} has no agent that can be recorded"
         if found_client.files and not found_client.client.owns_files:
             has_none = f"{found_client.path} names no known agent"
-        raise Refusal(f"{has_none}, and PATH has no known one;"
-                      f" name one, such as --agent opencode, or give its command, such as"
+        raise Refusal(f"{has_none}, and PATH has no known agent;"
+                      f" name an agent, such as --agent opencode, or give a command, such as"
                       f" `acp-proxy setup {found_client.client.name} --"
                       " python agent.py`")  # fmt: skip
     if is_one and len(agents) > 1:
@@ -211,7 +211,7 @@ def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> Conf
         if (startable := _startable(agent, machine)) is None:
             raise Refusal(
                 f"{found_client.client.title} does not store the command of {agent.name!r}; name a"
-                " known agent, or add it as a custom one first"
+                " known agent, or first add this agent to the settings with its command"
             )
         if agent.proxy:
             raise Refusal(f"{agent.name!r} is recorded already: see {agent.path}")
@@ -219,7 +219,7 @@ def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> Conf
     if id_ := agent_id(word):
         return known_agent(id_, machine)
     names = [*(agent.name for agent in found_client.agents), *known_names()]
-    own = f"`acp-proxy setup {found_client.client.name} -- {name}` takes a command"
+    own = f"`acp-proxy setup {found_client.client.name} -- {name}` takes a command of your own"
     raise Refusal(unknown(name, names, "agent", own))
 
 
@@ -264,7 +264,7 @@ def _write(
 ) -> None:
     client = found_client.client
     if not client.section or not isinstance(client, JsonClient):
-        raise Refusal(f"the settings of {client.title} are yours to change: paste what"
+        raise Refusal(f"acp-proxy does not write the settings of {client.title}: paste what"
                       f" `acp-proxy setup {client.name}` prints")  # fmt: skip
     for other in found_client.recorded:
         if other.command == agent.command:
@@ -282,11 +282,11 @@ def _write(
             sys.exit(1)
     add(_log(machine, found_client.path), file, change, client.section, name)
     say(
-        f"added {name!r} to {found_client.path}; `acp-proxy setup {client.name} --undo` takes it"
-        " back"
+        f"added {name!r} to {found_client.path}; `acp-proxy setup {client.name} --undo`"
+        " removes the entry"
     )
     warn("recordings stay until you delete them; `--keep 14d` after `record` in the entry deletes"
-         " those that are older than 14 days")  # fmt: skip
+         " recordings older than 14 days")  # fmt: skip
 
 
 def _free_name(agent: RecordedAgent, names: list[str]) -> str:

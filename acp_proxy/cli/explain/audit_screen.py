@@ -27,8 +27,8 @@ from acp_proxy.explain.origins import took
 from acp_proxy.recording.recording import Recording, clock, needs
 
 _NOTES = (
-    "client: the agent asked its client to do it, and the client's answer shows the outcome."
-    " claimed: only the agent reports it; the recording does not prove it.",
+    "client: the agent asked its client to act, and the client's answer shows the outcome."
+    " claimed: only the agent reports the action; the recording does not prove it.",
     "Paths are compared as text: symbolic links are not followed, and the effect of a command on"
     " the paths that it names is not known.",
 )

@@ -141,7 +141,7 @@ class FramePage:
     def _text(self, raw: bytes, longest: int, whole: int | None = None) -> Iterator[str]:
         yield visible(raw[:longest].decode(errors="backslashreplace"))
         if len(raw) > longest:
-            yield self._note(f"… cut: all of it is {byte_size(whole or len(raw))}; --raw prints it")
+            yield self._note(f"… cut: the line has {byte_size(whole or len(raw))}; --raw prints it")
         rows = list(hex_view(raw))
         if rows:
             yield self._note("not UTF-8:")
@@ -170,7 +170,7 @@ def pretty(raw: bytes, *, elide: bool = False, longest: int = SHOWN_FRAME) -> It
         room = longest - written
         written += len(text_of(line))
         if written > longest:
-            note = f"… cut: all of it is {byte_size(len(raw))}"
+            note = f"… cut: the whole has {byte_size(len(raw))}"
             yield [*_cut(line, room), piece(note, Ink.FAINT)]
             return
         yield line

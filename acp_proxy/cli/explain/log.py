@@ -82,11 +82,11 @@ Examples:
 @click.option("--no-fold", is_flag=True, help="Show each chunk of a message on its own line.")
 @number_option("--lines", "-n", least=0, text="Only the last N lines.")
 @click.option("--follow", "-f", is_flag=True,
-              help="Wait for more while the recorder runs; latest is then a running recording, or"
-              " the next one.")  # fmt: skip
+              help="Also print later frames, while the recorder runs. `latest` then waits for a"
+              " running recording.")  # fmt: skip
 @click.option("--until", multiple=True, metavar="WHEN", allow_from_autoenv=False,
-              help="With --follow, end earlier: stall:S, when the agent was silent for S seconds "
-              "(exit 3); problem, at an error (exit 1); or end. Can be given several times."
+              help="With --follow, end at one of these: stall:S, S seconds of silence of the agent "
+              "(exit 3); problem, an error (exit 1); end. Can be given several times."
               )  # fmt: skip
 @printing
 def log(

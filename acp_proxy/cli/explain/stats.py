@@ -52,10 +52,10 @@ _STEPS = 30
     "--top",
     least=0,
     default=10,
-    text="How many tool calls and turns to list: the heaviest, and the slowest.",
+    text="How many tool calls (with the most bytes) and turns (the slowest) to list.",
 )
 @click.option("--by", type=click.Choice(BY),
-              help="Compare all recordings of a directory, given in place of REC: a row for each"
+              help="Compare all recordings of a directory, which REC names: a row for each"
               " version of the agent or client, or for each project.")  # fmt: skip
 @printing
 def stats(
@@ -145,5 +145,5 @@ def _turn(reader: RecordingReader, statistics: Statistics, number: int | None) -
     if number not in every:
         every = {turn.id: turn for turn in gather(reader, top=0).turns}
     if number not in every:
-        raise Refusal(f"no turn {number} in {reader.path}; it has {len(every) or 'none'}")
+        raise Refusal(f"no turn {number} in {reader.path}; number of turns: {len(every)}")
     return every[number]

@@ -124,7 +124,7 @@ class StatisticsPage(Page):
             after = whole.between_turns_ns
             times = [f"{self._took(whole.before_turns_ns)} before the first prompt"]
             times += [f"{self._took(whole.in_turns_ns)} in turns"]
-            times += [f"{self._took(after)} between and after them"] if after > 0 else []
+            times += [f"{self._took(after)} between and after turns"] if after > 0 else []
             self.print(piece(", ".join(times)))
         else:
             self.print(piece("no prompt was sent"))
@@ -136,7 +136,7 @@ class StatisticsPage(Page):
         shown = [part for part in Part if spent[part]]
         words = named_parts(statistics.silent_call)
         self.print()
-        where = f"where {self._took(total)} of {counted(len(turns), 'turn')} went"
+        where = f"where the time of {counted(len(turns), 'turn')} went ({self._took(total)})"
         self.print(piece(where, bold=True))
         bars = [stacked({self._glyphs[part]: spent[part]}, total, columns) for part in shown]
         rows = [

@@ -148,5 +148,5 @@ def _warn_of_size(output: Path) -> None:
     if (size := output.stat().st_size) > _LONGEST_ISSUE:
         warn(
             f"{output} has {byte_size(size)}; an issue on GitHub takes {_LONGEST_ISSUE:,}"
-            " characters. --turn and FILTER choose a part of it"
+            " characters. --turn and FILTER choose a part of the conversation"
         )

@@ -108,7 +108,7 @@ def _promise(limits: TextLimits) -> str:
     return (
         f"Prompts, messages and thoughts of more than {limits.said:,} characters, and other texts"
         f" of more than {limits.output:,}, are cut in the middle."
-        " Long lines of messages are wrapped. Lists of commands and reports of use are left out."
+        " Long lines of messages are wrapped. Lists of commands and reports of usage are left out."
         " `--full` shows everything as it was sent."
     )
 

@@ -112,9 +112,7 @@ def sweep(
     _check_client(client, is_here=batch.is_here)
     if len(recs) > 1 or batch.is_given or names_several(recs[0]):
         if json:
-            raise Refusal(
-                "--json is about one recording; of a batch, --results has a verdict on each"
-            )
+            raise Refusal("--json is for one recording; for a batch, --results writes all verdicts")
         sys.exit(_sweep_many(ctx, recs, plans, batch))
     from acp_proxy.cli.opening import find_recording
 

@@ -109,8 +109,7 @@ class NothingRecorded(Refusal):
     order="Keep the recorded order of messages within each session, or of all messages.",
     timing="How long the client waits: not at all, as long as recorded, or N times as long.",
     strict="Answer only recorded requests, or also similar requests.",
-    stall="Seconds without a message after which an agent that is expected to send has stalled; 0 "
-    "for no limit.",
+    stall="Seconds without an expected message after which an agent has stalled; 0 for no limit.",
 )
 @click.option("--rewrite-text/--keep-text", default=True,
               help="Replace recorded directories in texts or only in protocol fields.")  # fmt: skip
@@ -127,7 +126,7 @@ class NothingRecorded(Refusal):
               " several times.")  # fmt: skip
 @click.option("--check", is_flag=True, help="Also check the new run, and fail if the agent broke "
               "a rule of the protocol.")  # fmt: skip
-@number_option("--runs", default=1, text="Play N times, to tell changes from a model's wording.")
+@number_option("--runs", default=1, text="Play N times, to find out what differs from run to run.")
 @file_option("-o", "--output", text="Where to record the new run; for a batch, the directory for "
              "all new runs.")  # fmt: skip
 @batch_options
@@ -236,9 +235,7 @@ def _verify_many(
     if ctx.params["runs"] > 1:
         raise Refusal("expected --runs with one recording, got several, or an option of a batch")
     if ctx.params["report"] is not None:
-        raise Refusal(
-            "--report is about one recording; of a batch, --results has a verdict on each"
-        )
+        raise Refusal("--report is for one recording; for a batch, --results writes all verdicts")
     options = (*option_words(ctx, ("output", "report", "junit")),)
     values = (option.partition("=") for option in options)
     files = (*(str(Path(value)) for name, _, value in values if name == "--rules"),)
@@ -363,7 +360,7 @@ def fill(
     script.fill(by_hash)
     if are_listed and (left := [marker for name, marker in markers.items() if name not in by_hash]):
         warn(
-            f"sent unchanged: {listed(left, EXAMPLES)};"
+            f"markers that are sent unchanged: {listed(left, EXAMPLES)};"
             " to send the value of an environment variable in place of a marker, use --secret"
         )
     return secrets

@@ -89,7 +89,7 @@ def bundle(rec: str, output: Path | None, level: str, force: bool) -> None:
         masked += f"; {counted(images, 'image')}, not masked"
     warn(f"{output} has {named}; {masked}")
     said = "paths and ids are" if level == "private" else "prompts, files and paths are"
-    warn(f"read it before you share it: {said} as they were")
+    warn(f"read it before you share it: {said} not masked")
 
 
 def _report(reader: RecordingReader, level: str) -> tuple[HeadFacts, Iterator[bytes]]:

@@ -63,7 +63,7 @@ class CopyMasking:
                 yield reader
             return
         if is_unredacted():
-            raise Refusal("expected --unredacted, or --level, --path and --pattern, got both")
+            raise Refusal("expected --unredacted without --level, --path and --pattern")
         # Late: an export without these options needs neither.
         from acp_proxy.explain.search.search_patterns import Pattern
         from acp_proxy.store.queries.masked_rows import Level
@@ -212,8 +212,10 @@ _STREAMS = {"to-agent": "dir:to-agent", "to-client": "dir:to-client", "stderr": 
     "a test and its recording. mermaid: a sequence diagram.",
 )
 @click.option("--turn", callback=turns_type, metavar="N..M",
-              help="With --format pytest: only these turns, with what they need.")  # fmt: skip
-@number_option("--max", text="With --format mermaid: the most arrows and notes.  [default: 200]")
+              help="With --format pytest: these turns and the messages they need.")  # fmt: skip
+@number_option(
+    "--max", text="With --format mermaid: draw at most N arrows or notes.  [default: 200]"
+)
 @click.option("--dir", type=click.Choice(list(_STREAMS)), help="Only one stream.")
 @file_option(
     "-o",
@@ -328,5 +330,5 @@ def _diagram(
     for line in diagram.lines():
         yield line.encode()
     if diagram.left_out:
-        what = f"{diagram.left_out:,} more lines are not drawn"
+        what = f"{diagram.left_out:,} frames and events are left out"
         warn(f"{what}: choose some with a FILTER such as turn:2, or raise --max")

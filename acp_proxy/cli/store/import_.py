@@ -33,7 +33,7 @@ _PIECE = 1 << 20
 _TEXT_START = re.compile(rb'\s*(?:\{[ \t]*"(?:acp_|recording|stream|event|fired|after_))')
 """Matches the start of a text form, even if its header is wrong."""
 _FORMATS = ", ".join(["the text form", *(source.title for source in SOURCES)])
-_SEARCHED = f"; only its first {HEAD >> 10} KiB were searched: --from NAME reads all of it"
+_SEARCHED = f"; only its first {HEAD >> 10} KiB were searched: --from NAME reads the whole log"
 
 
 _KINDS = {

@@ -44,12 +44,12 @@ def _bound(kind: str, examples: str) -> Callable[..., float | None]:
 )
 @directory_argument
 @click.option("--older-than", metavar="AGE", callback=_bound("an age", "30s, 10m, 12h, 30d or 4w"),
-              help="Recordings last written longer ago than AGE: 12h, 30d.")  # fmt: skip
+              help="Delete recordings that are older than AGE: 12h, 30d.")  # fmt: skip
 @click.option("--larger-than", metavar="SIZE", callback=_bound("a size", "500kB, 2GB or 2GiB"),
-              help="The oldest, until at most SIZE is left: 500MB, 2GB.")  # fmt: skip
-@click.option("--noted", is_flag=True, help="Also recordings that have a note.")
+              help="Delete the oldest until at most SIZE is left: 500MB, 2GB.")  # fmt: skip
+@click.option("--noted", is_flag=True, help="Also delete recordings that have a note.")
 @click.option("--dry-run", is_flag=True, help="Delete nothing; list what would be deleted.")
-@click.option("--json", is_flag=True, help="One JSON object per recording.")
+@click.option("--json", is_flag=True, help="Print one JSON object per recording.")
 def prune(
     directory: Path | None,
     older_than: float | None,

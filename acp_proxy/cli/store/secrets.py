@@ -101,7 +101,7 @@ def _say(values: Sequence[MaskedValue], *, is_private: bool) -> None:
 
 def _summary(by_marker: dict[str, list[MaskedValue]]) -> str:
     in_file = sum(values[0].in_file for values in by_marker.values())
-    words = f"the file itself holds {in_file}" if in_file else "the file itself holds none"
+    words = f"the file itself holds {in_file}" if in_file else "the file itself holds no secret"
     return f"{counted(len(by_marker), 'secret')}; {words}"
 
 

@@ -85,21 +85,21 @@ Examples:
 @flag_option(
     "--probe",
     text="Check in some thirty probes whether the agent follows the protocol. The first --prompt "
-    "is sent in turns that end, a second one in turns that are cancelled.",
+    "is sent in turns that end, a second --prompt in turns that are cancelled.",
 )
 @file_option("-o", "--output", text="Where to record, by default in the recordings directory.")
 @_policy(Policy.ALLOW, "Allow whatever the agent asks for: to write files, to run commands.")
 @_policy(Policy.REJECT, "Refuse what --allow allows. The default if there is no terminal.")
 @unredacted_option
 @click.option("--timeout", callback=seconds, default="120", metavar="S",
-              help="End after S seconds in which the agent had to answer and sent nothing; 0 for "
+              help="End after S seconds in which the agent had to answer but sent nothing; 0 for "
               "no limit.")  # fmt: skip
 @_texts("--mcp-server", "CMD", "The command of an MCP server for the session.")
 @click.option(
     "--dialect",
     type=click.Choice((V1, V2, DRAFT)),
     default=V1,
-    help="The first protocol to use; the agent may answer another version.",
+    help="The version of the protocol to request; the agent may answer with another version.",
 )
 @click.option("--json", is_flag=True, help="With --probe: print one JSON object.")
 @file_option("--junit", text="With --probe: write a report as JUnit XML.")
@@ -127,11 +127,11 @@ def try_(
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
     if (json or junit) and not probe:
-        raise Refusal("expected --json and --junit only with --probe, whose verdicts they print")
+        raise Refusal("expected --json and --junit with --probe: they print verdicts of probes")
     if not (prompt or probe or sys.stdin.isatty()):
         prompt = (sys.stdin.buffer.read().decode(errors="replace").removesuffix("\n"),)
     if any(not text.strip() for text in prompt):
-        raise Refusal("expected a prompt, on standard input or with --prompt, got an empty one")
+        raise Refusal("expected a prompt, on standard input or with --prompt, got an empty prompt")
     try:
         Path.cwd()
     except OSError as e:

@@ -168,7 +168,9 @@ class SequenceDiagram:
                 )
         yield from drawn
         if self.left_out:
-            yield note(_BOTH, f"{self.left_out:,} more lines are not drawn (--max {self._most})")
+            yield note(
+                _BOTH, f"{self.left_out:,} frames and events are left out (--max {self._most})"
+            )
 
     def _drawn(self, rows: Iterable[Row]) -> list[str]:
         drawn: list[str] = []

@@ -70,7 +70,7 @@ def test_a_reply_is_a_verdict(executor: DaskExecutor, tasks: Tasks) -> None:
         (
             lambda task: task.set_exception(KilledWorker("eval-1", None, 3)),
             WorkersLost,
-            "4 workers were lost while they ran it",
+            "4 workers were lost while they ran this job",
         ),
         (lambda task: task.cancel(), ClusterFailed, f"lost the Dask scheduler at {ADDRESS}"),
         (

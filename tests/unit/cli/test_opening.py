@@ -104,8 +104,8 @@ def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
     here = home.parent / "a"
     record_conversation(here / f"{word.removesuffix('.db')}.db", id="eeee", cwd=str(here))
     assert run("inspect", "show", word, home=home).stderr.startswith(
-        f"acp-proxy: {word!r} is the file {word.removesuffix('.db')}.db in this directory;"
-        f" the recording is the file {home}/newer.db\n"
+        f"acp-proxy: {word!r} means the file {word.removesuffix('.db')}.db in this"
+        f" directory, not the recording {home}/newer.db\n"
     )
 
 

@@ -45,7 +45,7 @@ def test_it_writes_a_page_named_after_the_recording(
         " no secret was found"
     )
     assert warns == (
-        "acp-proxy: read it before you send it: prompts, files and paths are as they were"
+        "acp-proxy: read it before you send it: prompts, files and paths are not masked"
     )
     html = page.read_text(encoding="utf-8")
     assert "The client is to blame, at frame" in html

@@ -92,7 +92,7 @@ def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
     """The option --turn selects the frames from a prompt to the prompt's answer."""
     numbers = [row["seq"] for row in story.rows(of_turn(story, 1))]
     assert (numbers[0], numbers[-1]) == (6, 15)
-    with pytest.raises(BadFilter, match=r"no turn 2 in .*; it has 1$"):
+    with pytest.raises(BadFilter, match=r"no turn 2 in .*; number of turns: 1$"):
         of_turn(story, 2)
 
 

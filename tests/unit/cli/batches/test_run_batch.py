@@ -317,8 +317,8 @@ def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["check", "recs", "--jobs=1", "--json"], "--json is about all recordings together"),
-        (["check", "recs", "--results=x", "--baseline=x"], "--baseline is about all"),
+        (["check", "recs", "--jobs=1", "--json"], "--json does not work in a batch"),
+        (["check", "recs", "--results=x", "--baseline=x"], "--baseline does not work in a batch"),
         (["check", "recs", "--jobs=1", "--junit=no/x"], "cannot write no/x"),
         (["check", "-", "--jobs=1"], "expected no recording on standard input"),
         (["check", "recs", "--rule=nosuch"], "no rule is named 'nosuch'"),
@@ -329,7 +329,7 @@ def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
         ),
         (["check", "none/*.db"], "no recordings in none/*.db"),
         (["check", "none", "--jobs=1"], "no recording named 'none'"),
-        (["verify", "recs", "--report=x", "--", "true"], "--report is about one"),
+        (["verify", "recs", "--report=x", "--", "true"], "--report is for one recording"),
         (["verify", "--", "true"], "missing argument 'RECORDING...'"),
         (["verify", "recs", "--"], "missing argument '-- AGENT"),
         (["verify", "recs", "--", ""], "expected an agent's command"),
@@ -350,7 +350,7 @@ def test_new_runs_are_not_recorded_among_those_to_verify(here: Path, word: str) 
     """`verify` on a directory refuses to record new runs there, since it would verify them next."""
     (here / "home").mkdir()
     said = complaint("verify", word, "--", "true", home=here / "home")
-    assert said.startswith(f"{here}/home is in a directory of recordings to verify, so new runs")
+    assert said.startswith(f"new runs would be recorded in {here}/home, which is in a directory to")
 
 
 @click.command(cls=BatchCommand)

@@ -321,7 +321,7 @@ def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
     assert '      /params/update/rawInput/said  "Hi" → "Hello"\n' in result.stdout
     assert result.stdout.endswith("\n\n2 differences: 2 changed\n")
     assert result.stderr == (
-        "acp-proxy: to let these pass: --ignore /params/update/rawInput/said"
+        "acp-proxy: to ignore these differences: --ignore /params/update/rawInput/said"
         " --ignore /result/stopReason;"
         f" `acp-proxy diff --learn {pair[0]} {pair[1]}` proposes rules\n"
     )
@@ -542,7 +542,7 @@ def test_a_closed_pipe_is_not_an_error(pair: tuple[Path, Path]) -> None:
     )
     os.close(writing)
     assert process.returncode == 1
-    assert re.fullmatch(rb"acp-proxy: to let these pass: .*\n", process.stderr)
+    assert re.fullmatch(rb"acp-proxy: to ignore these differences: .*\n", process.stderr)
 
 
 def test_help_has_valid_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

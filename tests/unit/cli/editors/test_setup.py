@@ -139,7 +139,7 @@ def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Pa
     ]
     (home / "bin/opencode").unlink()
     assert refusal(home, "jetbrains").endswith(
-        "such as --agent opencode, or give its command, such as"
+        "such as --agent opencode, or give a command, such as"
         " `acp-proxy setup jetbrains -- python agent.py`"
     )
 
@@ -169,7 +169,7 @@ def test_an_entry_is_written_and_taken_back(home: Path) -> None:
     assert VALUE not in result.output
     assert '+      "env": {' in result.stdout
     assert result.stdout.splitlines()[-1] == (
-        f"added 'OpenCode (recorded)' to {path}; `acp-proxy setup zed --undo` takes it back"
+        f"added 'OpenCode (recorded)' to {path}; `acp-proxy setup zed --undo` removes the entry"
     )
     assert "`--keep 14d` after `record`" in result.stderr
     value = value_of(path.read_bytes())
@@ -311,17 +311,20 @@ def test_it_never_writes_without_being_told_to(home: Path) -> None:
         (["--write"], "expected a client, such as `acp-proxy setup zed`"),
         (["zed", "--yes"], "expected --write with --yes"),
         (["zed", "--write", "--undo"], "expected --write or --undo, not both"),
-        (["zed", "--write", "--json"], "expected --json alone, or with a client"),
+        (["zed", "--write", "--json"], "expected --json without other options"),
         (["zedd"], "no known client 'zedd'; did you mean zed?"),
         (["emacs"], "no known client 'emacs'; expected one of zed, jetbrains, "),
-        (["zed", "--agent", "go", "--", "a"], "expected a command alone or with --write, got"),
+        (["zed", "--agent", "go", "--", "a"], "expected a command without --agent and --undo"),
         (
             ["zed", "--agent", "my agent"],
-            "no agent 'my agent'; `acp-proxy setup zed -- my agent` takes a command",
+            "no agent 'my agent'; `acp-proxy setup zed -- my agent` takes a command of your own",
         ),
         (["zed", "--agent", "opncode"], "no agent 'opncode'; did you mean opencode?"),
         (["zed", "--write"], "several agents can be recorded; expected --agent with one of"),
-        (["acpx", "--agent", "a", "--write"], "the settings of acpx are yours to change: paste"),
+        (
+            ["acpx", "--agent", "a", "--write"],
+            "acp-proxy does not write the settings of acpx: paste",
+        ),
         (["acpx", "--undo"], "acp-proxy never writes the settings of acpx"),
         (["acpx", "--agent", "d"], "acpx does not store the command of 'd'; name a known agent"),
         (["avante", "--agent", "goose"], "'goose' is recorded already: see "),

@@ -125,7 +125,7 @@ def test_a_huge_message_is_cut() -> None:
     raw = b'{"a":"' + b"x" * 3_000_000 + b'","b":[' + b"1," * 3_000_000 + b"1]}"
     text = shown(raw)
     assert text.startswith('{\n  "a": "xxx')
-    assert text.endswith("x… cut: all of it is 9.0 MB")
+    assert text.endswith("x… cut: the whole has 9.0 MB")
     assert len(text) < 1_100_000
     assert '"b"' in shown(raw.replace(b"x" * 3_000_000, b"A" * 3_000_000), elide=True)
 

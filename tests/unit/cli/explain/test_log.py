@@ -211,9 +211,9 @@ def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
     assert sum(map(len, lines)) < 1_200_000
     assert lines[-1] == "--seq 3 prints the rest"
     assert "--raw prints the rest" in lines
-    assert lines[-2].endswith("z… cut: all of it is 3.1 MB")
+    assert lines[-2].endswith("z… cut: the whole has 3.1 MB")
     lines = run("inspect", "log", "--seq", "4", recorder.path).stdout.splitlines()
-    assert lines[-1] == "… cut: all of it is 3.1 MB; --raw prints it"
+    assert lines[-1] == "… cut: the line has 3.1 MB; --raw prints it"
 
 
 def test_one_frame_as_json_and_as_bytes(story: Path) -> None:
@@ -330,7 +330,7 @@ def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
 def test_a_missing_recording_is_reported(streamed: Path) -> None:
     """If a turn or a session does not exist, `log` says which turns or sessions there are."""
     assert complaint("inspect", "log", "--turn", "3", streamed) == (
-        f"no turn 3 in {streamed}; it has 2"
+        f"no turn 3 in {streamed}; number of turns: 2"
     )
     assert complaint("inspect", "log", "--session", "x", streamed) == (
         f"no session begins with 'x' in {streamed}; there is left, right"

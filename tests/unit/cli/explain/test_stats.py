@@ -175,12 +175,12 @@ def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
     """The error of `stats` about an unknown turn has the number of turns."""
     assert (
         complaint("inspect", "stats", waiting_chat, "--turn", "3")
-        == f"no turn 3 in {waiting_chat}; it has 2"
+        == f"no turn 3 in {waiting_chat}; number of turns: 2"
     )
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     said = complaint("inspect", "stats", recorder.path, "--turn", "1")
-    assert said == f"no turn 1 in {recorder.path}; it has none"
+    assert said == f"no turn 1 in {recorder.path}; number of turns: 0"
 
 
 def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_secret_goes_to_the_agent_alone(
         "--", sys.executable, script, home=tmp_path, MY_SECRET=secret,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert f"sent unchanged: {OTHER}; to send the value" in result.stderr
+    assert f"markers that are sent unchanged: {OTHER}; to send the value" in result.stderr
     assert secret not in result.output + report.read_text()
     assert MARKER.encode() in new.read_bytes()
     assert not [path for path in tmp_path.rglob("new.db*") if secret.encode() in path.read_bytes()]

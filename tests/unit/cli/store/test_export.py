@@ -149,12 +149,12 @@ def test_a_diagram_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
     result = run("inspect", "export", path, "kind:request", "--dir", "to-agent", "--format",
                  "mermaid", "--max", "1", "-o", tmp_path / "x.mmd")  # fmt: skip
     assert result.stderr == (
-        "acp-proxy: 3 more lines are not drawn: choose some with a FILTER such as turn:2, or raise"
-        " --max\n"
+        "acp-proxy: 3 frames and events are left out: choose some with a FILTER such as turn:2,"
+        " or raise --max\n"
     )
     lines = (tmp_path / "x.mmd").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "%% Not the whole recording, only: kind:request dir:to-agent"
-    assert lines[-1].endswith(": 3 more lines are not drawn (--max 1)")
+    assert lines[-1].endswith(": 3 frames and events are left out (--max 1)")
     assert "expected --format mermaid with --max" in complaint(
         "inspect", "export", path, "--max", "1"
     )

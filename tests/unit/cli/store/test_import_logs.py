@@ -263,7 +263,7 @@ def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
     text = "2026-01-02 03:04:05,000 INFO - a.Service - started {x: 1}\n" * 1_200
     late = f"{text}OUT: {INITIALIZE.decode()}\n"
     said = refused(late, "inspect", "import", "-", home=home)
-    assert said.endswith("; only its first 64 KiB were searched: --from NAME reads all of it")
+    assert said.endswith("; only its first 64 KiB were searched: --from NAME reads the whole log")
     said = refused(text[:1000], "inspect", "import", "-", home=home)
     assert "none of its lines is an ACP message" in said
     assert "searched" not in said

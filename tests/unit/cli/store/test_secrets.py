@@ -44,7 +44,7 @@ def test_the_gate_fails_for_a_file_with_secrets(tmp_path: Path) -> None:
     assert f"export {bad} -o FILE --level secrets" in result.stderr
     assert run("inspect", "secrets", "--check", good, masked).exit_code == 0
     assert run("inspect", "secrets", good).stdout == "no secret was found, and none is masked\n"
-    assert run("inspect", "secrets", masked).stdout.endswith("the file itself holds none\n")
+    assert run("inspect", "secrets", masked).stdout.endswith("the file itself holds no secret\n")
 
 
 def test_the_gate_finds_what_others_may_show(

@@ -103,7 +103,7 @@ def test_a_diagram_is_capped(tmp_path: Path) -> None:
     assert diagram.left_out == 15
     assert lines[5] == "Note over C,A: 1 start: agent: agent --acp"
     assert lines[-2] == "A-)C: 8 tool_call: Edit (c-1) [pending]"
-    assert lines[-1] == "Note over C,A: 15 more lines are not drawn (--max 9)"
+    assert lines[-1] == "Note over C,A: 15 frames and events are left out (--max 9)"
     with RecordingReader(path) as reader:
         partly = SequenceDiagram(reader, parse("dir:to-agent"), most=2)
         assert len(list(partly.lines())) == 7

@@ -108,7 +108,7 @@ def test_the_commands_report_what_they_cut(large: Path) -> None:
     shown = run("inspect", "log", large, f"seq:{SEQ}").stdout
     assert "[the first 64 kB of 16.8 MB]" in shown
     whole = run("inspect", "log", large, "--seq", str(SEQ)).stdout
-    assert "… cut: all of it is 16.8 MB; --raw prints it" in whole
+    assert "… cut: the line has 16.8 MB; --raw prints it" in whole
     assert len(whole) < 2 * LINE_EDGE
     assert run("inspect", "log", large, f"seq:{SEQ}", "--raw").stdout_bytes == LARGE + b"\n"
     assert run("inspect", "export", large, f"seq:{SEQ}", "--format", "raw").stdout_bytes == (
