@@ -126,7 +126,7 @@ def header_of(line: bytes) -> ResultsHeader:
     header = _read(line, ResultsHeader, "a header")
     if header.acp_proxy_results > FORMAT:
         raise ValueError(
-            f"a newer acp-proxy wrote the file, format {header.acp_proxy_results}; upgrade acp-proxy"
+            f"expected format {FORMAT}, got format {header.acp_proxy_results}: upgrade acp-proxy"
         )
     return header
 
