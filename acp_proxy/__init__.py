@@ -1,7 +1,7 @@
 """A record/replay debugging proxy for the Agent Client Protocol (ACP).
 
-As a library it opens recordings: see `acp_proxy.api`. Names of the library are imported when they
-are first used, because `acp-proxy record` imports this module and must start at once.
+As a library, `acp_proxy` opens recordings: see `acp_proxy.api`. A name of the library is imported
+at its first use, since `acp-proxy record` must start fast.
 """
 
 TYPE_CHECKING = False

@@ -6,11 +6,11 @@
         for call in recording.tool_calls():
             print(call.title, call.status, call.seconds)
 
-The classes of the values are in `acp_proxy.recording.library_values`. Secrets are masked, as in the
-commands, unless a recording is opened with ``unredacted=True``.
+The classes of the returned values are in `acp_proxy.recording.library_values`. Secrets are masked
+unless a recording is opened with ``unredacted=True``.
 
-Every function raises `AcpProxyError` for wrong arguments and for files that cannot be read; the
-message is one line for the user.
+Every function raises `AcpProxyError` for wrong arguments and unreadable files. The message of the
+error is one line for the user.
 """
 
 import os
@@ -264,8 +264,7 @@ def open(  # noqa: A001  as `gzip.open`
     """Opens a recording: a database or a text form, finished or still being recorded.
 
     Args:
-        what: a path, a name or part of a name, the start of an id, or ``latest``, as on the command
-            line.
+        what: the recording: a path, a name, a part of a name, the start of an id, or ``latest``.
         unredacted: whether to show the secrets in the file instead of masking them.
 
     Raises:

@@ -1,9 +1,11 @@
 """Plays the client of a recording against a live agent or a replay.
 
-``python -m acp_proxy.client RECORDING -- AGENT [ARGS...]`` runs the agent and sends the recorded
-messages of the client. Each message is sent as soon as all messages of the agent that were recorded
-before have arrived. The exit code is 0 if the agent sent exactly what was recorded. Otherwise the
-first line that differs is printed, and the exit code is 1.
+``python -m acp_proxy.client RECORDING -- AGENT [ARGS...]`` runs the agent and sends the client's
+recorded messages. Each message is sent when all messages that the agent sent before it in the
+recording have arrived.
+
+The exit code is 0 if the agent sends exactly the recorded lines. Otherwise the first different line
+is printed, and the exit code is 1.
 """
 
 import os

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 _MOST_YOUNG = 100_000
 """The number of new objects after which the garbage collector runs.
 
-A short command makes fewer objects, and nearly all of them stay in use until it ends. With Python's
-default of 700 the collector would run a hundred times.
+Most commands make fewer objects, so the collector never runs. Python's default is 700.
 """
 
 
@@ -36,7 +35,7 @@ def main() -> None:
 
 
 def _start_recording() -> None:
-    """Starts `record`. If the options are wrong, returns instead, so that click reports them."""
+    """Starts `record`. Returns only if the options are wrong; click then reports the error."""
     from acp_proxy.record.capture.record_options import parse
 
     try:

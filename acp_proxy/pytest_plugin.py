@@ -5,12 +5,16 @@
         with MyClient(acp_agent.command) as client:
             assert client.ask("hello") == "Hello!"
 
-The fixture `acp_agent` is the command of an agent that plays ``recordings/hello.jsonl``. After the
-test, the plugin reads the report of the replay. The plugin fails the test, and shows the report, if
-the client diverged, if a message never arrived, or if the agent was never started or has not ended.
+The fixture `acp_agent` is the command of an agent that plays a recording, such as
+``recordings/hello.jsonl``. After the test, the plugin reads the report of the replay. The test
+fails, and shows the report, if:
 
-The plugin is loaded in every run of pytest where acp-proxy is installed, so it imports only the
-standard library until a test asks for the fixture.
+- the client diverged from the recording;
+- a recorded message of the client never arrived;
+- the agent was never started, or has not ended.
+
+Every run of pytest loads this plugin. So the plugin imports only the standard library until a test
+requests the fixture.
 """
 
 import os

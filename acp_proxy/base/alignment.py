@@ -1,14 +1,18 @@
 """Aligns two sequences: pairs equal items, in order.
 
-The algorithm extends patience diff. It pairs the items that occur exactly once in A and once in B,
-and keeps the longest chain of pairs in which both positions increase. It repeats this for each gap
-between two kept pairs. Where no single item is unique, it looks for unique runs of 2 items, then of
-4, and so on. Small ranges are aligned exactly. Time is O(n log n) and memory O(n), where n is the
-number of items that differ.
+The algorithm extends patience diff:
 
-We considered libraries. `difflib` takes quadratic time, and so do its ports to C if the sequences
-differ much. Libraries that compute the longest common subsequence need n * m bits. The best-known
-implementation of patience diff has a licence that is incompatible with ours.
+- Items that occur once in A and once in B are paired.
+- The longest chain of pairs in which both positions increase is kept.
+- The algorithm repeats this in each gap between two kept pairs.
+- Where no single item is unique, unique runs of 2 items are paired, or else of 4, and so on.
+- Small ranges are aligned exactly.
+
+Time is O(n log n) and memory O(n), where n is the number of items that differ.
+
+Libraries were considered. `difflib` takes quadratic time. Libraries that compute the longest common
+subsequence need n * m bits. The best-known implementation of patience diff has an incompatible
+licence.
 """
 
 from bisect import bisect_left
@@ -108,9 +112,9 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _anchors(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
-    """Returns the pairs to keep: items or runs that occur once in A and once in B, else rare items.
+    """Returns the pairs to keep: pairs of unique items or runs, or pairs of rare items.
 
-    Positions increase in A and in B.
+    In the result, the positions in A and the positions in B increase.
     """
     for length in _STRETCHES:
         in_a, in_b = _once(a, range_a, length), _once(b, range_b, length)
@@ -159,10 +163,11 @@ def _places(items: Items, within: range) -> defaultdict[Hashable, list[int]]:
 
 
 def _exactly(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pair]:
-    """Yields the pairs of the longest common subsequence; compares each item of A with each of B.
+    """Yields the pairs of the longest common subsequence. Compares each item of A with each of B.
 
     If several subsequences are the longest, chooses the subsequence that leaves the most unpaired
-    items of A and B side by side, since such an item of B may have replaced the item of A.
+    items of A and B side by side. An unpaired item of B beside an unpaired item of A may be its
+    replacement.
     """
     width, b_start = len(range_b), range_b.start
     a_start, a_end = range_a.start, range_a.stop

@@ -1,8 +1,8 @@
 """The errors that users see, and `LogMoved`, which several rooms use.
 
-Bad traffic is data and raises no exception. The errors are for incorrect use and for recordings
-that cannot be read. The message of an error is one line: what was expected, what was found instead,
-and what the user can do.
+Bad traffic is data and raises no exception. The errors are for incorrect use and for unreadable
+recordings. The message of an error is one line: what was expected, what was found, and what the
+user can do.
 """
 
 import shlex

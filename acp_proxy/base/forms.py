@@ -1,9 +1,13 @@
 """The one converter that reads and writes our own values as JSON.
 
-The metadata of an attrs field decides how the field is written. ``metadata={"json": "problems"}``
-sets the name of the field in JSON, and also writes a field that is computed. ``{"optional": True}``
-omits the field while it has its default value. ``{"hidden": True}`` always omits the field. A
-module that only sets metadata need not import this module, and therefore loads without cattrs.
+The metadata of an attrs field decides how the field is written:
+
+- ``{"json": "problems"}`` sets the name of the field in JSON. A field that is computed is written
+  only with this entry.
+- ``{"optional": True}`` omits the field while it has its default value.
+- ``{"hidden": True}`` always omits the field.
+
+A module that only sets metadata does not import this module, and so loads without cattrs.
 """
 
 from typing import Any

@@ -1,8 +1,7 @@
 """Size limits that several rooms share, one for each purpose.
 
-All these limits are our own choice. A limit that a format or an algorithm imposes is in the module
-of the format or algorithm. This module imports nothing, so that the recorder can use it before
-anything else is loaded.
+All these limits are our own choice. A limit of a format or an algorithm is in the module of that
+format or algorithm. This module imports nothing, since the recorder loads it first.
 """
 
 # Bytes per read.
@@ -15,7 +14,7 @@ READ_AHEAD = 1 << 20
 
 # Lines that are read as a whole or in part.
 LINE_EDGE = 64 << 10
-"""Bytes that are read at either end of a line that is too large to be read as a whole."""
+"""For a line that is too large to be read whole: the number of bytes that are read at each end."""
 LOG_HEAD = 64 << 10
 """Bytes that are read to recognize another tool's log."""
 SMALL_LINE = 1 << 20
@@ -25,8 +24,8 @@ LARGE_LINE = 2 << 20
 WHOLE_LINE = 4 << 20
 """The size in bytes of the longest line that is parsed whole when it is described."""
 PREVIEWED_LINE = 8_000_000
-"""Bytes of the longest line that a preview reads as a whole. It reads only the beginning of a
-longer line."""
+"""The longest line, in bytes, that a preview reads whole. Of a longer line, a preview reads only
+the beginning."""
 PLAYED_LINE = 64 << 20
 """Bytes of the largest line that is played; sending a line needs about three times its memory."""
 LINE_WITHOUT_END = 256 << 20
@@ -34,8 +33,7 @@ LINE_WITHOUT_END = 256 << 20
 
 # Values and files that are read as a whole.
 LABEL = 4 << 20
-"""The most bytes of a label, or of a recording's metadata. A recorder parses at most 2 MB of a line
-as JSON, so it never writes a longer label."""
+"""The most bytes of a label, or of a recording's metadata. Recorders never write longer labels."""
 WHOLE_VALUE = 16 << 20
 """Bytes of the largest value of a database that is read as a whole."""
 PLAN_FILE = 1_000_000

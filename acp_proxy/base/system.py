@@ -1,7 +1,7 @@
 """Differences between operating systems, for the code that also runs on Windows.
 
-The code that starts agents needs process groups and signals, so it does not run on Windows and uses
-the modules of the standard library directly.
+Code that starts agents needs process groups and signals. It does not run on Windows, and uses the
+standard library directly.
 """
 
 import os
@@ -20,8 +20,8 @@ CAN_START_AGENTS = HAS_LOCKS and hasattr(os, "posix_spawn")
 """Whether an agent can be run in a process group of its own."""
 
 OUTPUT_ENCODING = "utf-8" if os.name == "nt" else None
-"""The encoding of piped output. On Windows UTF-8, since the system's code page lacks most
-characters; elsewhere None, for the encoding of the locale."""
+"""The encoding of piped output: UTF-8 on Windows, whose code pages lack most characters. Elsewhere
+None, which means the encoding of the locale."""
 
 
 def flags(*names: str) -> int:
@@ -60,8 +60,8 @@ def signal_name(number: int) -> str:
 SIGKILL: int = getattr(signal, "SIGKILL", 9)
 SIGSTOP: int = getattr(signal, "SIGSTOP", 19)
 SIGCONT: int = getattr(signal, "SIGCONT", 18)
-"""Signals that faults can send. They are also defined on Windows, with the numbers of Linux: no
-process can receive them there, but a replay still imitates their effects."""
+"""The signals that faults can send. Windows lacks these signals, so the constants have the numbers
+of Linux there."""
 
 
 def unblock(signums: tuple[signal.Signals, ...]) -> None:

@@ -1,9 +1,8 @@
 """Compares two texts, line by line or word by word, and shows each change with its context.
 
-A comparison by words aligns words, single punctuation marks and runs of white space. It aligns
-scripts without spaces between words character by character. It joins two changes if the equal text
-between them is no longer than the shorter change, because single equal words between changes make a
-diff hard to read.
+A comparison by words aligns words, single punctuation marks and runs of white space. Scripts
+without spaces between words are aligned character by character. Two changes are joined if the equal
+text between them is no longer than the shorter change.
 """
 
 import re
@@ -23,7 +22,7 @@ _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
 _AROUND = 40
 """The largest number of characters of context on either side of a change."""
 _ALIKE = 4
-"""A word diff is readable if at least one in this many characters is equal in A and B."""
+"""A word diff is readable if at least one in ``_ALIKE`` characters is equal in A and B."""
 _LINES_AROUND = 3
 """The number of lines of context on either side of a change."""
 
@@ -88,7 +87,7 @@ def _span(start: int, end: int) -> str:
 
 
 def word_diff(a: str, b: str) -> list[Piece]:
-    """Compares two texts word by word; very large texts partly line by line.
+    """Compares two texts word by word. Parts of very large texts are compared line by line.
 
     Args:
         a: the text A.
@@ -120,8 +119,8 @@ def readable_diff(a: Any, b: Any, longest: int) -> list[Piece]:
         longest: the length in characters of the longest text that can be shown as a whole.
 
     Returns:
-        The pieces. An empty list if a word diff would not help a reader: if a value is not a
-        string, or if the texts have little in common and can be shown as a whole.
+        The pieces. The list is empty if a value is not a string, or if two short texts have little
+        in common.
     """
     if not (isinstance(a, str) and isinstance(b, str)):
         return []
@@ -195,7 +194,7 @@ def _differences(a: Sequence[str], b: Sequence[str]) -> Iterator[_Change]:
 
 
 def _trimmed(a: str, b: str, change: _Change) -> _Change:
-    """Returns a change without the words at its start and its end that are equal in A and B."""
+    """Returns a change without the equal words at its start and at its end."""
     rest_a, rest_b = a[change.a_start : change.a_end], b[change.b_start : change.b_end]
     start = rest_a.rfind(" ", 0, _common(rest_a, rest_b)) + 1
     rest_a, rest_b = rest_a[start:], rest_b[start:]

@@ -14,8 +14,8 @@ _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
 _MARKDOWN = re.compile(
     r"(\b[A-Za-z]:\\\S*)|\*\*(\S[^*]*)\*\*|`+([^`]+)`+|(?:(?:\\r)?\\n *|^)+(?:(?:#{1,6}|>|[-*]) +)*"
 )
-"""Matches a Windows path, bold words or code in Markdown, or escaped line breaks together with the
-Markdown marks at the start of the next line."""
+"""Matches a Windows path, bold words or code in Markdown, or line breaks that are written as
+escapes. Markdown marks at the start of the line after a break belong to the match."""
 _JOINED = re.compile(f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])")
 """The zero-width joiner within an emoji: the only invisible character that is kept."""
 _UNSEEN = (
@@ -68,8 +68,7 @@ _DAY = 86400
 _S = 10**9
 _UNITS = ((_S, "s"), (10**6, "ms"), (10**3, "µs"))
 _ALIKE = 0.6
-"""A known word is suggested if its similarity to the written word, from 0 to 1, is at least this
-number."""
+"""The least similarity, from 0 to 1, between the user's word and a known word that is suggested."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -93,7 +92,7 @@ def named_cancels(seqs: Sequence[int]) -> str:
 
 
 def listed(words: Sequence[str], most: int) -> str:
-    """Writes the first words of a list and how many more there are, such as ``a, b and 3 more``.
+    """Writes the first words of a list and the number of other words: ``a, b and 3 more``.
 
     Args:
         words: all words of the list.
@@ -104,7 +103,7 @@ def listed(words: Sequence[str], most: int) -> str:
 
 
 def without_middle(text: str, most: int) -> str:
-    """Cuts the middle of a text that is too long, since the end of an error often has the reason.
+    """Cuts the middle out of a long text: the end of an error often has the reason.
 
     Args:
         text: the text.
@@ -179,7 +178,7 @@ def byte_size(count: int | None) -> str:
 
 
 def when(started: datetime, now: datetime) -> str:
-    """Writes how long ago a time was, or its date if it is at least a week ago or in the future.
+    """Writes how long ago a time was. A week ago or more, or in the future: writes the date.
 
     Args:
         started: the time, with a time zone.
@@ -199,8 +198,8 @@ def when(started: datetime, now: datetime) -> str:
 def nearest(word: str, words: Iterable[str]) -> str:
     """Returns the known word that the user probably meant; empty if no known word is near.
 
-    The result is the most similar known word. If no known word is similar enough, the result is the
-    known word that begins with the written word, if there is exactly one.
+    The most similar known word is chosen. If no known word is similar enough, the only known word
+    that begins with the user's word is chosen.
 
     Args:
         word: the word that was written.

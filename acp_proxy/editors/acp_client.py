@@ -17,7 +17,7 @@ class AcpClient(ABC):
     is_graphical: ClassVar[bool] = True
     """Whether the PATH of the client may be shorter than the PATH of a shell."""
     owns_files: ClassVar[bool] = True
-    """Whether existing settings files show that the client is installed; False for a plugin, whose
+    """Whether existing settings files show that the client is installed. False for a plugin, whose
     settings are in the files of its editor."""
     section: ClassVar[str] = ""
     """The member of the settings that contains the agents; empty if acp-proxy cannot write them."""
@@ -68,8 +68,8 @@ def agent_of(name: str, value: Any, path: Path) -> ConfiguredAgent:
 
     Args:
         name: the name of the agent.
-        value: the entry, which may be any JSON value. Without a command in it, the agent's command
-            is empty.
+        value: the entry, any JSON value. Without a command in the entry, the agent's command is
+            empty.
         path: the settings file.
     """
     if not isinstance(value, dict):

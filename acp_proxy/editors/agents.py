@@ -84,8 +84,8 @@ class ConfiguredAgent:
 
     name: str
     command: tuple[str, ...]
-    """The words of the command; empty if the settings contain no command, as for an agent that the
-    client itself installs."""
+    """The words of the command; empty if the settings contain no command, for example for an agent
+    that the client installs."""
     path: Path
     """The settings file; ``Path()`` for an agent from the list of known agents."""
     env: dict[str, str] = field(factory=dict)

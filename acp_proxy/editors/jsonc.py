@@ -1,7 +1,6 @@
 """Parses JSON with comments and trailing commas, and keeps where each value begins and ends.
 
-Text that was decoded from UTF-8 can be encoded to the same bytes again, so positions are indexes of
-characters. A byte order mark is the character with index 0.
+Positions are indexes of characters. A byte order mark is the character with index 0.
 """
 
 import json
@@ -91,15 +90,15 @@ def behind_blanks(text: str, place: int) -> int:
 
 
 def behind_line(text: str, place: int) -> tuple[int, bool]:
-    """Returns the index after the blanks and comments that begin at an index, on the same line.
+    """Skips the blanks and comments that follow an index on its line.
 
     Args:
         text: a document.
         place: an index outside of strings and comments.
 
     Returns:
-        The index of the next line and True, if the rest of the line is blank. Otherwise the index
-        after the last comment and False.
+        If only blanks and comments follow on the line: the index of the next line, and True.
+        Otherwise: the index after the last comment, and False.
     """
     while True:
         here = _end(_SPACE, text, place)

@@ -1,7 +1,7 @@
 """The known ACP agents and their commands; ``make agents`` reads them from the official registry.
 
-The data is in `known_agents.json`. If the agent's command begins with ``@``, `record` reads the
-data before the agent starts, so this module imports little.
+The data is in `known_agents.json`. `record` may read the data before the agent starts, so this
+module imports little.
 """
 
 import json

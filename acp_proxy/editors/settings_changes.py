@@ -1,8 +1,8 @@
 """Adds an entry to a settings file, or removes the entry again, with a log of the changes.
 
-The log is written before the settings are changed, and removed after the settings are restored, so
-each change can be undone. The log contains a copy of the settings, so only the user can read it.
-A file is replaced atomically, and only if no other program has changed it since it was read.
+The log is written before the settings are changed, and removed after they are restored. Only the
+user can read the log, since it contains a copy of the settings. A file is replaced atomically, and
+only if no other program has changed it since it was read.
 """
 
 import base64
@@ -56,7 +56,7 @@ def replace(file: SettingsFile, data: bytes | None) -> None:
 
     Raises:
         BadSettings: the file cannot be written, or another program has changed it since it was
-            read. This call has not changed the file.
+            read. The file stays as it is.
     """
     try:
         check_writable(file)
@@ -278,8 +278,8 @@ def restored(change: AddedEntry, data: bytes | None) -> bytes | None:
         data: the content of the file; None if there is no file.
 
     Returns:
-        The content before the change if nothing was changed after it, otherwise the content of
-        the file without the entry; None if the file should be removed.
+        If nothing was changed after the change: the content before the change. Otherwise: the
+        content without the entry. None if the file should be removed.
 
     Raises:
         BadSettings: the entry was changed or removed later, or the file does not exist any more.
@@ -317,7 +317,7 @@ def is_undone(change: AddedEntry, data: bytes | None) -> bool:
 
 
 def undo(log: ChangeLog, file: SettingsFile) -> AddedEntry:
-    """Undoes the latest change of a settings file, and removes it from the log.
+    """Undoes the latest change of a settings file, and removes the change from the log.
 
     Args:
         log: the log of the file.
@@ -328,7 +328,7 @@ def undo(log: ChangeLog, file: SettingsFile) -> AddedEntry:
 
     Raises:
         BadSettings: the log has no change, the entry was changed later, or the file cannot be
-            written; the file was not changed.
+            written. The file stays as it is.
     """
     changes = log.read()
     if not changes:

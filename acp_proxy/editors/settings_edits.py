@@ -1,7 +1,7 @@
 """Adds an entry to settings in JSON with comments, or removes one; all other bytes stay the same.
 
-A new entry becomes the first entry of its object. It needs no comma before it, so one piece of text
-is inserted, and each comment stays with the entry that the comment describes.
+A new entry becomes the first entry of its object. So one piece of text is inserted, and each
+comment stays with its entry.
 """
 
 import json

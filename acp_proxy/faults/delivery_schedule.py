@@ -1,21 +1,21 @@
 """The schedule of one connection: the order and time of its bytes and side effects.
 
-A schedule is pure: it gets times together with the outputs of the fault engine, and it has no clock
-and does no I/O. A driver takes due bytes from an outlet, writes them, and reports that the bytes
-are gone. There are two drivers: threads for a live agent (`record.faulted.fault_runner`), trio
-tasks for a replayed agent (`playback.drivers.replay_faults`).
+A schedule has no clock and does no I/O: the fault engine passes times with its outputs. A driver
+takes due bytes from an outlet, writes them, and reports that the bytes are gone. There are two
+drivers: threads for a live agent (`record.faulted.fault_runner`), and trio tasks for a replayed
+agent (`playback.drivers.replay_faults`).
 
 - On an outlet, bytes go out in the order of their due times. Bytes that are due at the same time go
   out in the order in which they were added.
 - A side effect waits until everything added before it, on any outlet, has gone out. So an agent
   that is killed at a frame has received the frames before it.
-- An outlet on which `WAITING_BYTES` wait has no room. The driver then stops reading, so that at
-most 1 MB or one frame per direction is in memory, and the sender has to wait.
+- While `WAITING_BYTES` or more wait on an outlet, the driver stops reading. So at most 1 MB or one
+  frame per direction is in memory.
 - When a direction ends, the engine releases all held deliveries. These deliveries go out before the
-end.
+  end.
 
-All additions are numbered in one sequence for all outlets. The numbers decide the order of bytes
-that are due at the same time, and the order of side effects.
+All additions have numbers in one sequence, which decide the order of side effects, and of bytes
+that are due at the same time.
 """
 
 import heapq
@@ -100,7 +100,7 @@ class Outbox:
     def take(self, now: int) -> bytes | None:
         """Returns the bytes of the next write, which the driver reports with `gone` or `fail`.
 
-        The result is None if no bytes are due, or if the bytes taken before are not gone yet.
+        The result is None if no bytes are due, or if the bytes of the last write are not gone yet.
         Frames without faults are joined; everything else goes out in a separate write.
         """
         waiting, taken, size = self._waiting, self._writing, 0

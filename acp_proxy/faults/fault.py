@@ -1,7 +1,7 @@
 """The base class of all kinds of faults, the effects of faults, and the outputs of the engine.
 
-Effects take the place of a frame. Values that are created for each frame are named tuples, which
-are created in half the time of attrs objects.
+Effects take the place of a frame. Values that are created for each frame are named tuples, since
+attrs objects take twice the time.
 """
 
 import hashlib
@@ -80,7 +80,7 @@ class Delivery(NamedTuple):
         """Returns each piece with its due time.
 
         A piece is due ``after_ns`` after the previous piece, but not before everything ahead of it
-        has gone out; then its write takes ``takes_ns``.
+        has gone out. Its write then takes ``takes_ns``.
 
         Args:
             at: when the frame was received or released, in monotonic nanoseconds.
@@ -170,12 +170,12 @@ class Fired(NamedTuple):
         rule: the name of the rule.
         action: the kind of the rule.
         received: the line as it was received, without its newline; None for an injected line.
-        delivered: the bytes that go out in place of the line after all rules, newline included;
+        delivered: the bytes that go out in place of the line after all rules, with the newline;
             None if nothing goes out.
         frame: the number of the frame that the rule fired at, counted from 1 as received.
         is_again: whether the rule had already stopped the direction.
         late_ns: the delay of the bytes since the frame was received; None if nothing goes out, or
-            if the bytes are held and the time is not known yet.
+            if the time is not known yet.
     """
 
     rule: str
@@ -217,9 +217,8 @@ _BITS = 53  # the precision of a float
 class Chance(NamedTuple):
     """The random draws for one match of one rule; they depend only on this rule's matches.
 
-    ``u = H(seed, rule, scope, number of the match in the scope)``. A draw never changes another
-    draw. So a rule that is added to a plan does not change the faults of other rules, and it does
-    not matter how sessions interleave.
+    A draw is ``H(seed, rule, scope, number of the match in the scope)``. So a rule that is added to
+    a plan does not change the faults of other rules, and the order of sessions does not matter.
     """
 
     seed: int
@@ -287,13 +286,13 @@ class Fault(ABC):
 
     Attributes:
         kind: the name of the kind in a plan.
-        outcome: what happens to a frame, as a phrase that follows "the frame"; the name of a
-            setting in braces is replaced by its value.
+        outcome: what happens to a frame, as a phrase that follows "the frame". A setting's name in
+            braces is replaced by its value.
         directions: the directions in which the kind can be used.
-        has_side_effect: whether the kind does more than change the frame; such a kind also fires if
+        has_side_effect: whether the kind does more than change the frame. If so, it also fires when
             earlier rules have left nothing of the frame.
-        touches_both: whether the kind sends lines or waits for messages in the other direction;
-            then both directions pass through the engine.
+        touches_both: whether the kind sends lines or waits for messages in the other direction. If
+            so, both directions pass through the engine.
     """
 
     kind: ClassVar[str]
@@ -305,9 +304,9 @@ class Fault(ABC):
     def new_state(self) -> Any:
         """Returns the state that this kind keeps between frames, or None if it keeps no state.
 
-        The engine calls this once for each rule and direction of a connection. `apply` finds the
-        state in `PassingFrame.state` and changes it in place. The decisions of a fault may depend
-        only on the state, the frame and its chance, so that the same frames give the same faults.
+        The engine calls this once for each rule and direction of a connection. `apply` changes the
+        state (`PassingFrame.state`) in place. A fault may depend only on the state, the frame and
+        its chance, so that the same frames give the same faults.
         """
         return None
 

@@ -1,17 +1,18 @@
 """The fault engine: it gets frames, and returns the outputs that replace the frames.
 
-The engine is pure: it gets the time when a frame was received and decides when the frame's bytes
-are due. A driver waits until then. Frames of both directions pass through one engine, since rules
-depend on exchanges and turns, which the recorder's state machine finds. The rules of a plan apply
-in order, each to the result of the rules before it.
+The engine gets the time when a frame was received, and decides when the frame's bytes are due. A
+driver waits until then. Frames of both directions pass through one engine, since rules depend on
+exchanges and turns. The rules of a plan apply in order, each to the result of the rules before it.
 
 Order within a direction is kept (`DeliveryQueue`): a delayed frame also delays the frames after it.
 Only a late `reply`, a `reorder` and a `latency` with ``keep_order=false`` let later frames go
-first. A held delivery waits for later frames, or for a cancellation of the request that it answers.
-At the end of a direction all held deliveries go out.
+first.
 
-A rule counts its matches, and how often it fired, in counter scopes (`faults.triggers`). A kind's
-state between frames is separate for each rule and direction.
+A held delivery waits for later frames, or for a cancellation of the request that it answers. At the
+end of a direction all held deliveries go out.
+
+A rule counts its matches and firings in counter scopes (`faults.triggers`). The state of a kind is
+separate for each rule and direction.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,10 +1,10 @@
 """A plan: a list of faults, each with the conditions under which it fires.
 
-A plan comes from a TOML file, or rule by rule from the command line; settings have the same names
-in both. A plan with an error is refused, with the place, the reason and the nearest valid word.
+A plan comes from a TOML file, or from rules on the command line; settings have the same names in
+both. An invalid plan is refused with the place, the reason and the nearest valid word.
 
 The random draws of a rule depend on its name, or on its settings if it has no name, and never on
-its position. So adding a rule does not change the other rules.
+its position. So adding a rule does not change other rules.
 """
 
 import hashlib
@@ -67,8 +67,8 @@ class FaultRule:
 
     Attributes:
         chosen: the filter of the frames that match, from `Trigger.where`.
-        name: the given name, else the kind; a hash of the settings is appended if several rules
-            have the kind.
+        name: the given name, else the kind. If several rules have the kind, a hash of the settings
+            is appended.
         key: the text that the rule's random draws depend on.
         place: where the rule is in a file or on the command line, for error messages.
         is_named: whether the plan gives the name.

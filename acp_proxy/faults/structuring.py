@@ -1,8 +1,7 @@
 """Reads the TOML of a plan, and makes faults and triggers from its values.
 
 TOML of unknown origin is read with limits: a plan is small and flat. A wrong value is refused with
-its place and reason. The project's converter makes the values, and is strict: it accepts neither a
-text nor a boolean in place of a number.
+its place and reason. Conversion is strict: a text or a boolean does not count as a number.
 """
 
 import math

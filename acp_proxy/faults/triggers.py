@@ -1,11 +1,10 @@
 """Triggers decide when rules fire: they count the matches of each rule and may draw at random.
 
-Matches are counted in *counter scopes*: a scope is one direction of a session or of the connection.
-So faults in a scope depend only on the frames of the scope, and not on how several scopes
-interleave.
+Matches are counted in *counter scopes*: one direction of a session or of the connection. So the
+faults of a session do not depend on how sessions interleave.
 
-A rule that can never fire in a direction, because of its filter, its kind or its ``probability``,
-costs nothing there: a direction without rules is forwarded without the engine.
+A rule that can never fire in a direction costs nothing there: a direction without rules is
+forwarded without the engine.
 """
 
 from collections.abc import Iterable

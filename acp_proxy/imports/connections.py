@@ -35,7 +35,7 @@ _SURE = {
 """For some methods, a member that every result of the method has."""
 _MOST_OPEN = 10_000
 _LONGEST_ID = 100
-"""The largest length of an id in characters; in a key, a longer id is replaced by its hash."""
+"""The longest id in characters; in a key, a longer id is replaced by its hash."""
 
 
 def direction_of_method(method: str) -> Stream | None:
@@ -124,7 +124,7 @@ def _first(message: Any) -> dict[str, Any]:
 
 
 def _key(request_id: Any) -> str:
-    """Returns a key for the id of a request; the id may be any JSON value of any size."""
+    """Returns a key for a request's id, which may be any JSON value of any size."""
     text = repr(request_id)
     return text if len(text) <= _LONGEST_ID else sha256(text.encode("utf-8", "replace")).hexdigest()
 
@@ -160,7 +160,7 @@ def connections(entries: Iterable[Entry], *, guesses: bool = False) -> Iterator[
 
     Args:
         entries: the entries from the reader of the log.
-        guesses: whether to guess a direction that cannot be inferred. If not, a message without a
+        guesses: whether to guess directions that cannot be inferred. If not, a message without a
             direction becomes `UnreadLines`.
     """
     finder = DirectionFinder()

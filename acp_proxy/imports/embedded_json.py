@@ -1,10 +1,10 @@
 """Finds the JSON objects in a text without parsing them, and reads messages.
 
-An object may be on one line, or on many lines if it is pretty printed. A file may also be a single
-object that contains all messages. The text is read in pieces and is never held completely: an
-object is returned as soon as its last bracket is read. Reading a message changes at most the white
-space of its JSON. A message without members that the protocol requires is read too, so that
-mistakes of a peer stay visible.
+An object may be on one line or on many lines, or a file may be a single object that contains all
+messages. The text is read in pieces: an object is returned as soon as its last bracket is read.
+
+Reading a message changes at most the white space of its JSON. Messages without required members are
+read too, so that mistakes of a peer stay visible.
 """
 
 import re
@@ -17,11 +17,11 @@ from acp_proxy.protocol.json_text import members, parse
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\]\n]', re.DOTALL)
 """Matches a whole string, or a character that changes the state of the parser."""
 _OUTSIDE = re.compile(rb"[{}\[\]\n]")
-"""Matches a character that changes the state of the parser outside of all brackets. A quotation
-mark does not begin a string there."""
+"""Matches a character that has a meaning outside of all brackets. A quotation mark does not begin a
+string there."""
 _STRING = re.compile(rb'(?:[^"\\]++|\\.)*+(["\\]?)', re.DOTALL)
-"""Matches the rest of a string, including its closing quote. If the piece ends before the closing
-quote, the match may end with the first half of an escape."""
+"""Matches the rest of a string, including its closing quote. If the piece ends first, the match may
+end with half of an escape."""
 _SPACE = re.compile(rb'("(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z))|\s++', re.DOTALL)
 """Matches white space outside of strings, and whole strings, so that strings are kept unchanged."""
 
@@ -51,7 +51,7 @@ class FoundObject(NamedTuple):
 
 
 def too_long(found_object: FoundObject | FoundText) -> Remark | UnreadLines:
-    """Returns the entry for a text or an object that is too long; only an object is an error."""
+    """Returns the entry for a text (`Remark`) or an object (`UnreadLines`) that is too long."""
     if isinstance(found_object, FoundText):
         return Remark(found_object.first, found_object.last)
     return UnreadLines(

@@ -9,8 +9,8 @@ from acp_proxy.protocol.jsonrpc import Stream
 LATEST_NS = 1 << 62
 """The lowest time that is considered wrong, in nanoseconds since 1970: in the year 2116."""
 EARLIEST_NS = 10**17
-"""The lowest time that counts as a date, in nanoseconds since 1970: in the year 1973. If a log has
-a lower time, the times of the log do not count from 1970."""
+"""The lowest time that counts as a date, in nanoseconds since 1970: a moment in 1973. If a log has
+a lower time, its times do not count from 1970."""
 _S = 10**9
 _DAY = 86_400 * _S
 _NOON = 12
@@ -82,8 +82,8 @@ class Clock:
             stamp: the next time.
 
         Returns:
-            The nanoseconds; None if the time cannot be compared with the log's first time, because
-            only one of them has a date or a time zone.
+            The nanoseconds. None if only one of this time and the log's first time has a date, or a
+            time zone.
         """
         self._kind = self._kind or stamp[1:]
         if stamp[1:] != self._kind:
@@ -138,7 +138,7 @@ _WORDS = _marks(
 )
 _BRACKETED = re.compile(rb"\[[^\[\]]{0,60}\]")
 _LEVEL = re.compile(rb"[^\w\"'`]*(?:[A-Z]{4,8}[^\w\"'`]*)?")
-"""Matches a text that has no words except a log level. The time is removed from the text before."""
+"""Matches a text that has no words except a log level. Times are removed from the text before."""
 _LONGEST = 300
 """The largest number of bytes before a message."""
 
@@ -148,7 +148,7 @@ class DirectionMark(NamedTuple):
 
     stream: Stream
     names_peers: bool
-    """Whether the mark names the two peers. If not, its meaning depends on who wrote the log."""
+    """Whether the mark names the two peers. Otherwise its meaning depends on who wrote the log."""
     is_alone: bool
     """Whether a line with only this mark announces a message. Other marks may be ordinary words."""
 

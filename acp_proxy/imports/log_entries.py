@@ -1,9 +1,8 @@
 """The entries that a reader of a foreign log yields, and the description of its format.
 
-A reader gets pieces of the input and yields entries in the order of the input. Each entry has the
-numbers of its first and last line. Together the entries cover every line, so that no line is lost
-without being counted. A reader never raises an error because of the input: for lines that it cannot
-read it yields `UnreadLines`.
+A reader gets pieces of the input and yields entries in order. Each entry has the numbers of its
+first and last line, and together the entries cover every line. A reader never raises an error
+because of the input: lines that cannot be read become `UnreadLines`.
 """
 
 from codecs import BOM_UTF8
@@ -32,8 +31,8 @@ class LoggedLine(NamedTuple):
     raw: bytes
     """The bytes of the line; they never contain a newline."""
     time_ns: int | None = None
-    """The time in nanoseconds since 1970, or since another moment; None if the log has no time for
-    the line."""
+    """The time in nanoseconds since 1970 or another moment; None if the log has no time for the
+    line."""
     is_inferred: bool = False
     """Whether the direction was inferred from the messages."""
     has_zone: bool = True
@@ -98,13 +97,13 @@ class LogFormat:
     recognizes: Callable[[bytes], bool]
     """Returns whether an input is in this format; the argument is the first `HEAD` bytes."""
     read: Callable[[Iterable[bytes], bytes], Iterator[Entry]]
-    """Yields the entries of an input. The first argument is its pieces: each is a line with its
-    newline, or a part of a line. The second argument is the beginning of the input."""
+    """Yields the entries of an input. The arguments are the input's pieces (lines, or parts of
+    lines) and its beginning."""
     resolution_ns: int | None = None
     """The unit of the log's times in nanoseconds; None if there is no fixed unit."""
     has_marks: bool = True
-    """Whether lines may have direction marks. If not, directions that neither a method nor an id
-    shows are guessed, since the user cannot add a mark."""
+    """Whether lines may have direction marks. If not, unclear directions are guessed, since the
+    user cannot add a mark."""
 
 
 class NumberedLine(NamedTuple):

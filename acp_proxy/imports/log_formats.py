@@ -24,7 +24,7 @@ def source_of(head: bytes) -> LogFormat | None:
 
 
 def import_hint(head: bytes, path: str = "FILE") -> str:
-    """Returns the end of the error message about a file that is not a recording: how to import it.
+    """Returns the end of an error message: how to import a file that is not a recording.
 
     Empty if the file is not a log that can be imported.
 

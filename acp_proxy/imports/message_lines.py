@@ -1,14 +1,14 @@
 """Reads logs and pasted text with one message per line, or with messages over several lines.
 
-Before the JSON of a message, the line may have a time and a mark of the direction: an arrow,
-``OUT:``, ``Received``, ``CLIENT → AGENT`` and so on. The time and the mark may also be on the lines
-above. Blank lines, comments and Markdown fences are skipped. Any other line is an error.
+Before a message, its line may have a time and a mark of the direction: an arrow, ``OUT:``,
+``Received``, ``CLIENT → AGENT`` and so on. Both may also be on the lines above. Blank lines,
+comments and Markdown fences are skipped. Any other line is an error.
 
-The meaning of an arrow depends on the side that wrote the log. If the first messages of the input
-contradict the arrows, all arrows are reversed, and the directions count as inferred.
+The meaning of an arrow depends on the side that wrote the log. If the first messages contradict the
+arrows, all arrows are reversed, and the directions count as inferred.
 
-The streams of acpx have one message per line, without times and marks. Between the messages, acpx
-notes where a segment of its journal or a turn begins, and how each turn ended.
+The streams of acpx have one message per line, without times and marks. Notes between the messages
+say where a segment of the journal or a turn begins, and how each turn ended.
 
 In the log of a JetBrains IDE, each line with a message matches a pattern.
 """

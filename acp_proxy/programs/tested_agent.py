@@ -2,10 +2,13 @@
 
 Its command is ``python -m acp_proxy.programs.tested_agent DIR``.
 
-DIR/plan.json has the command to run. Each start takes the next free number, holds a lock on
-DIR/N.lock until it ends, and writes DIR/N.json, the report of a replay, or DIR/N.db, a recording.
-On failure DIR/N.error has the reason. Some clients add arguments that are meant for a real agent; a
-replay ignores them.
+DIR/plan.json has the command to run. Each start takes the next free number N, and holds a lock on
+DIR/N.lock until it ends. It writes:
+
+- DIR/N.json, the report of a replay, or DIR/N.db, a recording;
+- on failure DIR/N.error, the reason.
+
+Arguments that a client adds for a real agent are ignored by a replay.
 """
 
 import fcntl

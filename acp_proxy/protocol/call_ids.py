@@ -1,18 +1,15 @@
 """Decides which messages are about the same tool call, since some agents reuse ids.
 
-If several tool calls of a session have the same id, each message with this id is about the call
-that began last (the latest call). Only some messages can begin a call (see `Beginning`). All other
-messages are about the latest call, even after its turn has ended. A message that can begin a call
-is treated as follows:
+A message about a tool call is about the call of its id that began last (the latest call), even
+after the call's turn. Only the messages of `Beginning` can begin another call with the id:
 
-- If the latest call is over, the message begins another call.
-- If the message is an announcement or a permission request, and no message of its turn has named
-  the latest call, the message begins another call.
-- Otherwise the message is about the latest call: it asks for permission, or announces the call
-  again.
+- If the latest call is over, each of these messages begins another call.
+- An announcement or a permission request also begins another call if no earlier message of its turn
+  has named the latest call.
+- In all other cases, the message is about the latest call.
 
-The same rules apply to the history that an agent replays when a session is loaded. Code that counts
-tool calls skips this history, or counts a replayed call together with the original call.
+The same rules apply to the history of a loaded session. Code that counts tool calls skips this
+history, or counts a repeated call only once.
 """
 
 from collections.abc import Hashable
@@ -37,8 +34,8 @@ class Beginning(Enum):
     """A ``tool_call`` update begins the call, or a permission request that comes before or instead
     of the update."""
     RUNNING = "running"
-    """An update to a status that is not final begins the call. This occurs only in v2, which has no
-    ``tool_call``."""
+    """An update to a status that is not final begins the call. Only v2, which has no ``tool_call``,
+    has calls of this kind."""
 
 
 def beginning(
@@ -65,8 +62,8 @@ def is_another(how: Beginning | None, *, is_over: bool, is_of_turn: bool) -> boo
     Args:
         how: how the message can begin a call; None if the message cannot.
         is_over: whether the latest call with the id has a final status.
-        is_of_turn: whether an earlier message of the same turn has named the latest call; also true
-            if there is no turn.
+        is_of_turn: whether an earlier message of the turn has named the latest call; also true if
+            there is no turn.
     """
     if how is None:
         return False
@@ -85,7 +82,7 @@ class _LastCall:
 
 @define
 class LastCalls(Generic[Key]):
-    """The latest tool call with each id. A call that was evicted counts as unknown."""
+    """The latest tool call of each id. A call that was removed to save memory counts as unknown."""
 
     dialect: str | None
     most: int = 100_000

@@ -1,14 +1,18 @@
 """The capabilities that peers announce in ``initialize``, and the messages that need them.
 
-``false``, ``null`` and a missing member all mean "not supported". An object that contains only
-unsupported members also means "not supported". An empty object means "not supported" if it only
-groups capabilities; otherwise it means "supported", such as ``"list": {}``.
+The value of a capability tells whether it is supported:
 
-The table lists the messages that need a capability. The receiver of the message must have announced
-the capability; in some rows, the sender must have announced it. The rows are taken from the
-descriptions in the schemas: of v1 (including its unstable parts and parts that were dropped), of
-v2, and of the 1.0 draft. A description such as "Only available if the Agent supports the
-`loadSession` capability" counts as a MUST.
+- ``false``, ``null`` and a missing member mean "not supported".
+- An object with only unsupported members means "not supported".
+- An empty object means "supported", such as ``"list": {}``. If the object only groups capabilities,
+  it means "not supported".
+
+The table lists the messages that need a capability. Usually the receiver of the message must have
+announced the capability; in some rows, the sender must have announced it.
+
+The rows come from the descriptions in the schemas of v1 (including unstable and dropped parts), v2
+and the 1.0 draft. A description such as "Only available if the Agent supports the `loadSession`
+capability" counts as a MUST.
 """
 
 from typing import Any, NamedTuple
@@ -17,8 +21,8 @@ from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, OPENING, PROMPT, V1, 
 from acp_proxy.protocol.updates import SUBAGENTS
 
 CAPABILITIES = ("clientCapabilities", "agentCapabilities", "capabilities")
-"""The members of ``initialize`` that contain capabilities: in v1 the first for the client and the
-second for the agent, in v2 and the 1.0 draft the third for both."""
+"""The members of ``initialize`` that contain capabilities. In v1 the client has the first and the
+agent the second; in v2 and the draft, both have the third."""
 
 _GROUPS = {
     *CAPABILITIES,
@@ -79,8 +83,8 @@ class Need(NamedTuple):
     draft: str = ""
     """The dotted path in the 1.0 draft; empty if the draft does not have the capability."""
     where: str = ""
-    """The path of the member that needs the capability, in the params or the result; ``*`` stands
-    for any item. If empty, every message needs the capability."""
+    """The path, in the params or the result, of the member that needs the capability; ``*`` stands
+    for any item. If the path is empty, the whole message needs the capability."""
     value: str = ""
     """The value with which the member needs the capability; if empty, any value except null."""
     what: str = ""

@@ -1,9 +1,10 @@
 """Reads the text in the chunks of streamed messages and thoughts, optimized for many chunks.
 
-All chunks of one message are equal byte for byte except for their text. So a chunk that differs
-from the previous chunk only in its text is split without parsing. A frame is not split if the place
-of its text is in doubt. Some agents cut a text between the two escapes of one character, so that a
-chunk ends in half of a surrogate pair.
+All chunks of one message are equal byte for byte except for their text. So a chunk is split without
+parsing if it differs from the previous chunk only in its text. If the place of the text is in
+doubt, the chunk is parsed.
+
+Some agents cut a text so that a chunk ends in half of a surrogate pair.
 """
 
 import json
@@ -27,8 +28,8 @@ class Chunk(NamedTuple):
     update: str
     """The kind of the session update."""
     message_id: str | None
-    """The id that all pieces of one message share; None if the agent sends no id. For a piece of a
-    compaction's summary, the id of the compaction."""
+    """The id that all pieces of one message share; None if the agent sends no id. A piece of a
+    compaction's summary has the id of the compaction."""
     text: str
     """The text as it was sent. It may be empty, and it may end in half of a surrogate pair."""
 
@@ -36,8 +37,7 @@ class Chunk(NamedTuple):
 def chunk_of(raw: bytes) -> Chunk | None:
     """Reads a line as a chunk of text; returns None if the line is not a chunk. Never raises.
 
-    The kind of update is recognized only if the line spells it without escapes, as all known peers
-    do.
+    The kind of update is recognized only if it is written without escapes.
     """
     if b"_chunk" not in raw:
         return None
@@ -118,8 +118,8 @@ class ChunkSplitter:
         """Returns the text of a line that differs from the previous chunk only in its text.
 
         Returns:
-            The text. None if the line differs in more than its text, or if only `split` can find
-            this out.
+            The text; None if the line differs in more than its text. Also None in doubtful cases,
+            which `split` decides.
         """
         if raw.startswith(self._before) and raw.endswith(self._after):
             start, end = self._start, len(raw) - self._end

@@ -1,25 +1,23 @@
 """The state of one ACP connection: the only code that tracks which requests and turns are open.
 
-`Connection.feed` accepts the messages in order, one at a time. For each message it returns what the
-message belongs to and what the message changed. `State` is everything that the state machine
-remembers. The state machine uses no file, clock or database.
+`Connection.feed` accepts one message at a time, in order. The returned transition contains what the
+message belongs to and what it changed. `State` is everything that the state machine remembers. The
+state machine uses no file, clock or database.
 
-- An answer belongs to the oldest open request of the *other* direction with the same id token.
-  Both peers number their requests from 0, so an id alone is ambiguous.
-- A turn begins with ``session/prompt``. In v1 and the draft, the answer to the prompt ends the
-  turn. In v2 the answer only accepts the prompt, and a ``state_update`` to idle ends the turn.
-  Later updates belong to no turn. The history that ``session/load`` streams belongs to no turn
-  either, since no prompt is open at that time.
-- If a session has several open turns, updates and requests belong to the newest turn. The agent is
-  already working on the latest prompt, although it has not answered the earlier prompts yet.
+- An answer belongs to the oldest open request of the *other* direction with the same id token. An
+  id alone is ambiguous, since both peers number their requests from 0.
+- In v1 and the draft, a turn begins with ``session/prompt`` and ends with the answer. In v2 the
+  answer only accepts the prompt, and a ``state_update`` to idle ends the turn. Updates after the
+  end of a turn, and the history that ``session/load`` streams, belong to no turn.
+- If a session has several open turns, updates and requests belong to the newest turn.
 - In the draft, ``fs/*`` and ``terminal/*`` messages name no session. A message about a terminal
   belongs to the session that created the terminal. A message with a path belongs to the session
   whose directory contains the path. Any other message belongs to the only session with open turns;
-  if there is not exactly one such session, it belongs to no session.
+  without exactly one such session, it belongs to no session.
 - ``mcp/*`` messages name no session either. A message about a server belongs to the session that
   declared the server. A message about a connection belongs to the session of its ``mcp/connect``.
-  If several sessions fit, the message belongs to the session that has an open turn. If several of
-  these sessions or none of them have open turns, the message belongs to no session.
+  If several sessions fit, the message belongs to the only session of these with an open turn, or to
+  no session.
 """
 
 from bisect import bisect_left, bisect_right

@@ -1,7 +1,7 @@
 """The memory of a connection's state machine, and the effects of one message on it.
 
-`State` is small enough to be stored with every batch of rows, so any reader can continue after the
-batch. Its field names are therefore part of a file format, and a new field needs a default value.
+`State` is stored with every batch of rows, so any reader can continue after the batch. The names of
+its fields are part of a file format, and a new field needs a default value.
 """
 
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ class Turn:
     """The number of distinct tool calls."""
     duration_ns: int | None = None
     counted: set[str] = field(factory=set, metadata={"json": "seen"})
-    """The ids of the tool calls counted so far. An id that another call reuses counts again."""
+    """The ids of the tool calls that were counted. An id that another call reuses counts again."""
     asked: set[str] = field(factory=set)
     """The ids of the tool calls that only permission requests have named so far."""
     is_cancelling: bool = False
@@ -105,7 +105,7 @@ class Terminal:
 
 @define
 class SessionDirectories:
-    """The directories of sessions. In the draft, the path in a message decides its session."""
+    """The directories of sessions. In the draft, a path decides the session of a message."""
 
     directories: dict[str, list[str]] = field(factory=dict)
     """The directories of each session, by session id."""
@@ -235,8 +235,8 @@ class State:
     terminals: dict[str, Terminal] = field(factory=dict)
     """Terminals that are not released yet, by terminal id."""
     calls: dict[str, dict[str, str]] = field(factory=dict)
-    """The statuses of tool calls by session and id. The end of a session's last open turn removes
-    the calls that are over."""
+    """The status of each tool call, by session and id. Calls that are over are removed when the
+    session's last open turn ends."""
 
 
 @define
@@ -263,8 +263,8 @@ class Transition:
     """The open turn that a session update belongs to."""
     ended: Sequence[Turn] = ()
     members: "Sequence[Transition]" = ()
-    """The transitions of a batch's members. A label that all members share is also the batch's
-    label."""
+    """The transitions of a batch's members. A label that all members share is also the label of the
+    batch."""
 
 
 def _server_id(holder: dict[str, Any]) -> str | None:

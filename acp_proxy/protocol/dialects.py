@@ -1,12 +1,14 @@
 """The methods of ACP and its dialects: official v1, its next version v2, and the 1.0 draft.
 
-The version number alone does not decide the dialect, since v1 and the draft both send 1. The
-message ``initialize`` alone does not decide it either, since some peers write ``initialize`` in one
-dialect and all later messages in another. So `Evidence` considers all messages up to the end of the
-first turn. Each method, each kind of update and each kind of answer has one vote. The first message
-of each kind decides the vote, which counts for all dialects that write the message in this form. A
-request that is refused as invalid has no vote. The result of ``initialize`` outweighs its params:
-if the agent answers a v2 client with version 1, both use v1. In a tie the handshake decides.
+The version number does not decide the dialect, since v1 and the draft both send 1. So `Evidence`
+considers all messages up to the end of the first turn.
+
+Each method, each kind of update and each kind of answer has one vote. The first message of each
+kind decides the vote, which counts for every dialect that writes the message in this form. A
+request that is refused as invalid has no vote.
+
+The result of ``initialize`` outweighs its params: if the agent answers a v2 client with version 1,
+both use v1. In a tie, the handshake decides.
 """
 
 from typing import Any
@@ -21,16 +23,16 @@ from acp_proxy.protocol.updates import UPDATE, V1_UPDATES, V2_UPDATES
 V1, V2, DRAFT = "v1", "v2", "draft-1.0"
 
 INITIALIZE = ("initialize", "_proxy/initialize", "proxy/initialize")
-"""The methods that initialize a connection. The last two initialize a proxy in a chain: the method
-that the implementation sends, and the method in the proposal."""
+"""The methods that initialize a connection. The last two initialize a proxy in a chain of proxies:
+as implemented, and as proposed."""
 SUCCESSOR = ("proxy/successor", "_proxy/successor")
-"""The methods that wrap a message between a proxy and the next component in a chain of proxies:
-the method in the proposal, and the method that the implementation sends."""
+"""The methods that wrap a message between a proxy and the next component in a chain of proxies: as
+proposed, and as implemented."""
 LOGIN = ("authenticate", "auth/login")
 HANDSHAKE = (*INITIALIZE, *LOGIN)
 FORK = "session/fork"
-"""The method that copies a session. The request has the id of the original session, the response
-the id of the new session."""
+"""The method that copies a session. The request has the id of the original session, and the
+response has the id of the new session."""
 OPENING = ("session/new", "session/load", "session/resume", FORK)
 """Requests that open a session and name its directories."""
 CLOSING = ("session/close", "session/delete", "session/archive")
@@ -40,11 +42,11 @@ PROMPT, PERMISSION = "session/prompt", "session/request_permission"
 CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
 MCP_MESSAGE = "mcp/message"
 PUSH = "terminal/output"
-"""In the 1.0 draft, a request with which the client pushes a terminal's output to the agent. In v1,
-a request with which the agent asks for a terminal's output."""
+"""In the 1.0 draft, the client's request that pushes a terminal's output to the agent. In v1, the
+agent's request for a terminal's output."""
 PROMPT_WITH_CONTENT = "session/prompt with content"
-"""The reason to choose the draft if ``initialize`` is missing: in v1, the member ``content`` of the
-prompt is named ``prompt``."""
+"""The reason to choose the draft without ``initialize``: the prompt has a member ``content``. In v1
+the name of this member is ``prompt``."""
 
 FORMER_REASON = "capabilities and clientInfo in the initialize request"
 """The reason that earlier versions of acp-proxy stored whenever they had chosen the draft."""
@@ -70,7 +72,7 @@ class Vote:
     """The evidence for a dialect that one message contains."""
 
     place: str
-    """The name of the kind of message: a method, a kind of update, or the answer to a method."""
+    """The kind of message: a method, a kind of update, or the answer to a method."""
     dialects: list[str]
     """The dialects in which the message has this form."""
     reason: str
@@ -81,7 +83,8 @@ class Vote:
 class Evidence:
     """The evidence for the dialect in the messages up to the end of the first turn.
 
-    It is stored with the state of the connection, so its field names are part of a file format.
+    The evidence is stored with the state of the connection, so the names of its fields are part of
+    a file format.
     """
 
     votes: list[Vote] = field(factory=list)

@@ -1,8 +1,7 @@
 """Decides whether a path is within directories by comparing texts, without reading a disk.
 
-So a symbolic link that leads out of a directory is not noticed. If a path can be read in two ways,
-such as a path with a backslash, it counts as within a directory only if both readings are within
-it.
+So a symbolic link that leads out of a directory is not noticed. A path that can be read in two
+ways, such as a path with a backslash, must be within a directory in both readings.
 """
 
 import re

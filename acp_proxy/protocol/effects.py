@@ -1,8 +1,7 @@
 """The effect that each message of an agent has on a client.
 
-A method that is not in the table may have any effect. If the name of such a method begins with
-``fs/``, the method counts as a change of files. If the name begins with ``terminal/``, the method
-counts as a command. Some methods that are planned for the 1.0 draft have names of these two forms.
+For a method that is not in the table, the beginning of the name decides: ``fs/`` counts as a change
+of files, and ``terminal/`` as a command. Any other unknown method may have any effect.
 """
 
 from enum import StrEnum
@@ -46,8 +45,8 @@ TABLE: dict[str, tuple[ClientEffect, tuple[str, ...]]] = {
     "mcp/message": (ClientEffect.OTHER, _OFFICIAL),
     "mcp/disconnect": (ClientEffect.OTHER, _OFFICIAL),
 }
-"""For each method of the requests and notifications that an agent may send: the effect, and the
-dialects that have the method."""
+"""For each request and notification that an agent may send: its effect, and the dialects that have
+its method."""
 
 _BELOW = (("fs/", ClientEffect.WRITES), ("terminal/", ClientEffect.RUNS))
 

@@ -1,9 +1,8 @@
 """Splits streams of bytes into lines.
 
-`LineCutter` returns the bytes of each line, and `LineFramer` returns the place of each line in the
+`LineCutter` returns the bytes of each line. `LineFramer` returns the place of each line in the
 capture log. The framer remembers an unfinished line as *segments*: the ranges of the log that
-contain its bytes. For a line of 64 MB these are at most about a thousand pairs of numbers, which
-are stored with every batch of rows.
+contain its bytes.
 """
 
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ Segment = tuple[int, int]
 
 @frozen
 class Line:
-    """The place of a line in the log. A line is the bytes of one stream up to the next newline."""
+    """The place of a line in the log. A line is the bytes of a stream up to the next newline."""
 
     segments: tuple[Segment, ...]
     size: int
@@ -64,7 +63,7 @@ class LineFramer:
             self._extend(offset + start, len(chunk) - start, t_ns)
 
     def finish(self, t_ns: int) -> Line | None:
-        """Returns the last line of a stream if it has no newline; None if there is no such line."""
+        """Returns the unfinished last line of a stream; None if every line was complete."""
         return self._take(t_ns, terminated=False) if self.segments else None
 
     def _extend(self, offset: int, size: int, t_ns: int) -> None:
@@ -113,6 +112,6 @@ class LineCutter:
         return cuts
 
     def finish(self) -> Cut | None:
-        """Returns the last line of a stream if it has no newline; None if there is no such line."""
+        """Returns the unfinished last line of a stream; None if every line was complete."""
         rest, self._parts = b"".join(self._parts), []
         return Cut(rest, b"", 0) if rest else None

@@ -1,8 +1,8 @@
 """Reads lines of JSON, complete or truncated, as values or as character ranges of the text.
 
-msgspec parses a line. The standard library parses lines that msgspec refuses, such as a line with
-half of a surrogate pair or NaN. If the bytes of a line must be kept, `members` finds the character
-range of each value. If a line is too large for memory, `tokens` reads its beginning.
+msgspec parses a line. The standard library parses a line that msgspec refuses, for example with NaN
+or half of a surrogate pair. `members` finds the character range of each value. `tokens` reads the
+beginning of a line that is too large for memory.
 """
 
 import json
@@ -24,8 +24,8 @@ _TOKEN = re.compile(
 )
 _CLOSERS = {b"{": b"}", b"[": b"]"}
 _Closers = tuple[bytes, Any] | None
-"""The closing brackets still needed, innermost first. It is a linked list, so that saving a state
-copies nothing."""
+"""The closing brackets that are still needed, innermost first. A linked list is saved without
+copying."""
 
 
 def parse(raw: bytes) -> Any:
@@ -222,8 +222,8 @@ class Token(NamedTuple):
     """The bytes between the quotes, with escapes unchanged."""
     word: bytes | None
     is_whole: bool
-    """False if the token may be cut: a string without its closing quote, or a word at the end of
-    the text."""
+    """False if the token may be truncated: a string without its closing quote, or a word at the end
+    of the text."""
 
 
 def tokens(text: bytes, at: int = 0) -> Iterator[Token]:
@@ -243,7 +243,7 @@ def tokens(text: bytes, at: int = 0) -> Iterator[Token]:
 def parse_beginning(head: bytes) -> Any:
     """Parses the beginning of a line as if all open strings and brackets were closed at its end.
 
-    A truncated string is kept. A member name without a value is dropped. A number or a word at the
+    A truncated string is kept. A member name without a value is dropped. A number or word at the
     end is dropped too, since it may be truncated.
 
     Raises:

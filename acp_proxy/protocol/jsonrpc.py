@@ -1,12 +1,11 @@
 """Reads the labels of a line: kind, method, id, and the values that correlate frames.
 
-Parsing never raises: a line that is not JSON-RPC is data too, and `Message.parse_error` contains
-the reason. The fast reader in `envelope` is tried first. A tolerant reader reads the lines that the
-fast reader refuses.
+Parsing never raises: `Message.parse_error` has the reason why a line is not JSON-RPC. The fast
+reader in `envelope` is tried first. A tolerant reader reads the lines that `envelope` refuses.
 
 The rules come from JSON-RPC 2.0, sections 4 to 6. An id is kept as its *token*, the JSON text of
-the id: ``7``, ``"7"`` and ``7.0`` differ, and numbers beyond 2**53 keep every digit. An id is
-unique only within one direction, since each of the two peers numbers its own requests.
+the id: ``7``, ``"7"`` and ``7.0`` differ. An id is unique only within one direction, since each
+peer numbers its own requests.
 """
 
 import json
@@ -289,7 +288,7 @@ def _token(raw: bytes, value: dict[str, Any]) -> str | None:
 
 
 def _written(text: str) -> Iterator[tuple[str, str]]:
-    """Yields the key and the original text of each member of a JSON object or item of an array."""
+    """Yields the key and the original text of each member of an object or item of an array."""
     for key, start, end in members(text):
         yield key, text[start:end]
 

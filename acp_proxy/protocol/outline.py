@@ -1,10 +1,11 @@
 """Reads the labels of a line that is too large for memory, from its first and last bytes.
 
 A frame of 64 MB is usually one enormous string in a small envelope. The scanner reads the head of
-the line token by token, and continues in the tail after the end of the large string. If the
-brackets then close at the end of the line, the labels in the tail are used. Otherwise there was
-more than one string between head and tail. In this case only the labels in the head are used. The
-id is also used if it is the last member of the line, since its path is then certain.
+the line token by token, and continues in the tail after the end of the string.
+
+If all brackets close at the end of the line, the labels in the tail are used. Otherwise there was
+another string between head and tail, and only the labels in the head are used. The id is also used
+if it is the last member of the line.
 """
 
 import json
@@ -44,8 +45,8 @@ _DEEPEST = 4
 """The number of keys in the longest path that is read."""
 
 Scalar = tuple[tuple[str, ...], bytes]
-"""A path and the text of its value: a scalar, or the opening bracket of a container. The text is
-empty if only the key is known."""
+"""The path and the text of a scalar, or of the opening bracket of a container. The text is empty if
+only the key is known."""
 
 
 def read_outline(head: bytes, tail: bytes) -> Message:
@@ -122,8 +123,8 @@ class _Scanner:
     """Tracks the open objects and arrays from token to token, up to the first truncated token."""
 
     path: list[str | None] = field(factory=list)
-    """The keys of the open objects, outermost first. The outermost object has the key "", and each
-    open array is None."""
+    """The keys of the open objects, outermost first. The key of the outermost object is ""; an open
+    array is None."""
     key: str | None = None
     expect_key: bool = False
     place: int = 0

@@ -25,8 +25,7 @@ class PermissionAnswer:
     result: Any
     """The result of the answer; None if the answer is an error."""
     kinds: tuple[Any, ...] = ()
-    """The kinds of the offered options with the selected id. Several options may have the same
-    id."""
+    """The kinds of the options with the selected id. Several offered options may have one id."""
 
     @property
     def granted(self) -> bool | None:

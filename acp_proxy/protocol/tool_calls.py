@@ -1,9 +1,8 @@
 """The current state of a tool call: the only code that merges the messages about a call.
 
-A message about a tool call contains only the members that change. Each member replaces its earlier
-value; a missing member keeps its earlier value. In v2 a member that is null removes the earlier
-value, and in the other dialects it changes nothing. A ``tool_call_content_chunk`` (v2) adds an item
-to the content.
+A message about a tool call contains only the members that change. A missing member keeps its
+earlier value. A member that is null removes the value in v2, and changes nothing in the other
+dialects. A ``tool_call_content_chunk`` (v2) adds an item to the content.
 
 `call_ids` decides which messages are about the same tool call.
 """
@@ -58,8 +57,7 @@ class CallStatus:
 class CallState(CallStatus):
     """A tool call according to the messages so far; unknown fields are empty.
 
-    Its texts are cut and safe to print. They show the latest known value to people, so a member
-    that is null does not change them in any dialect.
+    The texts are cut, and safe to print. A member that is null removes no text, in any dialect.
     """
 
     title: str = ""

@@ -1,9 +1,10 @@
 """Finds values of a known kind in a line of JSON, to replace them without changing the rest.
 
 A *typed value* is an id, a path, a setting or another value whose place in a message tells its kind
-(see `vocabulary`). The places of all dialects are searched together. A line is never serialized
-again, because numbers such as ``1e3``, escapes, the order of keys and repeated keys must be
-preserved. Instead, each replacement is inserted at the character range of the value.
+(see `vocabulary`). The places of all dialects are searched together.
+
+Each replacement is inserted at the character range of the value. A line is never serialized again:
+this would change numbers such as ``1e3``, escapes, and repeated keys.
 """
 
 from collections.abc import Callable

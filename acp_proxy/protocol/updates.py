@@ -16,7 +16,8 @@ CHUNKS = frozenset(
 
 WHOLE_THOUGHT = "agent_thought"
 WHOLE_MESSAGES = ("user_message", "agent_message", WHOLE_THOUGHT)
-"""Updates that contain a whole message (v2). They replace the pieces streamed before."""
+"""Updates of v2 that contain a whole message. A whole message replaces the pieces that were
+streamed before."""
 
 NEW_CALL = "tool_call"
 TOOL_CALLS = (NEW_CALL, "tool_call_update")
@@ -31,17 +32,17 @@ PLANS = ("plan", "plan_update")
 USAGE = "usage_update"
 """The update with the size of the context, and the cost of the session so far."""
 STATE_UPDATES = ("available_commands_update", "available_commands", "session_info_update", USAGE)
-"""Updates that describe the state of the session and not the conversation. When and how often they
-are sent differs between any two runs."""
+"""Updates that describe the state of the session, not the conversation. Their number and their
+times differ between any two runs."""
 
 NEW_CHILD = "subagent_update"
-"""The update of a parent session that announces a child session. No request opens the child
+"""The update with which a parent session announces a child session. No request opens a child
 session."""
 SUBAGENTS = (NEW_CHILD, "session_message", "session_message_chunk")
 """Updates about child sessions, and about messages between sessions."""
 
 V1_UPDATES = frozenset({"tool_call", "plan", "current_mode_update"})
-"""Updates that v1 has and v2 does not. The draft has some of them in another envelope."""
+"""Updates that v1 has and v2 does not. The draft has some of these updates in another envelope."""
 V2_UPDATES = frozenset(
     {
         "state_update", *WHOLE_MESSAGES,
@@ -55,11 +56,11 @@ MESSAGES = frozenset({USER_TEXT, AGENT_TEXT, *THOUGHT_CHUNKS, *WHOLE_MESSAGES})
 WITH_CONTENT = MESSAGES | {*CALL_UPDATES}
 """Updates with a ``content`` member."""
 WORK = WITH_CONTENT | {*PLANS, "plan_removed"}
-"""Updates that belong to the work of a turn. All other updates may be sent at any time: commands,
-modes, options, titles, usage, notices and custom updates."""
+"""Updates that belong to the work of a turn. All other updates, such as commands, modes, titles and
+usage, may be sent at any time."""
 TURN_OUTPUT = WORK - {USER_TEXT, "user_message", "plan_removed"}
-"""`WORK` without removed plans and without echoes of the user's message. These updates are only
-sent within a turn."""
+"""The updates of `WORK` that are sent only within a turn. Removed plans and echoes of the user's
+message are left out."""
 
 RUNNING = ("pending", "in_progress", "awaiting_permission")
 """The statuses of a tool call that is not over."""

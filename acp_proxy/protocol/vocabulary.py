@@ -1,9 +1,10 @@
 """The places of typed values in ACP messages, in every dialect: one table.
 
 A row names a place by a JSON pointer from the root of a message; ``*`` stands for any item. The
-sources of the table are the schemas of v1 (with its unstable part) and v2, the 1.0 draft, and
-additions of real agents. Since the dialect of a recording may be unknown, the places of all
-dialects and of all kinds of session updates are searched.
+places of all dialects are searched, since the dialect of a recording may be unknown.
+
+The sources of the table are the schemas of v1 (with its unstable part) and v2, the 1.0 draft, and
+additions of real agents.
 """
 
 from collections.abc import Iterable, Iterator
@@ -49,8 +50,8 @@ class Position(NamedTuple):
     role: Role
     pointer: str
     methods: tuple[str, ...] = ()
-    """The methods of the messages that have this place; for answers, the methods of the requests.
-    A name that ends in a slash is a prefix. If there are no names, every method has the place."""
+    """The methods of the messages that have this place; for answers, the methods of the requests. A
+    name that ends in a slash is a prefix. An empty tuple stands for every method."""
 
     @property
     def is_in_response(self) -> bool:
@@ -93,8 +94,8 @@ _PART = (
     Position(Role.PATH, "/changes/*/newPath"),
     *_BLOCK[:3],
 )
-"""The places in an item of a tool call's content or, in the draft, of its output. In an example of
-the official documentation the item is a content block itself, hence the last row."""
+"""The places in an item of a tool call's content (in the draft: of its output). The last row is for
+an item that is itself a content block, as in an official example."""
 _CALL = (
     Position(Role.CALL, "/toolCallId"),
     *_at("/content/*", _PART),

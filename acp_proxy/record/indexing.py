@@ -1,9 +1,8 @@
 """Indexes the log of a running recording when no bytes flow, or when the backlog is too large.
 
-An eager indexer would increase the relay's p99 latency tenfold, since it shares the interpreter
-with the pumps. So it waits for a quarter of a second without a byte, works in batches of a few
-milliseconds, and stops as soon as bytes flow again. Only if 16 MB are not indexed does it work
-while bytes flow.
+The indexer waits for a quarter of a second without a byte, since it shares the interpreter with the
+pumps. It works in batches of a few milliseconds, and stops as soon as bytes flow again. It works
+while bytes flow only if 16 MB are not indexed.
 """
 
 import contextlib
@@ -31,7 +30,7 @@ QUIET = 0.25
 BACKLOG = 16 << 20
 """If more bytes of the log than this are not indexed, the indexer works even while bytes flow."""
 TRIM = 1 << 20
-"""A log is emptied only if it has at least this many bytes, and if all of them are indexed."""
+"""The least size in bytes of a log that is emptied. All of its bytes must be indexed."""
 LAST = 2.0
 """Seconds after the conversation until the last indexing and the check have to end."""
 _RETRY = 2.0
@@ -132,8 +131,8 @@ class Indexing:
     def _trim(self, indexer: Indexer) -> None:
         """Empties a large log when every byte of it is stored in rows.
 
-        The rows are committed, so after a crash at any point each frame is in the log or in a row.
-        The log is not emptied if a chunk has arrived meanwhile (`CaptureLog.trim`).
+        The rows are committed, so a crash at any point loses no frame. The log is not emptied if a
+        chunk has arrived meanwhile (`CaptureLog.trim`).
         """
         if self._log.physical_size >= TRIM and indexer.is_whole:
             self._keep_damage(indexer)

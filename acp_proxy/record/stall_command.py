@@ -1,10 +1,10 @@
 """Runs the command of ``record --on-stall`` when the agent is silent for too long.
 
-The recording is read only while the agent sends nothing, so a stream of chunks is not delayed. A
-reader sees the whole log, and not only the rows that are already indexed.
+The recording is read only while the agent sends nothing, so a stream of chunks is not delayed. The
+reader sees the whole log, including the part that is not indexed yet.
 
-The command has a process group of its own with a guardian, like an agent (`process_groups`). So the
-group is killed when our process ends, even by SIGKILL.
+The command has its own process group with a guardian, like an agent (`process_groups`). So the
+command is killed when our process ends, even by SIGKILL.
 """
 
 import os
@@ -24,8 +24,8 @@ from acp_proxy.record.capture.stdio import warn
 LONGEST = 30.0
 """Seconds after which the command and its descendants are killed."""
 _LOOK, _SOON, _QUIET = 1.0, 0.1, 0.5
-"""In seconds: the longest and the shortest pause between two looks at the recording, and how long
-the agent must have sent nothing before a look."""
+"""In seconds: the longest and the shortest pause between two looks at the recording, and the least
+silence of the agent before a look."""
 
 
 async def run_at_stalls(relay: Relay, options: RecordOptions, path: Path) -> None:

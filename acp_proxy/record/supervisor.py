@@ -1,18 +1,21 @@
 """Supervises a running relay: enforces its deadlines, indexes its log and ends the process.
 
 A task with a clock limits each case that may take too long: an agent that does not stop, an agent
-that overstays its client, and descendants that keep the agent's pipes open. The bytes do not depend
-on these tasks: they flow in the pumps' threads, even before this module is imported.
+that overstays its client, and descendants that keep the agent's pipes open. The pumps' threads move
+bytes even before this module is imported.
 
-An agent overstays when the client's input has ended, no byte moved on any stream for the grace
-time, the client is gone, and no request waits for an answer. A client is gone when our stdout has
-no reader any more, or when our parent is not the process that started us. A client that only closed
-its output may wait as long as it likes, as it could without a proxy.
+An agent overstays its client if all of these are true:
 
-Each of these two signs can be missing. If our stdout is a file, a terminal or /dev/null, the loss
-of its reader does not show. If our parent was `init` or a subreaper from the start, it never
-changes. Without a sign the client counts as present: it is better to leave an agent running than to
-end it by mistake.
+- The client's input has ended.
+- No byte moved on any stream for the grace time.
+- No request waits for an answer.
+- The client is gone: our stdout has no reader any more, or our parent is not the process that
+  started us.
+
+A client that only closed its output may wait as long as it likes.
+
+A client may be gone without a sign: our stdout may be a file, or our parent may have been `init`
+from the start. Without a sign, the client counts as present.
 """
 
 import contextlib
@@ -124,8 +127,8 @@ async def until(latch: Latch) -> None:
 async def enforce_stop(relay: Relay, grace: float) -> None:
     """Kills an agent that still runs some seconds after a signal asked it to stop.
 
-    A client that waits for its agent without reading would wait forever. So after one more grace
-    time, the agent's output is abandoned.
+    A client may wait for its agent without reading. So after one more grace time, the agent's
+    output is abandoned.
 
     Args:
         relay: the relay, which has already forwarded the signal.
@@ -183,8 +186,8 @@ def why_overstaying(*, is_gone: bool, is_unread: bool, open_request: bool | None
     Args:
         is_gone: whether the client has left for good.
         is_unread: whether nobody can read what we write to the client.
-        open_request: whether the agent has to answer a request of the client; None if unknown. The
-            agent need not answer if nobody could read the answer.
+        open_request: whether the agent has to answer a request of the client; None if unknown. A
+            request does not count if nobody could read the answer.
     """
     if is_gone and open_request is False:
         return "no request is open"
@@ -209,8 +212,7 @@ def _has_no_reader(pump: Pump) -> bool:
 async def end_lingering(relay: Relay) -> None:
     """Ends output that a descendant keeps open after the agent has exited.
 
-    Only the time that a pump waits for its source counts. A slow client gets all output, however
-    long that takes.
+    Only the time that a pump waits for its source counts: a slow client gets all output.
     """
     await until(relay.agent.exited)
     outputs = (relay.to_client, relay.stderr)
@@ -225,8 +227,8 @@ async def end_lingering(relay: Relay) -> None:
 async def note_stalls(relay: Relay) -> None:
     """Notes in the log when a peer stops reading, and when it reads again.
 
-    A pump just blocks and has no clock. A check by this task costs the pump nothing: if a chunk
-    that was read long ago is still being written, the reader of the chunk does not read.
+    If a chunk that was read long ago is still being written, the peer does not read. A pump itself
+    has no clock.
     """
     stalled: dict[Pump, int] = {}
     while True:
@@ -283,7 +285,7 @@ def _s(ns: int) -> str:
 async def _until_idle(pumps: tuple[Pump, ...], seconds: float, since: int = 0) -> None:
     """Waits until no byte was read for some seconds while no pump waited for a slow reader.
 
-    A pump does not measure how long it waits, since that would cost time. So we check often.
+    Pumps do not measure how long they wait, so this function checks often.
     """
     while True:
         now, wait = time.monotonic_ns(), _POLL

@@ -1,8 +1,7 @@
 """Finds the word of a command that names the agent; programs such as ``npx`` only start the agent.
 
-This word becomes part of a recording's name just before the agent is started. To save time, this
-module imports nothing. A program that is not in the table counts as the agent, since a wrong name
-does no harm.
+The word becomes part of a recording's name just before the agent is started. To save time, this
+module imports nothing. A program that is not in the table counts as the agent.
 """
 
 TYPE_CHECKING = False

@@ -25,9 +25,8 @@ _LONGEST_AGENT = 40
 def recordings_directory(environ: "Mapping[str, str]") -> str:
     """Returns ``$ACP_PROXY_RECORDINGS`` if it is set, else the user's data directory for acp-proxy.
 
-    The user's data directory for acp-proxy equals ``platformdirs.user_data_dir("acp-proxy",
-    appauthor=False)``, as a test checks. This function does not use platformdirs, because importing
-    it takes longer than everything else before the agent is started.
+    The data directory equals ``platformdirs.user_data_dir("acp-proxy", appauthor=False)``; a test
+    checks this. Importing platformdirs would delay the start of the agent.
 
     Args:
         environ: the environment variables.

@@ -1,8 +1,8 @@
 """The contents of a recording as values for scripts, notebooks and tests.
 
-The package `acp_proxy` also exports these classes. They are attrs classes, so ``attrs.asdict``
-converts their objects to dictionaries. Times and durations are in seconds. Frames have the same
-numbers as in ``acp-proxy log``.
+The package `acp_proxy` also exports these attrs classes; ``attrs.asdict`` converts their objects to
+dictionaries. Times and durations are in seconds. Frames have the same numbers as in ``acp-proxy
+log``.
 """
 
 from datetime import datetime

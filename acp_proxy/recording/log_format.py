@@ -1,9 +1,9 @@
 """The format of a capture log: its records, and the interface that writes them.
 
-A log is a sequence of records. Each record has a header of 20 bytes and a payload. The header
-contains a magic word, the kind of record, the stream, the length of the payload, and the time in
-nanoseconds of the monotonic clock. The payload of a data record is the bytes that were read. The
-payload of most other records is a list of fields.
+A log is a sequence of records, each with a header of 20 bytes and a payload. The header contains a
+magic word, the kind of record, the stream, the length of the payload, and the time in nanoseconds
+of the monotonic clock. The payload of a data record is the bytes that were read. Most other
+payloads are lists of fields.
 """
 
 import os
@@ -14,8 +14,7 @@ MAGIC = b"\xf5acp"
 HEADER = struct.Struct("<4sBBxxIQ")
 HEADER_SIZE = HEADER.size
 MAX_PAYLOAD = 1 << 24
-"""The largest length of a payload. A larger length in a header means that the record is damaged, so
-no memory is allocated for it."""
+"""The largest length of a payload. A larger length in a header means that the record is damaged."""
 
 # Streams.
 NO_STREAM, TO_AGENT, TO_CLIENT, STDERR = 0, 1, 2, 3
@@ -44,20 +43,20 @@ STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
 """Signals that stop a recorder; the recorder only forwards all other signals."""
 
 GAVE_UP = "its client gave up on it"
-"""The reason of a `SIGNAL` event: the client no longer waits for the agent. The client has sent
-SIGALRM to the recorder, and the recorder has sent SIGTERM to the agent."""
+"""The reason in a `SIGNAL` event: the client gave up on the agent. The client sent SIGALRM to the
+recorder, and the recorder sent SIGTERM to the agent."""
 
 MARKER_KEY = "marker_key"
-"""The field of ``START`` with the key for making the markers of secrets. The field is only in the
-log."""
+"""The field of ``START`` with the key that makes the markers of secrets. Only the log has this
+field."""
 
 SECRETS_KEY = "secret"
-"""The field of ``START`` with the secrets known before the start: each marker is followed by the
-secret that it replaces. The field is only in the log."""
+"""The field of ``START`` with the secrets known before the start, each after its marker. Only the
+log has this field."""
 
 HASHES_KEY = "secret_hash"
-"""The field of ``START`` with keyed hashes of the secrets in the recorder's environment. The field
-is only in the log."""
+"""The field of ``START`` with keyed hashes of the secrets in the recorder's environment. Only the
+log has this field."""
 
 BASE_SIZE = HEADER_SIZE + 8
 

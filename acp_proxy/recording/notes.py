@@ -1,8 +1,7 @@
 """Notes at rows: lines of a recording's note that begin with the number of a frame or event.
 
 A recording has one text as its note. From a line ``#42 text`` on, the text is about frame or event
-42, up to the next line with a number. Text before the first line with a number is about the whole
-recording.
+42, up to the next numbered line. Text before the first numbered line is about the whole recording.
 """
 
 import re
@@ -32,11 +31,11 @@ def read_notes(text: str | None) -> dict[int, str]:
 
 
 def changed_note(text: str | None, new: str | None) -> str | None:
-    """Returns the note of a recording after new notes have replaced the old notes at their rows.
+    """Returns a recording's note, with new notes in place of the old notes at their rows.
 
     Args:
         text: the note of the recording; None for no note.
-        new: the text with the new notes. An empty note removes the old note at the same row. None
+        new: the text with the new notes. An empty note removes the old note at its row; None
             removes all notes.
     """
     if new is None:

@@ -16,7 +16,8 @@ STATES = ("recording", "complete", "unindexed", "incomplete")
 LABELS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
 """The filter keys whose values are labels of frames, each with the column of the label."""
 _YEARS = range(1000, 9000)
-"""The accepted years. They leave room in the calendar for time zones and for times of frames."""
+"""The accepted years of a date. Time zones and the times of frames must not lead beyond the
+calendar."""
 
 
 def read_time(text: str) -> datetime:
@@ -37,8 +38,8 @@ def clock(started_at: str, t_ns: int = 0, *, has_zone: bool = True) -> datetime:
     Args:
         started_at: when the recording began, in ISO 8601.
         t_ns: nanoseconds since the recording began.
-        has_zone: whether the recording's time zone is known. If it is, the returned time is in the
-            reader's time zone. Otherwise it is the time in the source, without a time zone.
+        has_zone: whether the recording's time zone is known. If True, the result is in the reader's
+            time zone; if False, it is the time in the source, without a zone.
     """
     time = datetime.fromisoformat(started_at) + timedelta(microseconds=t_ns // 1000)
     return time.astimezone() if has_zone else time.astimezone(UTC).replace(tzinfo=None)
@@ -68,9 +69,12 @@ Fact = Literal[Lost, "directions", "durations"]
 ``directions`` are known if no direction was inferred. ``durations``, the times between frames, are
 known if each frame has its own time.
 
-If the ``middle`` is known, nothing was sent between two neighbouring frames. If the ``ending`` is
-known too, a request without a recorded answer was not answered. If the ``start`` and the ``middle``
-are known, a line that is not in the recording was not sent before the recording's end.
+The facts of `Lost` that are known allow conclusions:
+
+- ``middle``: nothing was sent between two neighbouring frames.
+- ``middle`` and ``ending``: a request without a recorded answer was not answered.
+- ``start`` and ``middle``: a line that is not in the recording was not sent before the recording's
+  end.
 """
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")
@@ -78,10 +82,10 @@ _METHOD = re.compile(r"[\w.:/-]{1,100}", re.ASCII)
 
 
 def needs(*needed: Fact, unknown: Any = None) -> Callable[[Function], Function]:
-    """Declares the facts that a function needs; if one of them is unknown, the function is skipped.
+    """Declares the facts that a function needs. If a fact is unknown, the function is skipped.
 
-    The function's first argument is the recording, an object with the attribute ``recording``, or
-    None for a recording made by acp-proxy.
+    The first argument of the function is a recording, or an object with the attribute
+    ``recording``. None stands for a recording made by acp-proxy.
 
     Args:
         *needed: the facts that must be known.
@@ -118,18 +122,18 @@ class Origin:
     lost: tuple[Lost, ...] = ()
     """The facts that the source lacks: keys of `LOST`, sorted."""
     resolution_ns: int | None = None
-    """The unit of the times in the source, in nanoseconds; None if there are no times, or if the
-    unit is unknown."""
+    """The unit of the times in the source, in nanoseconds; None if the unit is unknown or there are
+    no times."""
     inferred_directions: int = 0
     """The number of frames whose direction was inferred from their content."""
     inferred_times: int = 0
-    """The number of frames that have the time of the previous frame, because their own time is
+    """The number of frames that got the time of the previous frame, because their own time is
     unknown or earlier."""
     skipped: int = 0
     """The number of lines that could not be read and were left out."""
     named_answers: tuple[NamedAnswer, ...] = field(default=(), metadata={"optional": True})
-    """The answers to requests that are not in the recording, if the source names their methods; at
-    most `LONG_LIST`."""
+    """The answers whose requests are not in the recording, if the source names the methods; at most
+    `LONG_LIST`."""
 
     @cached_property
     def unknown(self) -> set[Fact]:
@@ -157,8 +161,7 @@ def read_origin(values: Any) -> Origin:
     """Reads an origin from decoded JSON.
 
     Raises:
-        ValueError: the value is not an origin. A lost fact that is not in `LOST` is refused too,
-            because its consequences would be unknown.
+        ValueError: the value is not an origin, or contains a lost fact that is not in `LOST`.
     """
     if not isinstance(values, dict) or "source" not in values:
         raise ValueError("expected an origin with a source")

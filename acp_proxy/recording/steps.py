@@ -1,18 +1,20 @@
-"""The form in which a replay reads a recording: the steps in order, the payloads by frame number.
+"""A recording as a replay reads it: the steps in order, and the payloads by frame number.
 
-A step is small. A payload is only read when it is sent or compared. Steps are read as the
-conversation proceeds, so that a recording of any size starts to play at once.
+A step is small; a payload is read only when it is sent or compared. Steps are read while the
+conversation proceeds, so a recording of any size starts to play at once.
 
 A message of the client is *awaited* if frames of the agent wait for it. An awaited message is
 *optional* if the client may omit it: after a second of silence nothing waits for it any longer.
 
-If the session of a message is unknown, a *name* in the message determines its lane: the name of a
-session, a server or a connection. An earlier message has introduced this name in the lane. An agent
-announces a child session in an update of the parent session, and then sends the child's messages
-without a request of the client. Messages of MCP over ACP contain no session id. The request that
-opens a session declares a server. ``mcp/connect`` names the server, and its answer has the id of a
-connection. ``mcp/message`` and ``mcp/disconnect`` name this connection. An older form,
-``_mcp/request``, names the server.
+If the session of a message is unknown, a *name* in the message determines its lane. An earlier
+message has introduced this name in the lane:
+
+- An update of the parent session introduces a child session.
+- The request that opens a session introduces its MCP servers.
+- The answer to ``mcp/connect``, which names a server, introduces a connection. ``mcp/message`` and
+  ``mcp/disconnect`` name the connection.
+
+An older form, ``_mcp/request``, names the server.
 """
 
 from collections import deque
@@ -152,7 +154,7 @@ class Step:
     """The message's method; for an answer, the method of the request."""
     rpc_id: str | None = None
     session: str | None = None
-    """The session of the frame or of its exchange; for a request that creates a session, the new
+    """The session of the frame or of its exchange. A request that creates a session has the new
     session."""
     names_session: bool = False
     """Whether the message itself contains the session's id."""
@@ -194,9 +196,10 @@ class Step:
     def is_awaited(self) -> bool:
         """Whether frames of the agent wait for this message of the client; see docs/replay.md.
 
-        Frames wait for requests, replies and cancellations, with two exceptions. The cancellation
-        of a request that is not open has no effect. A reply that answers no request only reports a
-        line that the client could not read.
+        Frames wait for requests, replies and cancellations. The exceptions are:
+
+        - the cancellation of a request that is not open, which has no effect;
+        - a reply that answers no request, which only reports a line that the client could not read.
         """
         if self.is_reply or self.method == CANCEL_REQUEST:
             return self.exchange is not None
@@ -230,8 +233,8 @@ class Script(Protocol):
     frames only because it was told to end."""
     dialect: str | None
     redaction: str | None
-    """How the recording was masked: ``secrets``, ``private`` or ``none``. None in early recordings.
-    """
+    """How the recording was masked: ``secrets``, ``private`` or ``none``. None in recordings of
+    early versions."""
 
     def read(self) -> list[Step]:
         """Returns the next steps in recorded order; an empty list at the end."""
@@ -252,11 +255,12 @@ class Script(Protocol):
 class LaneFinder:
     """Assigns each step a lane, in recorded order: the lane of an ACP session or of the connection.
 
-    The lane of a session begins at the request that creates or loads the session. A session that no
-    request opened, such as a subagent's session, has no lane of its own. It uses the lane of the
-    frame that announces it, or else the lane of the most recently active session. MCP over ACP uses
-    the lane of the session that declared the server. A frame of the agent without a session, such
-    as a line that is not a message, uses the lane of the previous frame.
+    A session's lane begins at the request that creates or loads the session. A session without this
+    request, such as a subagent's session, uses the lane of the frame that announces it, or else of
+    the most recently active session.
+
+    MCP over ACP uses the lane of the session that declared the server. A frame of the agent without
+    a session, such as an invalid line, uses the lane of the previous frame.
     """
 
     def __init__(self) -> None:
@@ -329,8 +333,8 @@ class LaneFinder:
     def _named(self, names: tuple[str, ...]) -> str | None:
         """Returns the lane in which the first known name was introduced.
 
-        If the name was introduced in several lanes, chooses the lane of the most recently active
-        session, or else the latest of these lanes.
+        If several lanes introduced the name, chooses the lane of the most recently active session,
+        or else the latest lane.
         """
         lanes = next((self._of_name[name] for name in names if name in self._of_name), {})
         if self._last_session is not None and self._last_session in lanes:

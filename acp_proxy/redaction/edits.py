@@ -40,7 +40,7 @@ def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> It
 
     Args:
         pieces: the bytes of the line, or of the end of the line.
-        edits: edits without overlaps, sorted by their starts. Edits before ``start`` are skipped.
+        edits: edits without overlaps, sorted by start. Edits before ``start`` are skipped.
         start: the offset of the first piece in the line.
     """
     at = start
@@ -66,8 +66,8 @@ def merge_edits(edits: Iterable[Edit]) -> Edits:
 def without_mending(pieces: Pieces, edits: list[Edit]) -> list[Edit]:
     """Returns the edits of an invalid line, changed so that the line does not become valid JSON.
 
-    If the edits replaced all invalid parts of a line, the masked line would be a message. Lines
-    that are longer than `SMALL_LINE` after masking are not checked.
+    Otherwise an invalid line could become a message by masking. Lines that are longer than
+    `SMALL_LINE` after masking are not checked.
 
     Args:
         pieces: returns the bytes of the line.
@@ -108,8 +108,8 @@ _Range = TypeVar("_Range", Edit, MaskedSpan)
 def join_spans(spans: Iterable[_Range]) -> list[_Range]:
     """Returns the spans sorted, with overlapping spans joined.
 
-    A joined span has the replacement of the span that starts first. If several spans start there,
-    it has the replacement of the longest of these spans.
+    The span that starts first has the replacement of the joined span. If several spans start there,
+    the longest has it.
     """
     result: list[_Range] = []
     for span in sorted(spans, key=lambda each: (each.start, -each.end)):
@@ -137,8 +137,8 @@ def replaced(text: str, spans: list[MaskedSpan]) -> str:
 def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[Edit]:
     """Yields the edits that replace spans of a JSON string in a line.
 
-    If the replaced part of the string is invalid JSON, its replacement is made invalid too.
-    Otherwise masking could turn a broken line into a valid message.
+    If the replaced part is invalid JSON, its replacement is made invalid too: a broken line must
+    not become a valid message.
 
     Args:
         decoded: the string.

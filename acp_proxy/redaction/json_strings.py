@@ -1,9 +1,8 @@
 """Yields the strings in a line of JSON, each with its path and its place in the line's bytes.
 
-The line is never parsed into values. So repeated keys, broken lines and lines of any size can be
-read, and bytes that are not masked do not change. A string that is longer than `WINDOW` bytes is
-yielded in overlapping parts, so that each secret is complete in one of the parts. This module also
-decodes and encodes base64.
+The line is never parsed into values, so repeated keys, broken lines and lines of any size can be
+read. A string longer than `WINDOW` bytes is yielded in overlapping parts: each secret is complete
+in one of the parts. This module also decodes and encodes base64.
 """
 
 import base64

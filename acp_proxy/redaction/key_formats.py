@@ -1,10 +1,13 @@
 """The provider keys that are recognized by a prefix. They are listed in `key_formats.txt`.
 
-A row of the list has three columns: the prefix, the alphabet of the characters after the prefix,
-and the number of these characters. The number is the least number or, with a dash, the least and
-the greatest number. A question mark after the number means that other texts may have the same
-prefix, so the characters after the prefix must look random. A key ends before the first character
-that is not in its alphabet.
+A row of the list has three columns:
+
+- the prefix;
+- the alphabet of the characters after the prefix;
+- the least number of these characters or, with a dash, the least and the greatest number.
+
+A question mark after the number means that the characters must look random, since other texts have
+the prefix too. A key ends before the first character that is not in its alphabet.
 """
 
 from base64 import b64encode
@@ -25,7 +28,7 @@ _TABLE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 _PAIRS = [f"{number:02x}" for number in range(256)]
 _STARTS = [*(pair for pair in _PAIRS if pair != "ed"), *(f"ed{c}" for c in "0123456789abcdef")]
 _TWILIO = [f"SK{start} hex {32 - len(start)}-{32 - len(start)}" for start in _STARTS]
-"""The rows for keys of Twilio. Their prefixes include two hexadecimal digits, since many words
+"""The rows for keys of Twilio. Each prefix includes two hexadecimal digits, since many words
 contain `SK`."""
 _CODED = 6
 """The least length of a prefix whose keys are also searched for in base64."""

@@ -1,12 +1,10 @@
 """The secrets that were found in a recording. They are masked wherever they occur again.
 
-A value is searched for unchanged, percent-encoded, in a base64-encoded text, and in JSON within a
-string. A value that is short, a number, a path or a plain word is masked only where it was
-recognized as a secret, since the same text elsewhere is probably harmless.
+A value is searched for unchanged, percent-encoded, in base64, and in JSON within a string. A value
+that is short, a number, a path or a plain word is masked only where it was recognized as a secret.
 
-Some secrets are known only by a keyed hash, their length and four of their characters. These four
-characters are searched for together with all other words. So a hash is only computed where the four
-characters of a secret occur.
+Some secrets are known only by a keyed hash, their length and four of their characters. A hash is
+computed only where these four characters occur.
 """
 
 import base64
@@ -26,13 +24,13 @@ from acp_proxy.redaction.randomness import is_path, is_plain, is_random
 from acp_proxy.redaction.text_search import SecretMatch
 
 BEGINNING = 3
-"""The least number of characters at the end of a text that count as the beginning of a secret."""
+"""The least number of characters at the end of a text that may be the beginning of a secret."""
 _WORD = 8
 """The largest number of bytes of a needle, which is a part of a form, usually its beginning."""
 SHORTEST = 8
 """The length of the shortest value that is searched for."""
 LONGEST = 64 << 10
-"""The length of the longest value that is searched for as a whole; longer values are searched for
+"""The length of the longest value that is searched for as a whole. A longer value is searched for
 line by line."""
 _LONG_LINE = 20
 """The length of the shortest line of a value that is also searched for by itself."""
@@ -44,9 +42,8 @@ _SETTING = re.compile(
     r"|v?\d+(?:\.\d+)+[\w.+-]{0,20}|o[1-9](?:-[a-z-]+)?|(?:[\w.-]+/)?(?i:claude|codestral|command|deepseek|devstral|gemini|gemma"
     r"|glm|gpt|grok|kimi|llama|magistral|mistral|qwen|sonar)[\w.:-]{0,40}"
 )
-"""Matches usual settings: a word, an address, a language, a region, a version, a model. If the name
-of a variable does not show that its value is a secret, such a value is not searched for
-elsewhere."""
+"""Matches usual settings: a word, an address, a language, a region, a version, a model. A usual
+setting is searched for elsewhere only if its variable has the name of a secret."""
 _MOST_FRAGMENTS = 200_000
 
 
@@ -76,13 +73,13 @@ class SecretValues:
     """The forms whose substrings are not in `_fragments` yet."""
 
     def add(self, value: str, marker: str, *, named: bool, is_known: bool = False) -> bool:
-        """Adds a secret; returns whether the secret is new and is searched for from now on.
+        """Adds a secret. Returns whether the secret is new and is searched for from now on.
 
         Args:
             value: the secret.
             marker: the marker that replaces the secret.
-            named: whether the name or the form of the value marks it as a secret. If not, a usual
-                setting, such as a word or a version, is not searched for.
+            named: whether the name or the form of the value marks it as a secret. Otherwise the
+                value is not searched for if it is a usual setting, such as a word or a version.
             is_known: whether to search for the value even if it is short, a number or a path.
         """
         if value in self.markers or len(self.markers) >= REMEMBERED or MARKER.fullmatch(value):
@@ -124,8 +121,8 @@ class SecretValues:
     def find(self, text: str, places: Places | None = None) -> list[SecretMatch]:
         """Returns the values in a text, in order and without overlaps.
 
-        The kind of each match is the marker of the value. Among values that begin at the same
-        index, the longest value is returned.
+        The kind of each match is the marker of the value. Of several values that begin at one
+        index, the longest is returned.
 
         Args:
             text: any text.

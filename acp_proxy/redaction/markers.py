@@ -1,9 +1,8 @@
 """Makes and recognizes markers, which replace secrets: ``[redacted:token:1f0c9a3e]``.
 
-The second part of a marker is the kind of the secret, and the third part is a keyed hash of the
-secret. Within one recording equal secrets have equal markers, so readers can still see where a
-token was reused. The key is random. It is deleted with the recording's log, so that nobody can test
-a guess against a marker.
+A marker contains the kind of the secret and a keyed hash of the secret. Equal secrets of one
+recording have equal markers, so readers see where a token was reused. The key is random, and is
+deleted with the recording's log: nobody can test a guess against a marker.
 """
 
 import re
@@ -53,10 +52,10 @@ class Markers:
 
 
 class NumberedMarkers(Markers):
-    """Makes markers for a live conversation; these markers have a number instead of a hash.
+    """Makes markers for a live conversation: with a number in place of the hash.
 
-    A number is not derived from a secret. So the markers are the same in each run and reveal
-    nothing about the secrets. Use an object with one redactor only.
+    The numbers are the same in each run, and reveal nothing about the secrets. Use an object with
+    one redactor only.
 
     Args:
         known: existing markers, by secret.
@@ -113,8 +112,8 @@ def beside_markers(
 ) -> tuple[Any, Any]:
     """Returns two decoded values from the same place in two messages, for use in a report.
 
-    One value may contain an unrecognized secret where the other value contains a marker. So a value
-    is hidden if it has fewer markers of some kind than the other value.
+    A value is hidden if it has fewer markers of some kind than the other value. It may contain the
+    unmasked secret.
 
     Args:
         first: the first value, masked.

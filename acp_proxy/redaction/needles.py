@@ -1,8 +1,7 @@
 """Finds any of many words (the needles) in a text, in one pass.
 
-Python's own searches are too slow to run on every frame. An alternation of a hundred words, or a
-hundred searches, takes about ten times as long as all work on a frame should. An Aho-Corasick
-automaton reads each byte once for any number of words.
+Python's own searches for a hundred words take about ten times as long as all work on a frame
+should. An Aho-Corasick automaton reads each byte once for any number of words.
 """
 
 from collections.abc import Sequence
@@ -26,8 +25,8 @@ COMMANDS = (
 FORMS = (
     "eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u", "?sig=", "&sig=", ":AA", *COMMANDS,
 )  # fmt: skip
-"""A secret without a name in `NAMES` and without a provider's prefix contains one of these words,
-or is next to one of them."""
+"""The needles of secrets without a listed name or prefix. Each of these secrets contains one of the
+words, or is next to one."""
 PLACES = (
     'env"', "env\\", "headers", "credential", 'url"', "url\\",
     "\\u00",  # an escape of an ASCII character, may hide any needle
@@ -75,11 +74,11 @@ class Needles:
 class GrowingNeedles:
     """Searches for a growing set of words.
 
-    An automaton cannot be extended. So there are several automata: a small automaton for the latest
-    words, and larger automata for earlier words. When a new automaton would be more than half as
-    large as the previous automaton, the two are merged, so adding n words takes O(n log n). Each
-    automaton costs one more pass over the data, so if no word is added for a while, all automata
-    are merged into one.
+    An automaton cannot be extended, so there are several: a small one for the latest words, and
+    larger ones for earlier words. Adding n words takes O(n log n).
+
+    Each automaton costs one more pass over the data. So if no word is added for a while, all
+    automata are merged.
 
     Args:
         first: the automaton of the initial words; these words keep their numbers.
@@ -126,7 +125,7 @@ class GrowingNeedles:
         """Returns all matches in the data.
 
         The matches of the first automaton, which has the initial words, come first. The matches of
-        each automaton are sorted by their ends.
+        one automaton are sorted by their ends.
         """
         if self._all is not None:
             return self._all.places(data)

@@ -1,16 +1,17 @@
 """Finds the secrets in the lines of a connection and replaces them with markers.
 
-Pass all lines of a recording to a redactor, in order: if the place of a value in one message shows
-that the value is a secret, the value is masked in later messages too. The redactor returns *edits*:
-ranges of a line and their new bytes. All other bytes stay unchanged. Ids, methods and member names
-are never edited.
+Pass all lines of a recording to one redactor, in order. A value that one message shows to be a
+secret is masked in later messages too.
+
+The redactor returns *edits*, which replace ranges of a line; all other bytes stay. Ids, methods and
+member names are never edited.
 
 A secret may be split over several messages. If the end of a piece may be the beginning of a secret,
 the redactor also reads the next pieces. If the next pieces have not arrived yet, the redactor
-raises `NotYet`, and the caller passes the line again later.
+raises `NotYet`: pass the line again later.
 
-A redactor writes no file. The caller stores `RedactorState`, which contains everything that the
-next redactor of the same recording needs, including secrets.
+A redactor writes no file. The caller stores `RedactorState`, with which the next redactor of the
+recording continues. The state contains secrets.
 """
 
 import re
@@ -77,8 +78,8 @@ class Redactor:
         state: the memory of an earlier redactor of the recording, or a new state.
         private: whether prompts, messages and file contents are masked too.
         paths: the JSON pointers of further values to mask; ``*`` stands for any member.
-        extra: further patterns. If a pattern has a group, the match of its first group is masked;
-            otherwise the whole match is masked.
+        extra: further patterns. The match of a pattern's first group is masked; without a group,
+            the whole match is masked.
         markers: makes the markers; by default an object with the key in ``state``.
     """
 

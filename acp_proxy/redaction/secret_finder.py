@@ -28,8 +28,8 @@ class SecretFinder:
 
     Args:
         markers: makes the markers.
-        extra: further patterns. If a pattern has a group, the match of its first group is a secret;
-            otherwise the whole match is a secret.
+        extra: further patterns. The match of a pattern's first group is a secret; without a group,
+            the whole match is a secret.
         hashes: hashes of further secrets; see `HashedSecrets`.
 
     Attributes:
@@ -80,8 +80,8 @@ class SecretFinder:
     def address(self, url: str) -> list[MaskedSpan]:
         """Returns the spans of a URL's path and query that may be secrets.
 
-        Plain words are not masked. A part that looks like a key is remembered, so it is masked
-        elsewhere too. The other parts are masked only in this URL.
+        Plain words are not masked. A part that looks like a key is remembered, and masked elsewhere
+        too. Other parts are masked only in this URL.
         """
         host, spans = _HOST.match(url), []
         for part in _ADDRESS_PART.finditer(url, host.end() if host is not None else len(url)):
@@ -158,9 +158,13 @@ class SecretFinder:
     def secret(self, text: str, kind: str, *, named: bool = True) -> list[MaskedSpan]:
         """Returns the spans to mask in a text that is a secret as a whole.
 
-        There are no spans if the text is empty, contains a marker, is a reference such as
-        ``$TOKEN`` or a switch such as ``1``, or is a plain word and ``named`` is False. The name of
-        an authentication scheme at the beginning of the text is not masked.
+        There are no spans for:
+
+        - an empty text, or a text with a marker;
+        - a reference such as ``$TOKEN``, or a switch such as ``1``;
+        - a plain word, if ``named`` is False.
+
+        The name of an authentication scheme at the beginning of the text is not masked.
 
         Args:
             text: the text.

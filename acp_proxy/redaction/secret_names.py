@@ -24,8 +24,8 @@ _LAST_PARTS |= {"auth": "credential", "bearer": "token"}
 _VARIABLE_ENDINGS = {"key": "key", "session": "cookie"}
 """Endings that count only for headers, variables and parameters of a URL."""
 _VARIABLE_LAST_PARTS = {"sig": "secret", "pat": "token", "salt": "secret"}
-"""Endings that count only for headers, variables and parameters of a URL, and only as a separate
-word: ``sig`` in a URL, but not in ``design``."""
+"""Endings that count only for headers, variables and URL parameters, and only as a separate word:
+``sig``, but not ``design``."""
 _HARMLESS_ENDINGS = (
     # Positions in lists, and ids of the Model Context Protocol.
     "progresstoken", "pagetoken", "nexttoken", "continuationtoken", "synctoken", "synccursor",
@@ -65,8 +65,8 @@ def kind_of_name(name: str, *, variable: bool = False) -> str | None:
 
     Args:
         name: the name of a header, a variable, an option or a property, in any spelling.
-        variable: whether the name belongs to a header, an environment variable or a parameter of a
-            URL. More endings count for these names, such as `key`, `session` and `sig`.
+        variable: whether the name belongs to a header, a variable or a URL parameter. More endings
+            count for these names, such as `key`, `session` and `sig`.
     """
     plain = name.translate(_SEPARATORS).lower().rstrip("0123456789")
     if plain.endswith(_HARMLESS_ENDINGS):

@@ -2,13 +2,13 @@
 
 Every form of a secret has a needle, a word that the form always contains: the prefix of a key, the
 name of a value, the `://` of a URL. An automaton finds the needles, and a reader examines the text
-at each needle. Nearly all text has no needles and takes a single pass. For other text the time is
-proportional to the number of needles, because a reader reads only the run of characters at the
-needle, and each run is read only a few times (`Search.may_read`).
+at each needle. Nearly all text has no needles and takes a single pass.
 
-Not everything that may be a secret is masked. In the text of a person or a file, a value must also
-look random, since nobody can use a recording in which half of the words are masked. In commands,
-errors and the like (`loose`), each value after the name of a secret is masked.
+For other text, the time is proportional to the number of needles: a reader reads only the run of
+characters at its needle (`Search.may_read`).
+
+In the text of a person or a file, a value is masked only if it looks random. In commands, errors
+and similar texts (`loose`), each value after the name of a secret is masked.
 
 A text may arrive in pieces. `tail` finds the beginning of a secret that the end of a piece cuts
 off.
@@ -53,9 +53,9 @@ def find(text: str, *, loose: bool) -> list[SecretMatch]:
 
     Args:
         text: any text, decoded.
-        loose: whether the text is an argument, a command, a URL or an error. In such a text, if
-            NAME is the name of a secret, the value in `--NAME value`, `--NAME=value` and
-            `NAME=value` is a secret even if it does not look random.
+        loose: whether the text is an argument, a command, a URL or an error. In these texts, the
+            value in `--NAME value`, `--NAME=value` or `NAME=value` is a secret if NAME is the name
+            of a secret.
     """
     return search(text, loose=loose).secrets
 
@@ -63,13 +63,13 @@ def find(text: str, *, loose: bool) -> list[SecretMatch]:
 def search(
     text: str, *, loose: bool, places: Places | None = None, seams: Sequence[int] = ()
 ) -> Search:
-    """Searches a text for secrets, and for beginnings of secrets that may be cut off at its end.
+    """Searches a text for secrets, and for a beginning of a secret that the text's end cuts off.
 
     Args:
         text: any text, decoded.
         loose: see `find`.
-        places: the matches of needles in the text, if they are known. Matches of other words,
-            with higher numbers than the needles, are ignored.
+        places: the matches of needles in the text, if known. Matches with higher numbers than the
+            needles belong to other words, and are ignored.
         seams: the indexes where pieces of the text begin.
     """
     if places is None:
@@ -92,8 +92,8 @@ def search(
 def may_hold(line: bytes) -> bool:
     """Whether a line may have anything to mask; fast, and True when in doubt.
 
-    True if `find` finds a secret in the line or in one of its decoded strings. Also True if the
-    line may have a member that is named like a secret, or `env`, `headers`, `credentials` or `url`.
+    True if `find` finds a secret in the line or in one of its decoded strings. Also True for a
+    member that is named like a secret, `env`, `headers`, `credentials` or `url`.
 
     Args:
         line: the bytes of the line, as they were read.
@@ -130,18 +130,18 @@ LONGEST = 1 << 14
 """The largest number of characters at the end of a text that `tail` reads."""
 _LONGEST_CUT = 24
 _PART_OF_NAME = re.compile(r"[-_:\\%\x1b]|[a-z][A-Z].?$")
-"""Matches a separator or change of case before a part of a name, an escape, or a scheme's colon."""
+"""Matches what may be before a part of a name: a separator, a change of case, an escape, or a
+scheme's colon."""
 
 
 def tail(text: str, searched: Search | None = None) -> int:
     """Returns the index of the beginning of a secret that the end of a text may cut off.
 
     The caller keeps the text from this index on, and searches it again together with the next text.
-    Then `find` finds all secrets of the whole text, wherever it is cut. The exceptions are:
+    Then `find` finds all secrets, wherever the text is cut. The exceptions are:
 
     - a cut after the first character of a key, such as the `s` of `sk-`;
-    - a cut after the first or second character of a listed name or scheme that is a word by itself,
-      such as `to` of `token`;
+    - a cut after the first or second character of a listed name or scheme, such as `to` of `token`;
     - a cut within `curl -u`, or within the name of another command;
     - a cut in a secret that is longer than `LONGEST`.
 
@@ -149,8 +149,8 @@ def tail(text: str, searched: Search | None = None) -> int:
 
     Args:
         text: any text, decoded.
-        searched: a search of the text. Only secrets that this kind of search (loose or not) finds
-            are considered. If None, the secrets of both kinds of search are considered.
+        searched: a search of the text. Only secrets of its kind (loose or not) are considered;
+            without a search, secrets of both kinds.
 
     Returns:
         The index; the length of the text if no secret can be cut off.

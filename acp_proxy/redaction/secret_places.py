@@ -1,9 +1,10 @@
-"""Decides how a string is treated (as a secret, a command, an id or a text) by the string's path.
+"""Decides by a string's path how the string is treated: as a secret, a command, an id or a text.
 
-Only the end of a path is compared. So a rule applies to a message by itself, in a batch, and in the
-params of a message that a chain of proxies forwards. Secrets are recognized by the name of their
-member (``env``, ``headers``, a name such as ``apiKey``) in every dialect and every method. If a
-member is a secret in only one method, its rule names the method.
+Only the end of a path is compared, so a rule also applies in a batch and in forwarded params.
+
+A secret is recognized by the name of its member (``env``, ``headers``, or a name such as
+``apiKey``) in every dialect and method. If a member is a secret in only one method, its rule names
+the method.
 
 The sources are the Agent Client Protocol, versions 1 and 2 with their unstable parts, and the 1.0
 draft.
@@ -28,7 +29,7 @@ class Treatment(Enum):
     TEXT = auto()
     """Any other text: only secrets that are certain are masked in the string."""
     COMMAND = auto()
-    """A command, an argument, a URL or an error: a value after the name of a secret is masked."""
+    """A command, an argument, a URL or an error. A value after the name of a secret is masked."""
     QUERY = auto()
     """A one-time link: all values in the query are masked."""
     ADDRESS = auto()

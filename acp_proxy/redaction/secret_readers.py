@@ -1,9 +1,8 @@
 """Reads secrets with a known form, such as provider keys, and values with secret names.
 
-Each reader gets the index of a needle, reads the run of characters there, and returns the secret or
-None. The value of an assignment is after its name, as in `API_TOKEN=x`, `"password": "x"` and
-`--token x`. A password in a command is recognized by its place. Each command is recognized by a
-word that the command always contains.
+A reader gets the index of a needle, reads the characters there, and returns the secret or None. An
+assigned value is after its name, as in `API_TOKEN=x`, `"password": "x"` and `--token x`. A password
+in a command is recognized by its place, and the needle is a word of the command.
 """
 
 import re
@@ -96,8 +95,8 @@ def read_assignment(search: Search, place: int) -> SecretMatch | None:
 def _value(search: Search, match: re.Match[str], kind: str, before: str) -> tuple[int, int, bool]:
     """Returns the start and the end of an assigned value, and whether the value is quoted.
 
-    If the same quotation mark is before the name and after the operator, the mark quotes the name
-    and not the value, as in "set `token=` in the settings".
+    A quotation mark both before the name and after the operator quotes the name, not the value, as
+    in "set `token=` in the settings".
     """
     known = expressions()
     start = match.end()

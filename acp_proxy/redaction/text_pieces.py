@@ -60,8 +60,8 @@ class PieceReader:
     def read(self, raw: bytes) -> Piece | None:
         """Returns the piece in a line; None if the line has no piece.
 
-        The result is also None for a piece in an unusual notation. The caller then masks this line
-        without the lines around it.
+        The result is also None for a piece in an unusual notation. The caller then masks the line
+        by itself.
         """
         if _CHUNK in raw:
             chunk = self._splitter.split(raw)

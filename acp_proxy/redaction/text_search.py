@@ -1,7 +1,6 @@
-"""One search of a text: its secrets, the runs already read, and secrets cut off at the text's end.
+"""One search of a text: its secrets, the runs already read, and the secret that its end cuts off.
 
-Compiling the regular expressions takes longer than all other work of most commands. So they are
-compiled only when the first needle matches.
+The regular expressions are compiled when the first needle matches, since compiling takes long.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Finds secrets in texts that arrive in pieces, with the text before and after each piece.
 
-For each text this module keeps the last characters, and the spans in later pieces that must be
-masked. If the end of a piece may be the beginning of a secret, the next pieces are read too.
+For each text, this module keeps the last characters, and the spans to mask in later pieces. If the
+end of a piece may be the beginning of a secret, the next pieces are read too.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,8 +17,8 @@ from acp_proxy.redaction.text_search import Search
 CONTEXT = 32
 """The number of characters before a piece that are searched together with the piece."""
 _LONGEST_CONTEXT = 512
-"""The largest number of characters before a piece that are searched together with the piece if some
-secrets are known only by hashes. A hash recognizes only a whole secret."""
+"""The most characters before a piece that are searched together with the piece, if secrets are
+known only by hashes. A hash recognizes only a whole secret."""
 _SEAM = 24
 """The number of characters before and after the start of a piece that are searched together."""
 _MOST_TEXT = 16 << 10
@@ -26,7 +26,7 @@ _MOST_TEXT = 16 << 10
 _MOST_LINES = 400
 """The largest number of lines read ahead after many secrets have begun and not ended."""
 _MOST_PIECES = 4000
-"""The largest number of lines read ahead at first: a private key of 3,200 characters may arrive in
+"""The most lines that are read ahead at first. A private key of 3,200 characters may arrive in
 pieces of one letter."""
 _SEARCHED_AT_ONCE = 256
 """A growing text that is longer than this is searched again only after it has doubled."""
@@ -42,8 +42,8 @@ Following = Callable[[], Iterator[bytes]]
 
 
 StreamEnd = tuple[str, list[tuple[int, int, str]]]
-"""The last characters of a text in pieces, and the spans to mask in later pieces, as offsets from
-the end of the text so far. This is a tuple, since a recording may have a million texts."""
+"""The last characters of a text that arrives in pieces, and the spans to mask in its later pieces.
+A span is a pair of offsets from the end of the text so far, and a marker."""
 _NOTHING: StreamEnd = ("", [])
 
 
@@ -57,8 +57,8 @@ class TextStreams:
 
     Attributes:
         kept: the ends of the texts so far, by key.
-        left: the number of secrets that were left unmasked because they were recognized after the
-            piece with their beginning. All of them are masked if all pieces are masked again.
+        left: the number of secrets that were left unmasked because they were recognized too late.
+            All are masked if all pieces are masked again.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class TextStreams:
         self._ahead = PieceReader()
         self._most_lines = _MOST_PIECES
         self._decided: tuple[StreamEnd, int, int] = _NOTHING, 0, 0
-        """The end of the latest text whose next pieces have already been searched, the number of
-        characters after this end that are decided, and the number of secrets known at that time.
-        The decision is valid as long as no more secrets are known."""
+        """About the latest text whose next pieces were searched: its end, the number of decided
+        characters after its end, and the number of secrets known then. The decision is valid until
+        another secret is known."""
         self._size = max(CONTEXT, min(finder.hashed.longest, _LONGEST_CONTEXT))
 
     def passes(self, key: str, text: str) -> bool:

@@ -1,8 +1,8 @@
 """Makes the conversation of a report: the sections and entries of `transcript`, in blocks.
 
-A page draws one entry after the other and groups nothing itself. Entries of a single sender, such
-as prompts and messages, contain their texts. The page reads the texts of tool calls, terminals and
-requests from the lines of the report, so that a report of some frames contains no text of others.
+A page draws one entry after the other and groups nothing itself. Entries of one sender, such as
+prompts and messages, contain their texts. The page reads the texts of tool calls, terminals and
+requests from the lines of the report.
 """
 
 from collections import deque

@@ -1,9 +1,8 @@
 """Makes the data blocks of a report one by one, so that little of a recording is in memory.
 
-Blocks are compressed, and a page decompresses a block only when it needs the block.
-`docs/report-data.md` describes the contents of blocks. A block is yielded as soon as it is
-complete. The block ``meta`` comes last, since it contains the numbers of blocks. The bytes depend
-only on the recording, the options, and the version of zlib.
+`docs/report-data.md` describes the blocks. Each block is compressed, and is yielded as soon as it
+is complete. The block ``meta`` comes last, since it contains the numbers of blocks. The bytes
+depend only on the recording, the options, and the version of zlib.
 """
 
 import zlib
@@ -253,7 +252,7 @@ class _PayloadBlocks:
         self._lines: list[bytes] = []
 
     def add(self, place: int, line: bytes) -> Iterable[DataBlock]:
-        """Adds a line. If the current block has no room for it, returns that block.
+        """Adds a line. If the line does not fit into the current block, returns that block.
 
         Args:
             place: the number of the line's row.

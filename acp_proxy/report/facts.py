@@ -142,7 +142,7 @@ class HeadFacts:
     """Everything that the head of a report shows."""
 
     data: ReportData
-    """The facts about the whole recording. If a log names no time zone, its times are unchanged."""
+    """The facts about the whole recording. Times without a time zone are unchanged."""
     rows: int
     """The number of frames and events in the file."""
     masked: str

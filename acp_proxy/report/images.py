@@ -1,9 +1,10 @@
 """Finds the images of a recording that a page may show: PNG, JPEG, GIF and WebP.
 
-The bytes of an image decide its type and its size; the type that a peer names is not used. An image
-is shown only if its headers are complete, if they name no side longer than `MOST_SIDE`, and if it
-has few bytes, because a browser could run out of memory otherwise. The page describes all other
-content in words: other images, sounds, and SVG, which is a document.
+An image's bytes decide its type and size; the type that a peer names is not used. An image is shown
+only if its headers are complete, no side is longer than `MOST_SIDE`, and it has few bytes.
+Otherwise a browser could run out of memory.
+
+The page describes in words: other images, sounds, and SVG, which is a document.
 """
 
 from collections.abc import Callable, Iterator
@@ -64,7 +65,7 @@ def read_images(reader: RecordingReader, chosen: Filter) -> dict[str, PageImage]
 
 
 def _media(message: Any) -> Iterator[str]:
-    """Yields the data of each object with a type or a media type, at any depth in a message."""
+    """Yields the data of each object in a message that has a type or media type, at any depth."""
     waiting = [message]
     while waiting:
         match waiting.pop():

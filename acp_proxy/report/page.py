@@ -1,13 +1,12 @@
 """Writes the page of a report: a head that needs no script, blocks of data, and one script.
 
 The bytes are yielded part by part, since the data may be large. Only the head contains recorded
-text that is not encoded. This text passes `_safe` and the escaping of Jinja2, and templates can
-bypass neither. The blocks are base64, which cannot contain markup.
+text that is not encoded; this text always passes `_safe` and the escaping of Jinja2. The blocks are
+base64, which cannot contain markup.
 
 The content security policy comes before anything from a recording. With this policy a browser loads
-nothing from elsewhere, runs no script except those of the page (not even in an attribute or a
-link), and never parses text as HTML. Recorded text is therefore harmless even if the page has a
-bug.
+nothing from elsewhere, runs only the scripts of the page, and never parses text as HTML. So
+recorded text is harmless even if the page has a bug.
 """
 
 import base64
@@ -258,7 +257,7 @@ def _duration(context: Mapping[str, Any], ns: int | None) -> str:
 
 
 def _time(text: str | None) -> str:
-    """Formats a time in UTC, so that a report does not depend on the time zone; "" for None.
+    """Formats a time in UTC; empty for None.
 
     A time without a zone comes from an imported log, and is not converted.
     """
@@ -274,8 +273,8 @@ def _pieces(text: str, seqs: Iterable[int] = ()) -> Iterator[tuple[str, int | No
 
     Args:
         text: the sentence, which may quote a recording.
-        seqs: the frames that the sentence is about. Any other number counts as a frame only if it
-            comes after a parenthesis, or after a parenthesis and some words.
+        seqs: the frames that the sentence is about. Any other number counts as a frame only after
+            an opening parenthesis, directly or after some words.
     """
     known, at = {*seqs}, 0
     for match in _NUMBER.finditer(text):

@@ -1,10 +1,10 @@
 """Joins the modules of the front end into one script that a page can contain.
 
-The front end is written as ES modules, which a page opened from a file cannot import. They are
-joined into one function: each module once, after its imports, without comments and indentation, to
-keep the page small. Top-level names of all modules must be unique, since they share one scope
-there. Only a few forms of code are supported; any other form raises an error when the page is made,
-so that it cannot fail in a browser.
+A page that is opened from a file cannot import ES modules. So the modules are joined into one
+function: each module once, after its imports, without comments and indentation.
+
+Top-level names of all modules must be unique, since they share one scope. Only a few forms of code
+are supported; any other form raises an error when the page is made.
 """
 
 import posixpath

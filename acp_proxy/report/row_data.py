@@ -1,12 +1,17 @@
 """Reads the data of each row of a report: columns, cells, and the bytes of its line.
 
-Each value of a column is stored as a code, an unsigned number. The code of null is 0. The code of a
-number is its zigzag encoding plus 1, so that small numbers of either sign need few bytes. The code
-of a text is its index in a list plus 1. A column of differences stores, for each number, the
-difference from the last number that was not null.
+Each value of a column is stored as a code, an unsigned number:
 
-The codes of a column are written as planes of bytes, which compress well and are decoded fast: the
-lowest bytes of all rows, then the next bytes, and so on, as many as the largest code needs.
+- The code of null is 0.
+- The code of a number is its zigzag encoding plus 1, so that small numbers of either sign need few
+  bytes.
+- The code of a text is its index in a list plus 1.
+
+A column of differences stores, for each number, the difference from the last number that was not
+null.
+
+The codes of a column are written as planes of bytes, which compress well: the lowest bytes of all
+rows, then the next bytes, and so on, as many as the largest code needs.
 """
 
 import base64
@@ -30,7 +35,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row, is_excerpt
 
 _WORD = 8
-"""The size of an array's items in bytes; an item has room for the code of any 63-bit number."""
+"""The size in bytes of an item of an array; an item has room for the code of any 63-bit number."""
 
 
 def number_codes(values: Sequence[int | None]) -> list[int]:
@@ -163,8 +168,8 @@ class RowReader:
         self._is_open = reader.is_open
         self._has_sizes = is_known(reader.recording, "size")
         self._calls: dict[tuple[str | None, str], tuple[int, int]] = {}
-        """For each session and tool call id, the start of the last call with this id, and the
-        number of the call's first frame."""
+        """For each session and tool call id: where the last call begins, and the number of its
+        first frame."""
         self._labels: tuple[Any, ...] | None = None
         """The labels of the last row if the row is a chunk with text; otherwise None."""
         self._shared: tuple[Any, ...] = ()

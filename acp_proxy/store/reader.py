@@ -1,10 +1,13 @@
 """Opens a recording for reading: finished, left behind by a crash, or still being written.
 
-A reader never waits for the indexer and never needs to write. If there is still a log, its lock
-shows whether the recorder is running. If the recorder is gone and the reader may write, the reader
-finishes the recording. Otherwise it indexes the log from the stored offset on into temporary
-tables, with the indexer's own code. The text form is read into a temporary database. In all cases
-the tables `frames`, `exchanges`, `turns`, `events` and `recording` cover the whole recording.
+A reader never waits for the indexer and never needs to write:
+
+- If the recorder is gone and the reader may write, the reader finishes the recording.
+- Otherwise the rest of the log is indexed into temporary tables.
+- A text form is read into a temporary database.
+
+In all cases the tables `frames`, `exchanges`, `turns`, `events` and `recording` cover the whole
+recording.
 """
 
 import contextlib
@@ -69,13 +72,13 @@ class RecordingReader(Rows):
         """Opens the recording whose database or text form is at ``path``.
 
         Args:
-            path: the path, also for error messages. The file need not exist while there is a log.
+            path: the path, also for error messages. While there is a log, the file need not exist.
             source: the lines of the recording's text form, which are read instead of a file.
             unredacted: whether to show the secrets in the file. Otherwise they are masked, unless
                 the recording was masked when it was made.
             level: what to mask, even if the recording was masked when it was made.
-            known: further secrets to mask, each with its marker, even if the recording was masked
-                when it was made, since these secrets may not have been known at that time.
+            known: further secrets to mask, each with its marker. These secrets are masked even if
+                the recording was masked when it was made.
             watch: a function that shows the progress of masking.
 
         Raises:
@@ -148,9 +151,8 @@ class RecordingReader(Rows):
     def in_one_place(self) -> "RecordingReader":
         """Returns a reader with all rows in the main tables: this one, or a copy.
 
-        A copy is needed while the latest frames are only in the log: while the recorder runs, while
-        another reader finishes the recording, or if no reader may finish it. The copy is closed
-        with this reader.
+        A copy is needed while the latest frames are only in the log. The copy is closed with this
+        reader.
         """
         if self._tail is None:
             return self

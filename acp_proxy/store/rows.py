@@ -89,12 +89,15 @@ class Rows:
     def frames(self, chosen: "Filter | None" = None, after: int = 0) -> Iterator[Row]:
         """Streams the frames that a filter matches; the memory use does not grow.
 
-        Each frame has the documented columns except ``json``. A request and its response also have
-        ``request_seq``, ``response_seq`` and ``latency_ns`` of their exchange. A request has
-        ``answer_session`` and ``answer_terminal``, the session and the terminal that the answer
-        named. A batch has its ``members``; the filter matches at least one member. A frame on which
-        a fault fired has ``fired``, its rows of `faults_fired`. A line larger than `WHOLE_VALUE` is
-        an excerpt (see `is_excerpt` and `pieces`).
+        Each frame has the documented columns except ``json``, and in addition:
+
+        - a request and its response: ``request_seq``, ``response_seq`` and ``latency_ns`` of the
+          exchange;
+        - a request: ``answer_session`` and ``answer_terminal``, which the answer named;
+        - a batch: its ``members``; the filter matches at least one member;
+        - a frame on which a fault fired: ``fired``, its rows of `faults_fired`.
+
+        A line larger than `WHOLE_VALUE` is an excerpt (see `is_excerpt` and `pieces`).
 
         Args:
             chosen: the filter; None for all frames.
@@ -147,8 +150,8 @@ class Rows:
         A run contains only updates of one turn that concern neither a tool call nor a terminal.
 
         Args:
-            pause_ns: a longer time between two frames ends a run; a negative number makes each
-                frame a run by itself.
+            pause_ns: the longest time between two frames of a run, in nanoseconds. If negative,
+                each frame is a run by itself.
             first: the number of the first frame to read.
             single_upto: each frame with a number up to this number is a run by itself.
 

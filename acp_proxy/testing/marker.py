@@ -1,8 +1,8 @@
 """Interprets the marker of a test: the files of its recordings, and the options of their replay.
 
-A name without a slash is a file in the recordings directory. A name with a slash is a path relative
-to the directory of the test's file. If the agent is started several times, the recordings are
-NAME.jsonl, NAME.2.jsonl and so on.
+A name without a slash is a file in the recordings directory. A name with a slash is relative to the
+directory of the test's file. If the agent is started several times, the recordings are NAME.jsonl,
+NAME.2.jsonl and so on.
 
 A new option of the marker must also be added to `pytest_plugin` and to ``docs/testing.md``.
 """

@@ -1,7 +1,7 @@
 """Replays new recordings to their own clients, and keeps recordings that replay without divergence.
 
-Both sides of this replay come from the recording, and both run in this process without pipes and
-without a clock. A divergence can therefore only be caused by the recording itself.
+Both sides of this replay come from the recording, and there are no pipes and no clock. So only the
+recording itself can cause a divergence.
 """
 
 import os

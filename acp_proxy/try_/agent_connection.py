@@ -1,8 +1,8 @@
 """The client's end of a JSON-RPC connection: sends requests, and answers the agent's requests.
 
-Each request of the agent is answered by a task of its own, so the agent may ask for a file while a
-person still thinks about a permission. Lines that are not messages are ignored here. The recording
-contains these lines, and `show` explains them.
+Each request of the agent is answered by its own task, so the agent may ask for a file while a
+person thinks about a permission. Lines that are not messages are ignored here; the recording
+contains them.
 """
 
 import contextlib
@@ -101,8 +101,8 @@ class AgentConnection:
     async def fall_silent(self, limit_s: float, is_held_up: Callable[[], bool]) -> None:
         """Waits until the agent has been silent for too long, although it has to act.
 
-        The agent has to act while a request to it is open, except while it waits for our answer to
-        a request of its own.
+        The agent has to act while a request to it is open, unless it waits for our answer to its
+        own request.
 
         Args:
             limit_s: how many seconds of silence are too long.

@@ -1,7 +1,7 @@
 """Answers the requests of an agent: permissions, files of the directory, and terminals.
 
-A file is written, or a command is started, only if the user allows it. It would not be enough to
-refuse permissions, since in ACP an agent may write a file or run a command without asking first.
+A file is written, or a command is started, only if the user allows it. It is not enough to refuse
+permissions: in ACP an agent may write a file or run a command without asking.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,8 +1,9 @@
 """Plays the probes with an agent, and judges the agent's answers.
 
-Probes that begin alike share one agent, which is started anew when it has ended or hangs. A step
-that may stay without an answer is followed by a request with an unknown method. An agent reads its
-input in order, so the answer to this request shows that the agent has read the step.
+Probes that begin alike share one agent, which is started anew when it has ended or hangs.
+
+A step that may stay without an answer is followed by a request with an unknown method. The answer
+to this request shows that the agent has read the step, since an agent reads its input in order.
 """
 
 import os

@@ -17,7 +17,8 @@ from acp_proxy.protocol.updates import TURN_OUTPUT, UPDATE
 from acp_proxy.try_.probes import brief
 
 NEXT = ":next"
-"""The end of the id of a request that only serves to show that the agent has read all before it."""
+"""The end of the id of a request whose answer only shows that the agent has read everything before
+it."""
 _ANSWERS = (Kind.RESPONSE, Kind.ERROR)
 _OFFERED = (PERMISSION, "fs/read_text_file", "_", "$")
 """The beginnings of the methods that the agent may call; ``_`` and ``$`` begin extensions."""
@@ -33,11 +34,11 @@ class ProbeTape:
 
     Attributes:
         lines: the lines that the current probe sent, and the answers to these lines.
-        offences: for the id of each broken probe without steps, the lines that break it, each with
-            a few words. The line is None if no single line breaks the probe.
+        offences: for the id of each broken probe without steps: the lines that break the probe,
+            each with a few words. A line is None if no single line breaks the probe.
         open: the session of each open request, by the request's id as JSON text.
-        strays: the answers that belong to no open request; None while the current step expects no
-            answers of this kind.
+        strays: the answers that belong to no open request; None if the current step expects no such
+            answers.
         moved: set by an update in a session with an open request, and by each answer.
     """
 

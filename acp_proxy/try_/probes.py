@@ -1,7 +1,7 @@
 """The probes of ``acp-proxy try --probe``: what each sends, and what an agent has to answer.
 
 ``probes.json`` lists the probes in the order in which they are played. In the params and the
-expected answer of a step, the string ``{name}`` is replaced by a value, such as the session's id.
+expected answer of a step, ``{name}`` is replaced by a value, such as the session's id.
 """
 
 import json
@@ -34,7 +34,7 @@ class ProbeStep:
     cancel: str | None = None
     """When the turn is cancelled, ``at-once`` or ``first-update``; None if it is not."""
     keep: str | None = None
-    """A name for the session id in the answer, for later steps; None if they do not need it."""
+    """A name for the session id in the answer, which later steps use; None if no step needs it."""
 
 
 @frozen
@@ -56,7 +56,7 @@ class Probe:
     """Whether a right answer to this probe makes the agent ready for the next rank."""
     needs: str | None = None
     """The path of a capability, or of a member of the answer to ``session/new``, that the agent
-    must offer, such as ``session.modes``; None if it need not offer anything."""
+    must offer, such as ``session.modes``. None if the agent need not offer anything."""
     after: str | None = None
     """The id of the probe that must hold before; None if there is no such probe."""
     steps: tuple[ProbeStep, ...] = ()

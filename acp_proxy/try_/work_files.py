@@ -33,8 +33,8 @@ class WorkFiles:
             path: the path in the agent's request; a relative path begins at the directory.
 
         Raises:
-            ValueError: the path leads out of the directory, or the value is not a path, such as a
-                text with a zero byte or half of a surrogate pair.
+            ValueError: the path leads out of the directory, or the value is not a path, for example
+                a text with a zero byte.
         """
         if not isinstance(path, str) or not path:
             raise ValueError(f"{path!r} is not a path")
@@ -74,8 +74,8 @@ class WorkFiles:
 
         Raises:
             OSError: the file cannot be written.
-            ValueError: the path leads out of the directory, or to something other than a regular
-                file; or the content is not a string.
+            ValueError: the path leads out of the directory or to something other than a regular
+                file, or the content is not a string.
         """
         place = self.place(path)
         if not isinstance(text, str):

@@ -1,1 +1,1 @@
-"""Checks what is installed, configured and running. The checks only read, and change nothing."""
+"""Checks what is installed, configured and running. The checks change nothing."""

@@ -1,7 +1,7 @@
 """All checks of `doctor`, and the checks of how acp-proxy is installed and how clients start it.
 
-The acp-proxy in the settings of a client is run with ``--version``. Agents are only looked up, as
-files and in PATH, but not started.
+The acp-proxy in a client's settings is run with ``--version``. Agents are not started, but only
+looked up as files and in PATH.
 """
 
 import os
@@ -106,11 +106,11 @@ class _Entry:
         return warning(f"{self._name}: {text}", advice=advice)
 
     def _version(self) -> tuple[str | None, list[CheckResult]]:
-        """Asks the acp-proxy in the settings for its version, unless that may not be safe.
+        """Asks the acp-proxy in the settings for its version, unless running it may be unsafe.
 
         Returns:
             The version, and the results that say what is wrong. The version is None if acp-proxy
-            was not asked or did not answer.
+            was not run or did not answer.
         """
         word = self._proxy[0]
         own = shlex.join(self._context.own)

@@ -1,8 +1,8 @@
 """Checks whether recordings can be made, lists running recorders, and finds leftovers.
 
-Leftovers are files that killed recorders and commands left behind: logs, damaged and partial files.
-The checks read logs, but do not index them, and open no database for writing. Files that a program
-may still be writing are ignored.
+Leftovers are files of killed recorders and commands: logs, damaged files and partial files. The
+checks read logs but do not index them, and open no database for writing. Files that a program may
+still be writing are ignored.
 """
 
 import contextlib

@@ -61,7 +61,7 @@ class ReorderFault(Fault):
     kind = "reorder"
 
     after_frames: int = field(default=1, validator=at_least(1))
-    """How many later frames to wait for; a frame counts when it is received, even if it is held."""
+    """How many later frames to wait for. A frame counts when it is received, even if it is held."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Holds the frame back; at the end of the stream all held frames go out."""

@@ -19,10 +19,9 @@ def now_ns() -> int:
 
 
 def handled(*signums: signal.Signals) -> list[signal.Signals]:
-    """Returns the signals that were not ignored at our start; `nohup`, for example, ignores SIGHUP.
+    """Returns the signals that were not ignored when we started, as `nohup` ignores SIGHUP.
 
-    A signal with a handler that is not Python's is left out, since the handler could not be
-    restored.
+    Signals with a handler outside Python are left out, since the handler could not be restored.
     """
     return [s for s in signums if signal.getsignal(s) not in (signal.SIG_IGN, None)]
 

@@ -3,11 +3,9 @@
 The recorder is a process of ``acp-proxy record``, so the recording is like any other recording. If
 we are killed, the recorder reads the end of its input and ends the agent.
 
-We are the client of the agent, and a recorder does not end an agent whose client still listens. So
-we leave as a client does: we close the agent's input, read its output until nothing comes for the
-grace time, and then close its output too. If the agent is still running after that, the recorder
-ends it. The recorder does not know processes that the agent started in another session, so we adopt
-and end these processes.
+We leave as a client does: we close the agent's input, read its output until nothing comes for the
+grace time, and then close its output. If the agent still runs, the recorder ends the agent. We
+adopt and end processes that the agent started in another session.
 """
 
 import contextlib
@@ -30,9 +28,8 @@ from acp_proxy.record.capture.process_table import all_processes
 from acp_proxy.record.capture.record_options import RECORD
 
 _MORE_S = 5.0
-"""Seconds that a recorder has to end, in addition to twice the agent's grace. In the first grace
-time the recorder waits for the agent, in the second for the effect of SIGTERM on the agent. Then
-the recorder itself gets SIGTERM."""
+"""Seconds that a recorder has to end, in addition to twice the agent's grace time. After that, the
+recorder gets SIGTERM."""
 _PAUSE_S = 0.01
 _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 36, 37
 _PROC = Path("/proc")
@@ -99,8 +96,8 @@ class RecorderProcess:
     async def end(self) -> None:
         """Waits for the recorder, then sends it SIGTERM, then SIGKILL.
 
-        If the agent is hopeless, SIGALRM takes the place of SIGTERM, so that the recording shows
-        that the client gave up.
+        For a hopeless agent, SIGALRM takes the place of SIGTERM: the recording then says that the
+        client gave up.
         """
         steps = [signal.SIGALRM if self.is_hopeless else signal.SIGTERM, signal.SIGKILL]
         if self.signum is not None or self.is_hopeless:
@@ -117,8 +114,8 @@ class RecorderProcess:
     async def _read_rest(self) -> None:
         """Reads the remaining output, so that no writer waits for us.
 
-        When nothing has come for the grace time, we close the pipe, which shows the recorder that
-        its client is gone. The agent's output is recorded whether we read it or not.
+        After the grace time without output, we close the pipe, which shows the recorder that its
+        client is gone. The agent's output is recorded whether we read it or not.
         """
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             while True:
@@ -197,8 +194,8 @@ async def recorded(
 class Orphans:
     """Adopts our orphaned descendants while the context is entered.
 
-    On Linux a process may be a subreaper, which adopts its own orphaned descendants in place of
-    `init`. Elsewhere no process is adopted or ended.
+    On Linux our process becomes a subreaper, which adopts orphaned descendants in place of `init`.
+    On other systems no process is adopted or ended.
     """
 
     def __init__(self) -> None:

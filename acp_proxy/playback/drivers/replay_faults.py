@@ -2,8 +2,10 @@
 
 The replayed agent reads and writes through `ReplayFaults` as if through its pipes. The lines of
 both peers go through the engine into the schedule (`faults.delivery_schedule`). A task for each
-outlet writes due bytes, by trio's clock. There is no process to signal: an effect that would end
-the agent ends the replay and is kept in `fate`, and a pause stops the output.
+outlet writes due bytes, by trio's clock.
+
+There is no agent process to signal. A fault that would end the agent ends the replay and is kept in
+`fate`; a fault that would pause the agent stops the output.
 """
 
 import contextlib

@@ -166,10 +166,10 @@ def play(
 
 
 class Descriptor:
-    """A descriptor shared with other processes, used without changing its blocking mode.
+    """A descriptor that is shared with other processes. Its blocking mode is not changed.
 
-    Threads read and write the descriptor; a thread is abandoned when its task is cancelled. `first`
-    has bytes that were already read.
+    Threads read and write the descriptor. When a task is cancelled, its thread is abandoned.
+    `first` has bytes that were already read.
     """
 
     def __init__(self, fd: int, first: bytes = b"") -> None:

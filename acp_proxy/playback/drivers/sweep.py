@@ -1,8 +1,8 @@
 """Runs a client once per plan against a replayed recording, and classifies how each run ended.
 
-A client gets the command of its agent in its own command or in its environment. The client runs in
-its own process group, and no process of a run is left when the next run begins: the group is ended,
-and on Linux also processes that have left the group.
+A client gets the command of its agent in its own command or in its environment. No process of a run
+is left when the next run begins: the client's process group is ended, and on Linux also processes
+that have left the group.
 """
 
 import contextlib
@@ -31,8 +31,8 @@ _CRASH = re.compile(
     rb"|^thread '.*' panicked at|^panic: |^fatal error: |Segmentation fault|^Node\.js v[\d.]+\s*\Z",
     re.MULTILINE,
 )
-"""Matches the stderr of programs that ended with an uncaught error. An error that is only logged
-may have a traceback too, but this traceback does not begin at the top level of the program."""
+"""Matches the stderr of a Python program that ended with an uncaught error. The traceback of an
+error that is only logged does not begin at the top level of the program."""
 _OURS = re.compile(rb"^(?:acp-proxy: .*)?\n", re.MULTILINE)
 """Matches the replayed agent's lines on stderr; the client may write to the same stderr."""
 _GRACE_S = 2.0
@@ -147,7 +147,7 @@ def client_command(client: str, agent: Sequence[str]) -> list[str]:
 
     Args:
         client: the client's command, split as by a shell. The word `PLACE` becomes all words of the
-            agent's command; within a longer word, `PLACE` becomes that command, quoted.
+            agent's command. Within a longer word, `PLACE` becomes the quoted command.
         agent: the command of the agent.
 
     Raises:

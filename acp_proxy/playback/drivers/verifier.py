@@ -1,10 +1,8 @@
-"""Plays a client's engine to an agent; if the run is recorded, a recorder starts the agent.
+"""Plays a client's engine to an agent. If the run is recorded, a recorder starts the agent.
 
-One task reads, a second task feeds the engine, and a third task writes. The agent's messages are
-read even while messages to the agent wait to be written, so neither side can block the other. The
-waiting messages are in memory. They are few: the recorded messages, and answers to the requests
-that an agent may make before its requests count as a flood. If an agent neither reads nor writes
-anything for the stall timeout, the engine gets `WriteStalled`.
+One task reads, a second task feeds the engine, and a third task writes, so neither side can block
+the other. The few messages that wait to be written are in memory. If an agent neither reads nor
+writes anything for the stall timeout, the engine gets `WriteStalled`.
 """
 
 import contextlib
@@ -71,10 +69,10 @@ class VerifyOutcome:
         signum: the signal that stopped us, or None.
         was_stopped: whether the agent got a signal to stop, and has not ended by itself.
         recorder_signal: the signal that ended the recorder; None if there was no signal or we sent
-            it. If a signal ended the agent, the recorder ends by the same signal.
+            it. If a signal ended the agent, the same signal ends the recorder.
         left_behind: processes of the agent that its recorder could not see; they were ended.
-        pauses: the start and end of each time in which a message waited for an optional message
-            that never came, in nanoseconds of the monotonic clock.
+        pauses: the start and end of each wait for an optional message that never came, in
+            nanoseconds of the monotonic clock.
     """
 
     signum: int | None
@@ -208,8 +206,8 @@ class Verifier:
     _grace: float = field(default=inf, kw_only=True)
     """Seconds of silence after which no more messages are expected at the end."""
     moved_at: int = field(init=False, factory=now_ns)
-    """When the agent last read or wrote something, or when it last got something to read after it
-    had read everything; in nanoseconds of trio's clock."""
+    """When the agent last read or wrote something, or last got new input after it had read
+    everything; in nanoseconds of trio's clock."""
     _wake_at: float = field(init=False, default=inf)
     _unwritten: int = field(init=False, default=0)
     """Bytes that wait to be written."""

@@ -5,8 +5,8 @@ messages.
 
 - `schedule` and `lanes` sort the recording, which is read as far as needed.
 - `client_messages` handles the client's lines, and `client_replies` the replies among them.
-- `message_matcher` finds the recorded message that a live message matches. - `divergence_handler`
-pairs the live with the recorded message, or logs a divergence.
+- `message_matcher` finds the recorded message that a live message matches.
+- `divergence_handler` pairs the live with the recorded message, or logs a divergence.
 - `replay_requests` tracks open requests, and `frame_scheduler` chooses the next frame.
 - `frame_sender` and `withholding` rewrite the frame, and withhold or send it.
 - `replay_report` reports what happened.

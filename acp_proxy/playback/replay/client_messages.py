@@ -1,12 +1,12 @@
 """Handles the client's lines: pairs each with a recorded message, or notes a divergence.
 
-In the 1.0 draft the client pushes the output of terminals, in random pieces. So recorded pieces may
-be missing, and no frame waits for missing pieces once the program has ended. Additional pieces are
-answered like recorded pieces, until the terminal is released.
+In the 1.0 draft the client pushes a terminal's output in pieces of random size. So no frame waits
+for missing pieces once the program has ended. Additional pieces are answered like recorded pieces,
+until the terminal is released.
 
-It must not matter when exactly the user pressed stop. So all frames recorded before a recorded
-cancellation go out before the cancellation is handled. An unrecorded cancellation is a divergence,
-but it still ends the turn or request, as the specification demands, so that no client hangs.
+The moment when the user pressed stop must not matter. So all frames recorded before a cancellation
+go out before the cancellation is handled. An unrecorded cancellation is a divergence, but it still
+ends the turn or request, so that no client hangs.
 """
 
 from collections.abc import Iterator
@@ -123,8 +123,8 @@ class Cancellations:
     def _find_cancel_request(self, token: str) -> Step | None:
         """Returns the expected ``$/cancel_request`` for an id.
 
-        If no request with the id is open, a cancellation that was recorded without an open request
-        is returned.
+        If no live request with the id is open, returns a cancellation that had no open request in
+        the recording either.
         """
         exchanges = self._state.requests.exchanges_of(token)
         for step in self._state.schedule.expected:
@@ -165,9 +165,8 @@ class ClientMessages:
     def lose(self, raw: bytes, rule: str) -> None:
         """Handles a line that a fault dropped on its way to the agent.
 
-        The client did send the line, so neither its absence nor the consequences count as
-        divergences. If the client sends the line again, the second line is matched with the
-        recorded line.
+        The client did send the line, so neither its absence nor the consequences are divergences. A
+        line that the client sends again is matched with the recorded line.
 
         Args:
             raw: the line, without its newline.

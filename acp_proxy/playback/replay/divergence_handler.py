@@ -1,8 +1,8 @@
 """Pairs the client's messages with their matches, and handles messages without a match.
 
-A request is always answered, since a client would otherwise wait for an answer that was not
-recorded. An unrecorded request gets an error, and its session is abandoned. A session is also
-abandoned after an outcome that does not fit the rest of the recording. Other sessions continue.
+Every request is answered, so that no client waits for ever. An unrecorded request gets an error,
+and its session is abandoned. A session is also abandoned after an outcome that does not fit the
+rest of the recording. Other sessions continue.
 """
 
 import json
@@ -191,7 +191,7 @@ class DivergenceHandler:
     def abandon(self, lane: Lane, reason: Divergence | None = None) -> Iterator[Command]:
         """Abandons a session's lane, and answers its open requests with an error.
 
-        The connection's lane is never abandoned. After a failed handshake its requests get errors.
+        The connection's lane is never abandoned. After a failed handshake, its requests get errors.
 
         Args:
             lane: the lane.

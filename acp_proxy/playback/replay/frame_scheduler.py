@@ -1,8 +1,13 @@
 """Decides which recorded frame goes out next, and when.
 
-A frame goes out when three conditions hold: the frame is next on its track, the requests that it
-answers have come, and the handshake is over. Of several frames, the frame with the lowest recorded
-number goes first. Time only delays frames; it never changes their order.
+A frame goes out when three conditions hold:
+
+- The frame is next on its track.
+- The requests that the frame answers have come.
+- The handshake is over.
+
+Of several frames, the frame with the lowest recorded number goes first. Recorded times only delay
+frames; they never change the order.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,11 @@
 """Lanes: the client's messages in one session or in the connection, and the order of frames.
 
 There is a lane for each ACP session, and one for the connection. A session's lane begins at the
-request that creates or loads the session. In this lane, a frame of the agent waits for all earlier
-frames of the agent and all earlier messages that the client must send; a `Track` keeps that order.
-The frames of the connection's lane wait for less, see `ConnectionFrames`.
+request that creates or loads the session.
+
+In a session's lane, a `Track` keeps the order: a frame of the agent waits for all earlier frames of
+the agent and all earlier messages that the client must send. The frames of the connection's lane
+wait for less; see `ConnectionFrames`.
 """
 
 from collections import deque
@@ -110,14 +112,14 @@ class Track:
     lane: Lane | None = None
     """The lane of the frames; None for all lanes."""
     queue: deque[int | Step] = field(factory=deque)
-    """The agent's frames and the client's messages in recorded order. A notification of the agent
-    is only a number, since a recording may have a million notifications."""
+    """The agent's frames and the client's messages in recorded order. To save memory, a
+    notification of the agent is only a number."""
     since: Moments | None = None
     """When the last frame or message of the track passed, live and in the recording.
 
-    Each is the latest time of its kind, so the two times may belong to different messages if a
-    message came early. A gap is counted from the live time, so the client's time to think is not
-    repeated."""
+    Each of the two times is the latest of its kind. A gap is counted from the live time, so the
+    client's time to think is not repeated.
+    """
     waits_for: Step | None = None
     """The client's message that the track waits for."""
     arrived: dict[Key, int] = field(factory=dict)
@@ -150,11 +152,11 @@ class WaitingFrame:
     asked: set[Key]
     """The requests that the frame answers and that have not come."""
     messages: set[Key] = field(factory=set)
-    """Other requests that the frame waits for: they were open at the same time as `asked`, and
-    were recorded before the frame."""
+    """Other requests that the frame waits for. They were open at the same time as `asked`, and were
+    recorded before the frame."""
     frames: set[int] = field(factory=set)
-    """The numbers of the frames that this frame waits for: earlier frames about exchanges that
-    were open at the same time as `asked`."""
+    """The numbers of earlier frames that this frame waits for. Their exchanges were open at the
+    same time as `asked`."""
     since: Moments | None = None
     """When the last message or frame that it waited for passed, as in `Track.since`."""
 
@@ -168,7 +170,7 @@ class WaitingFrame:
 class ConnectionFrames:
     """Decides which frames of the connection's lane may go out.
 
-    Order is kept only among exchanges that were in flight together in the recording. Otherwise a
+    Order is kept only among exchanges that were open at the same time in the recording. Otherwise a
     reply waits only for its own request. So a client that never opens its history panel does not
     stall the replay.
     """

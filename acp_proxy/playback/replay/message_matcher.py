@@ -1,13 +1,16 @@
 """Finds the recorded message that a live message matches, and near misses.
 
-Candidates are the unplayed messages of the lane. The first equal recorded message matches;
-otherwise the first recorded message that becomes equal when a directory or terminal of the client
-is bound. A message that is only similar never matches. Messages beyond the part of the recording
-that was read are looked up by method.
+Candidates are the unplayed messages of the lane. The match is the first of:
 
-Sessions created by equal requests are interchangeable while equal messages came in both. If a
-message has no match in its own session but matches in an interchangeable session, the two sessions
-are swapped.
+- a recorded message that is equal;
+- a recorded message that becomes equal when a directory or terminal of the client is bound.
+
+A message that is only similar never matches. Messages beyond the part of the recording that was
+read are looked up by method.
+
+Two sessions are interchangeable if equal requests created them and only equal messages came in
+both. If a message matches in an interchangeable session and not in its own, the two sessions are
+swapped.
 """
 
 from collections.abc import Iterable, Iterator

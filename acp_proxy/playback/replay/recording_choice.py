@@ -1,15 +1,14 @@
 """Chooses between several recordings of one agent: each start plays the recording that fits.
 
-If a client restarts its agent, there are recordings of several processes. The client's first
-messages decide which recording is played: all are played at once, and a recording is dropped if it
-diverges and another recording does not. No state is kept between starts, so of several recordings
-with the same client messages, the first is always chosen.
+If a client restarts its agent, there are recordings of several processes. All recordings are played
+at once, and a recording is dropped if it diverges and another recording does not. No state is kept
+between starts: of several recordings with the same client messages, the first is always chosen.
 
-Output that all recordings have in common is sent, with the session ids of the first recording. An
-agent makes up new ids in every process, so ids alone do not distinguish recordings. Output that
-only some recordings have so far, such as an update before the prompt in one recording and after it
-in another, is held back while the client does not wait for it. If recordings send different
-output, the first remaining recording is chosen.
+Output that all recordings have in common is sent, with the session ids of the first recording.
+Output that only some recordings have so far is held back while the client does not wait for it. If
+recordings send different output, the first remaining recording is chosen.
+
+Session ids do not distinguish recordings, since an agent makes up new ids in every process.
 """
 
 import json

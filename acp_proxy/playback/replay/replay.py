@@ -1,8 +1,8 @@
 """The replay engine plays a recorded agent to a client: it gets events and yields commands.
 
 After each line of the client, the engine sends every frame that the recording allows, lowest
-recorded number first, before it takes the next line. Time comes with the events and there is no
-randomness, so the same lines give the same bytes.
+recorded number first. Time comes with the events and there is no randomness, so the same lines give
+the same bytes.
 """
 
 from collections.abc import Iterator
@@ -259,10 +259,13 @@ class Progress:
 class ReplayEnding:
     """Decides when a replayed agent ends, and logs the frames that were not played by then.
 
-    If a signal or the end of its input ended the recorded agent, the replayed agent stays until its
-    client stops it too. If the recorded agent ended by itself, the replayed agent ends after its
-    last frame: at once if the client has sent all recorded messages; otherwise after a silence that
-    is too long for reordering, since then only optional messages are missing.
+    The ending of the recorded agent decides:
+
+    - If a signal or the end of its input ended the recorded agent, the replayed agent stays until
+      its client stops it.
+    - If the recorded agent ended by itself, the replayed agent ends after its last frame. While
+      recorded messages of the client are missing, the replayed agent first waits for a long
+      silence.
     """
 
     _state: ReplayState

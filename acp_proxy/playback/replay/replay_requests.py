@@ -2,8 +2,9 @@
 
 A state machine (`Connection`) tracks requests and turns; this module maps each request to its
 recorded message. The state machine gets recorded session ids and live request ids. Frame numbers
-and times are always zero, since the state machine does not need them here. Each peer numbers its
-own requests, so the same id may be open in both directions at the same time.
+and times are always zero.
+
+Each peer numbers its own requests, so an id may be open in both directions at the same time.
 """
 
 from attrs import frozen
@@ -43,8 +44,8 @@ class OpenRequests:
 
     def __init__(self, dialect: str | None) -> None:
         self.live_ids: dict[int, str] = {}
-        """By exchange, the live ids of the client's requests whose recorded answer was not sent,
-        even if another answer has closed the request."""
+        """By exchange, the live ids of the client's requests whose recorded answer was not sent.
+        Another answer may have closed the request."""
         self._come: list[int] = []
         self._connection = Connection(dialect=dialect or V1)
         self._of_client: dict[int, OpenClientRequest] = {}

@@ -1,8 +1,8 @@
 """The recording as lanes and tracks, read as far as the replay needs it.
 
-Steps are read in order until each lane waits for its client or cannot go on. A lane that waits for
-its client needs no more of the recording. So a recording of a million frames starts at once, and
-memory holds only the steps between the lane furthest behind and the lane furthest ahead.
+Steps are read in order until each lane waits for its client or cannot go on. So a recording of a
+million frames starts at once. Memory holds only the steps between the slowest lane and the fastest
+lane.
 """
 
 from collections.abc import Iterator
@@ -43,8 +43,7 @@ class ReplaySchedule:
         self.lanes: dict[str | None, Lane] = {None: Lane(None)}
         """The lanes by session id; the connection's lane by None."""
         self.tracks: dict[str | None, Track] = {}
-        """The tracks that keep the order of frames: one track for each lane, or one track for all
-        lanes."""
+        """The tracks that keep the order of frames: one for each lane, or one for all lanes."""
         self.connection = ConnectionFrames()
         """The connection's frames, if they are not on a track."""
         self.exempt = Exemptions()

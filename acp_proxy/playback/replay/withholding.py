@@ -1,12 +1,11 @@
 """Decides which frames of the recorded agent are not sent to the client.
 
 A replayed agent makes its client act. An *inert* agent may only ask the client to read files or to
-ask a person. Any other agent may not ask the client to change files or run commands outside the
-directories that the client has named. A withheld request is answered from the recording.
+ask a person. Any other agent may not ask for changes or commands outside the directories that the
+client has named. A withheld request is answered from the recording.
 
-The bytes of the frame decide, not the recording's labels, since a recording is untrusted input. For
-the same reason an inert agent does not send an invalid line that a less strict client may accept as
-a message.
+The bytes of the frame decide, not the recording's labels, since a recording is untrusted. An inert
+agent also sends no invalid line, which a tolerant client might accept as a message.
 """
 
 import json
@@ -23,8 +22,8 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.recording.steps import Script, Step, Wire
 
 _MADE = {"terminal/create": "terminalId", "mcp/connect": "connectionId"}
-"""Requests that create a terminal or a connection, each with the name of the new id in the
-answer."""
+"""Requests that create a terminal or a connection, each with the member of the answer that has the
+new id."""
 _USING = {"terminal/output": "terminalId", "mcp/message": "connectionId"}
 """Requests of the client that contain the id of a terminal or connection."""
 
@@ -97,8 +96,8 @@ _ACTING = re.compile(rb'(?i)"method"\s*:\s*"\s*(?:fs|terminal)/(?!read_text_file
 """Matches a request that changes or runs something, in a line that strict readers do not accept."""
 _CREATE, _FORM = "terminal/create", "elicitation/create"
 _SUSPICIOUS = (b"fs/", b"terminal/", b"\\u00", b"\\/")
-"""Text, in lower case, in every line that asks to change files or run commands: the start of the
-method, or an escape that may hide this start."""
+"""Texts in lower case. Every line that asks to change files or run commands contains one: the start
+of the method, or an escape that may hide this start."""
 
 
 @frozen
@@ -152,8 +151,8 @@ class Withholding:
     def _is_surely_harmless(self, line: bytes) -> bool:
         """Whether a line can go out without being parsed, as most updates can.
 
-        A line without the start of an acting method, in any spelling, changes and runs nothing. An
-        inert agent may do even less, so its lines are parsed.
+        A line that contains no text of `_SUSPICIOUS` changes and runs nothing. The lines of an
+        inert agent are always parsed.
         """
         if self._allow_outside and not self._inert:
             return True
@@ -244,8 +243,8 @@ def _tokens(message: Message) -> frozenset[str]:
 def _is_ambiguous(raw: bytes) -> bool:
     """Whether readers may disagree on a message's method or params.
 
-    Of two members with the same name, some readers use the first, and other readers the last. Some
-    readers ignore case.
+    Of two members with the same name, some readers use the first, and others the last. Some readers
+    ignore case.
     """
     if _is_unique(raw, _unescaped(raw).lower()):
         return False

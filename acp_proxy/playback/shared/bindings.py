@@ -1,9 +1,8 @@
 """Maps recorded values to the live values that a peer chose in their place.
 
-Agents choose session ids, tool call ids and option ids. These ids are replayed unchanged, since the
-client only echoes them. Clients choose working directories and terminals. A choice is learnt where
-the protocol allows it, and is inserted into later frames. Both happen only at typed places: places
-whose value has a known kind.
+Agents choose the ids of sessions, tool calls and options. These ids are replayed unchanged, since
+the client only echoes them. Clients choose working directories and terminals. A client's choice is
+learnt and inserted at typed places: places whose value has a known kind.
 """
 
 import json
@@ -31,8 +30,8 @@ class Bindings:
     """Recorded directories, each with its live directory."""
     terminals: dict[str, str] = field(factory=dict)
     sessions: dict[str, str] = field(factory=dict)
-    """Ids of sessions. Live ids differ from recorded ids only if two interchangeable sessions were
-    swapped, or if the client got ids of another recording before this recording was chosen."""
+    """Ids of sessions. A live id differs from the recorded id only if two interchangeable sessions
+    were swapped, or if the client got an id of a recording that was dropped later."""
     connections: dict[str, str] = field(factory=dict)
     """Ids of connections to MCP servers."""
     messages: dict[str, str] = field(factory=dict)
@@ -135,8 +134,8 @@ class Bindings:
     def moved(self, text: str) -> str:
         """Returns the live value of a string that may be a path anywhere in a message.
 
-        A string changes if all of it is a directory of the client, or a path or ``file://`` URI
-        below such a directory. Relative directories are ignored, since they may be plain words.
+        A string changes only if it is a directory of the client, or a path or ``file://`` URI below
+        it. Relative directories are ignored, since they may be plain words.
         """
         named = evolve(self, roots={o: n for o, n in self.roots.items() if _is_named(o)})
         return named.live(Place.URI if text.startswith(_SCHEME) else Place.PATH, text)
@@ -145,7 +144,7 @@ class Bindings:
         """Replaces directories wherever they are named in a piece of JSON, the longest first.
 
         A relative directory, ``.`` or ``src``, may be an ordinary word and stays. A directory
-        within a longer name, as in ``~/work``, ``http://work`` or ``/work.bak``, stays too.
+        within a longer name, as in ``~/work`` or ``/work.bak``, stays too.
         """
         named = ((old, new) for old, new in self.roots.items() if _is_named(old))
         names = {_inside_json(old): _inside_json(new) for old, new in named}

@@ -1,9 +1,10 @@
 """Compares a live message with a recorded message, as JSON values.
 
 The order of keys and the spelling of numbers do not matter; the order of lists does. ``_meta`` and
-places that the user ignores are not compared. At typed places, the live value is compared with the
-value that the recorded value is bound to. If the client may choose the value, a new value is
-proposed as a binding, and does not count as a difference.
+places that the user ignores are not compared.
+
+At a typed place, the live value is compared with the value that the recorded value is bound to. If
+the client may choose the value, a new value is not a difference, but is proposed as a binding.
 """
 
 import json
@@ -56,8 +57,8 @@ class Comparison:
     contradictions: list[Difference] = field(factory=list)
     """Secrets that are already paired with other secrets."""
     hidden: list[tuple[str, ...]] = field(factory=list)
-    """Paths of texts in the live message that may be secrets because the recorded message has a
-    marker there."""
+    """Paths of texts in the live message that may be secrets: the recorded message has a marker
+    there."""
 
     @property
     def is_equal(self) -> bool:

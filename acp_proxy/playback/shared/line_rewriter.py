@@ -1,7 +1,7 @@
 """Writes lines: recorded frames with the live peer's ids and directories, and unrecorded answers.
 
-A frame without replacements goes out byte for byte, even if it is not valid. Each member of a batch
-is rewritten separately. Only replies get another id; the agent's requests keep their ids.
+A frame without replacements goes out byte for byte, even if it is invalid. Each member of a batch
+is rewritten separately. Only replies get another id.
 """
 
 import json

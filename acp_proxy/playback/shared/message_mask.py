@@ -1,7 +1,7 @@
 """Masks messages of the recording and the live peer before they are compared or reported.
 
-One redactor reads both sides, so equal secrets have equal markers. Markers have numbers in place of
-hashes. So reports are the same in each run, and a guessed secret cannot be tested against a hash.
+One redactor reads both sides, so equal secrets have equal markers. The markers have numbers in
+place of hashes: reports are the same in each run, and nobody can test a guess against a marker.
 """
 
 import json
@@ -32,8 +32,8 @@ _CHOSEN = (
 _MOST_UNREAD = 1 << 18
 """How many bytes of lines may wait for the redactor; when more bytes wait, all lines are read."""
 _HARMLESS = re.compile(rb'"auth":\s*\{(?:"terminal":\s*(?:true|false))?\}|\\u00(?:1b|[89a-fA-F])')
-"""Frequent text in which the word search would find a secret by mistake: a capability named
-``auth``, and escapes of characters that occur in no secret word."""
+"""Frequent text that the word search takes for a secret by mistake: a capability named ``auth``,
+and escapes of characters that occur in no secret word."""
 _SIGN_IN = ((b'"authMethods"', b'vars"'), (b'"authenticate"', b'_meta"'))
 """Pairs of words that announce a secret only if a line contains both."""
 

@@ -18,9 +18,8 @@ class Order(StrEnum):
 class Pacing:
     """How long frames wait. Pacing never decides whether a frame goes out, or the order in a lane.
 
-    A frame waits for a message of the peer or for the frame before it in its lane, and then for the
-    recorded gap: the time between that message or frame and this one. A person's time to think is
-    not repeated, since the gap is counted from the live message.
+    A frame waits for a message of the peer or for the previous frame of its lane, and then for the
+    recorded gap after that message or frame. So a person's time to think is not repeated.
     """
 
     factor: float = 0.0

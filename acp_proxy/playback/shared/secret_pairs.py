@@ -1,9 +1,8 @@
 """Pairs each secret of a recording with one secret of a live peer.
 
-A recording has a marker in place of a secret. A live peer sends its own secret in this place, and
-this secret is masked before messages are compared. So only the text around the secrets is compared.
-The secrets need not be equal, but each recorded secret must correspond to the same live secret in
-the whole run.
+A recording has a marker where the live peer sends its own secret. The live secret is masked before
+messages are compared, so only the text around it counts. The two secrets need not be equal, but a
+recorded secret must always correspond to the same live secret.
 """
 
 from collections.abc import Iterable
@@ -27,8 +26,8 @@ class SecretPair:
     recorded: str
     """The part that all markers of the recorded secret share: its hash or number."""
     live: str
-    """The same part of the live secret's markers; or ``=`` and the live text, if this text was not
-    recognized as a secret."""
+    """The part that all markers of the live secret share. If the live text was not recognized as a
+    secret: ``=`` and the live text."""
     shown: str
     """The live secret as reports show it."""
     is_free: bool = False
@@ -50,8 +49,8 @@ class SecretPairs:
     """The pairs that were found.
 
     Attributes:
-        are_echoed: whether the live peer may send back recorded markers, because these were sent to
-            it. Such a marker also matches itself.
+        are_echoed: whether the live peer may send back recorded markers that were sent to it. A
+            recorded marker then also matches itself.
     """
 
     are_echoed: bool = True

@@ -5,7 +5,7 @@
 - `recorded_client`, `lane`, `recorded_requests` and `stream_progress` read the recording.
 - `agent_messages` and `session_map` handle the agent's lines.
 - `request_matcher` finds the recorded request for a live request. `known_files` has the contents
-for reads of files that were not recorded.
+  of files, for reads that were not recorded.
 - `permission_scope`, `permission_match` and `permission_guard` decide whether the recorded answer
   to a permission request may be given.
 - `client_sender` and `verify_requests` choose the next frame; `composer` writes it with live values

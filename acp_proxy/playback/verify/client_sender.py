@@ -1,15 +1,20 @@
 """Sends the client's frames when their conditions hold.
 
 A frame *requires* the answers that the agent had given, in any lane, before the recorded client
-sent it. The client waits for them until a stall. Requests that were in flight together are in
-flight together again. This cannot deadlock: requests are sent before frames wait for their answers.
+sent the frame. The client waits for these answers until a stall. Requests that were open together
+in the recording are open together again.
 
-The other messages that the recorded client had received in the frame's lane are *optional*. These
-are requests of the agent, and its other output since the last request, answer or end of a turn;
-only the amount of this output counts. A changed agent may never send optional messages. So the
-client stops waiting for them when their turn is over; while the turn is open, shortly before the
-silence would be a stall; otherwise when the agent has been silent for a while. An answer of the
-client waits only briefly, since the agent may wait for it.
+The other messages that the recorded client had received in the frame's lane are *optional*:
+requests of the agent, and its output since the last request, answer or end of a turn. Only the
+amount of the output counts.
+
+A changed agent may never send optional messages. So the client stops waiting for them:
+
+- when their turn is over;
+- while the turn is open, shortly before the silence would be a stall;
+- without a turn, after a while of silence.
+
+An answer of the client waits only briefly, since the agent may wait for it.
 """
 
 from collections import deque
@@ -254,8 +259,7 @@ class ClientSender:
     def _without_unasked(self, frame: ClientFrame) -> ClientFrame:
         """Removes from a batch the answers to requests that the agent has not made yet.
 
-        These answers are sent later. The agent may now use the id of such an answer for another
-        request.
+        These answers are sent later. The live agent may use their ids for other requests.
         """
         if len(frame.steps) == 1:
             return frame

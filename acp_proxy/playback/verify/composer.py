@@ -1,7 +1,7 @@
 """Writes the client's messages: recorded messages with live values, and unrecorded answers.
 
-A recorded message keeps its bytes except for values at typed places; its JSON is never serialized
-again. The unrecorded answers exist so that no agent waits forever.
+A recorded message keeps its bytes except for values at typed places. The unrecorded answers exist
+so that no agent waits for ever.
 """
 
 import json
@@ -98,8 +98,8 @@ def cancellation(request: Any) -> dict[str, Any]:
 def denial(request: Any) -> dict[str, Any]:
     """Returns the result that denies permission.
 
-    The result selects the option that rejects; without such an option, the result is ``cancelled``.
-    In the 1.0 draft the result has ``granted`` false.
+    The result selects an option that rejects; without this option, the result is ``cancelled``. In
+    the 1.0 draft the result has ``granted`` false.
     """
     option = rejecting_option(request)
     if option is None or is_draft(request):

@@ -83,7 +83,7 @@ class ClientFrame:
 class SendQueue:
     """The frames that the client still has to send in one lane.
 
-    Answers to the agent are kept separately: an answer may be sent as soon as the agent has made
+    Answers to the agent are in a separate queue. An answer is sent as soon as the agent has made
     the request and other conditions hold; without the request, the answer is never sent.
 
     Attributes:

@@ -1,8 +1,8 @@
 """Decides whether a recorded answer to a permission request may be given to the live agent.
 
-The answer may be given if the answer grants no permission, or if the live agent asks for the same
-permission as the recorded agent. The guard checks this when the request comes and again when the
-answer is sent, since the agent may change its tool call in between.
+The answer may be given if it grants no permission, or if the live agent asks for the same
+permission as the recorded agent. This is checked when the request comes, and again when the answer
+is sent: the agent may change its tool call in between.
 """
 
 from typing import Any
@@ -34,8 +34,8 @@ class OptionChoice:
     """The live form of a recorded answer to a permission request."""
 
     option: str | None
-    """The live option's id; None if the answer selects no option, or if the live request has no
-    such option."""
+    """The live option's id; None if the answer selects no option, or if the live request lacks the
+    option."""
     is_possible: bool = True
 
 
@@ -108,8 +108,8 @@ class PermissionGuard:
             live: the live request.
 
         Returns:
-            The live option that the answer selects, if any; and the message to send instead if the
-            answer cannot be given.
+            The live option that the answer selects, if any, and the message to send if the answer
+            cannot be given.
         """
         request = json_or_none(live.raw)
         if frame.lane.turns.was_cancelled_after(frame.seq):
@@ -177,11 +177,11 @@ def _may_allow(request: Any, answer: Any) -> bool:
 
 
 def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:
-    """Finds the live option for a recorded answer: the same, or one of the same kind.
+    """Finds the live option for a recorded answer: the recorded option or one of its kind.
 
     The live option always has the recorded kind: permission for one call must not become permanent.
-    An id that now has another kind, or that occurs twice, is not the same option. An option that
-    allows more than one call must also have the same id or name, since these define its scope.
+    An option for more than one call must also have the recorded id or name, which define its scope.
+    An id that now has another kind, or that occurs twice, does not count.
 
     Args:
         recorded: the recorded request, decoded.

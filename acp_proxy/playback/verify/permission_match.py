@@ -1,13 +1,10 @@
 """Decides whether a live permission request asks for the same permission as a recorded request.
 
-A request may name a tool call only by its id, so its scope depends on earlier announcements of that
-tool call, on both sides. The live agent's announcements are noted as they come. Recorded
-announcements are read once, at the first live request, and only for tool calls that a recorded
-request names. An agent may also change a tool call between its request and the answer, so the
-request is compared again when the answer is sent.
+A request may name its tool call only by the id. So earlier announcements of the tool call are read
+too, on both sides. The request is compared again when the answer is sent, since the agent may
+change its tool call in between.
 
-Differences that a user ignores in the comparison of two runs still count here, since the user
-did not permit them.
+Differences that the user ignores elsewhere still count here: the user did not permit them.
 """
 
 from collections import OrderedDict
@@ -45,8 +42,8 @@ _UNREADABLE = "(an update that cannot be read)"
 class ToolCalls:
     """The announced state of the tool calls that have not ended, by session and id.
 
-    All updates of a tool call are merged, see `protocol.tool_calls`. The members have the dialect's
-    names: ``kind`` and ``rawInput`` in v1 and v2, ``tool`` and ``input`` in the 1.0 draft.
+    All updates of a tool call are merged (see `protocol.tool_calls`). The members have the names of
+    the dialect: ``kind`` and ``rawInput`` in v1 and v2, ``tool`` and ``input`` in the 1.0 draft.
     """
 
     def __init__(self, *, null_clears: bool) -> None:
@@ -102,8 +99,8 @@ class PermissionMatch:
 
     differences: tuple[Difference, ...] = field(default=())
     is_vague: bool = False
-    """Whether the requests are equal, but do not name the object of the action, so that other
-    requests may be equal too."""
+    """Whether the requests are equal but do not name the object of the action. Other requests may
+    then be equal too."""
 
     @property
     def is_same(self) -> bool:

@@ -1,12 +1,13 @@
 """Finds the scope of a permission request: the action that it asks permission for.
 
-The scope is everything in the request, together with earlier announcements of its tool call, except
-for members known not to describe the action: titles and reasons, the options, ids, times, the line
-of a location. Unknown members count. Two scopes are the same if all of this is equal, as recorded
-or with the live directories in place of the recorded directories.
+The scope is the whole request with the earlier announcements of its tool call. Left out are members
+that do not describe the action: titles, reasons, options, ids, times, and the line of a location.
 
-A request may contain only the kind of an action, and perhaps a text that describes it. These
-requests cannot be compared: equal requests may be about different actions.
+Two scopes are the same if they are equal, or become equal when live directories replace recorded
+directories.
+
+A request may contain only the kind of an action, perhaps with a description. Requests without more
+cannot be compared: equal requests may be about different actions.
 """
 
 import json
@@ -43,7 +44,7 @@ _WHERE = frozenset(
 _IDS = frozenset({"callid", "turnid", "toolcallid", "tooluseid", "requestid", "sessionid"})
 """Names, in lower case and without underscores, of ids of the conversation."""
 _EARLIEST = 1e9
-"""The lowest number that counts as a time, in seconds since 1970; a lower number may be the number
+"""The lowest number that counts as a time (in seconds since 1970). A lower number may be the number
 of a line."""
 _TIMES = re.compile(r"timestamp|.*_at(_ms)?|.*[a-z]At(Ms)?")
 _WORD = re.compile(r"[\w-]*")
@@ -56,8 +57,8 @@ def scope(request: Any, announced: Mapping[str, Any]) -> Any:
 
     Args:
         request: the request, decoded.
-        announced: the announced members of the request's tool call, see `ToolCalls.announced`.
-            Members of the request itself take precedence.
+        announced: the announced members of the request's tool call, see `ToolCalls.announced`. The
+            request's own members take precedence.
 
     Returns:
         An object with ``params``; None if the request is nested too deeply to be read.

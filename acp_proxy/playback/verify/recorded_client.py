@@ -1,11 +1,10 @@
 """The recording from the client's side: its frames, and how much came before each frame.
 
-The recording is read once. The client's messages and the agent's requests are kept in memory,
-without their payloads; everything else from the agent is only counted (`stream_progress`). So a
-million updates need no more memory than a few numbers.
+The recording is read once. The client's messages and the agent's requests are kept in memory
+without their payloads. Everything else from the agent is only counted (`stream_progress`).
 
-Secrets may replace markers in messages to the agent and in permission requests to compare; reports
-and recordings are masked again.
+Secrets may replace markers in messages to the agent, and in permission requests that are compared.
+Reports and recordings are masked again.
 """
 
 import json

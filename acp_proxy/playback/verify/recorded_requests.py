@@ -1,8 +1,7 @@
 """The requests of the recorded agent, for lookups by content.
 
-A request is decoded once to compute its keys, which are hashes, and only the keys are kept. The
-keys narrow the search: equal values have equal hashes, but values with equal hashes may differ. So
-the caller compares the requests that it finds.
+A request is decoded once to compute its keys, which are hashes; only the keys are kept. Different
+requests may have equal keys, so the caller compares the requests that are found.
 """
 
 from collections import OrderedDict, deque

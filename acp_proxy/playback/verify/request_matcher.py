@@ -1,13 +1,17 @@
 """Finds the recorded request that a live request of the agent matches.
 
-Candidates are the recorded requests of the same lane that the agent has not made yet. The first
-equal request matches; otherwise the first request with the same identity: a file's path, a
-terminal, a command. Other differences are reported when the two recordings are compared. Only a
-lenient client also accepts the next request of the method.
+Candidates are the recorded requests of the lane that the live agent has not made yet. The match is
+the first of:
 
-A permission request is matched only by its scope. If no recorded request has the same scope, the
-live request is matched with another request, so that reports can show the differences. The offered
-options only decide between requests with the same scope.
+- an equal request;
+- a request with the same identity: a file's path, a terminal, a command;
+- for a lenient client, the next request of the method.
+
+Other differences are reported when the two recordings are compared.
+
+A permission request is matched only by its scope. The offered options decide between requests with
+the same scope. Without a request of the same scope, another request is matched, so that reports can
+show the differences.
 """
 
 import re
@@ -46,7 +50,7 @@ _NOISE = re.compile(
 )
 """Names of members that do not describe the action; their differences are reported last."""
 _EXACT, _SAME, _SAME_OFFERING, _OFFERING = range(4)
-"""The hashed parts of a request: all params; the identity; and for a permission request also the
+"""The hashed parts of a request: all params; the identity; and, for a permission request, the
 identity with the kinds of the offered options, and these kinds alone."""
 _IDENTITY: dict[str, tuple[str, ...]] = {
     READ: ("path", "line", "limit"),
@@ -203,8 +207,11 @@ class RequestMatcher:
     def _find_permission(self, live: AgentRequest, keys: Keys) -> RequestMatch | None:
         """Finds the first request with the same scope, preferably with the same options.
 
-        If there is no such request, finds an equal request that does not name the object of the
-        action; otherwise a request that offers the same kinds of options; otherwise any request.
+        Without a request of the same scope, finds the first of:
+
+        - an equal request that does not name the object of the action;
+        - a request that offers the same kinds of options;
+        - any request.
         """
         permissions = self._state.permissions
         other = vague = None

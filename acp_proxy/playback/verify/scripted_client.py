@@ -1,8 +1,7 @@
 """A client that sends each recorded frame when the agent's earlier frames of the lane have come.
 
-Unlike `verification`, it compares the agent's frames byte by byte: a replay has to send such a
-client exactly the recorded bytes. It reads the recording only as far as needed, so a recording of
-any size can be played.
+The agent's frames are compared byte by byte: a replay has to send exactly the recorded bytes. The
+recording is read only as far as needed.
 """
 
 from collections import deque

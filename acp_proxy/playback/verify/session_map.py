@@ -18,8 +18,8 @@ _CREATING = ("session/new", FORK)
 class SessionMap:
     """Keeps the lane of each live session, and the lane of the latest message.
 
-    An agent may send updates of a session before the answer that names the session. If several
-    sessions are being created, the map cannot tell at first which session has a new name.
+    An agent may send updates of a session before the answer that names the session. While several
+    sessions are being created, a new name may belong to any of them.
     """
 
     def __init__(self, lanes: _Lanes, bindings: Bindings, joined: _Joined = ()) -> None:
@@ -48,8 +48,8 @@ class SessionMap:
     def lane_of(self, session: str | None) -> ClientLane | None:
         """Returns the lane of a live session; None while the lane is unknown.
 
-        A new name belongs to the session that is being created, if only one session is being
-        created. A message without a session belongs to the lane of the latest message.
+        A new name belongs to the session that is being created, if there is only one. A message
+        without a session belongs to the lane of the latest message.
         """
         if session is None:
             return self.last
@@ -129,7 +129,7 @@ class SessionMap:
                 self.bind(request.lane, session)
 
     def bind_before(self, frame: ClientFrame) -> None:
-        """Binds a frame's session to its recorded id if it is not new and has no live id yet."""
+        """Binds the session of a frame to its recorded id, if it is not new and has no live id."""
         name = frame.lane.name
         creates = any(step.method in _CREATING for step in frame.steps)
         if name is not None and name not in self._bindings.sessions and not creates:

@@ -1,9 +1,8 @@
 """Counts how much the agent has sent, regardless of how its texts are split into chunks.
 
-The agent, or its model's server, splits a model's text into an arbitrary number of chunks. So a
-text counts as one item, and its progress is counted in characters. Everything else is counted by
-number. Updates that only report a state may come at any time; they are counted separately and do
-not end a text.
+A model's text arrives in an arbitrary number of chunks. So a text counts as one item, and its
+progress is counted in characters. Everything else is counted by number. Updates that only report a
+state are counted separately, and do not end a text.
 """
 
 from collections import Counter
@@ -18,8 +17,8 @@ from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
 
 _STATES = tuple(update.encode() for update in STATE_UPDATES)
 _FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
-"""The number of lines without an answer that count as a flood: the first value, or the second value
-times the number of recorded frames, if that is more."""
+"""The most lines that may come after the agent's last answer or recorded request. For a long
+recording, the limit is the second value times the number of recorded frames."""
 _FLOOD_BYTES = 256 << 20
 _FLOOD_REFUSALS = 1000
 """How many requests may be refused while nothing else comes."""

@@ -1,9 +1,12 @@
 """The verification engine: plays the recorded client to a live agent.
 
-After each event, the engine sends every frame that may be sent. The verification is over when
-everything was sent, every recorded answer has come, and either the amount of the recorded agent's
-last output has come too or nothing came for a while. It is also over when the agent leaves, stalls
-or floods the client, or after the time limit.
+After each event, the engine sends every frame that may be sent. The verification is over in any of
+these cases:
+
+- Everything was sent, every recorded answer has come, and the agent's last output is complete or
+  nothing came for a while.
+- The agent leaves, stalls or floods the client.
+- The time limit has passed.
 """
 
 from collections.abc import Iterator

@@ -30,8 +30,8 @@ from acp_proxy.protocol.dialects import PERMISSION, PROMPT
 class VerifyOptions(PlaybackOptions):
     """How to play the client.
 
-    A lenient client answers a request like the nearest recorded request of its method. If a
-    permission request has only a title, it gets the answer to the recorded request with that title.
+    A lenient client answers a request like the nearest recorded request of its method. A permission
+    request that has only a title gets the answer to the recorded request with that title.
     """
 
     roots: Mapping[str, str] = field(factory=dict)
@@ -98,12 +98,12 @@ class VerifyState:
 
 
 _SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
-"""The shortest silence after which the client stops waiting for optional messages: in nanoseconds,
-and as a multiple of the recorded silence."""
+"""The shortest silence after which the client stops waiting for optional messages. The first value
+is in nanoseconds, and the second is a multiple of the recorded silence."""
 _ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
 """An answer is sent after a silence of at least the first value, since the agent may wait for it.
-If a silence was recorded before the answer, the answer waits for `_MANY_TIMES` this silence, up to
-the second value."""
+After a recorded silence, the answer waits for `_MANY_TIMES` that silence, up to the second
+value."""
 _MANY_TIMES = 10
 """How many times longer the client waits while the agent sends other messages."""
 _WITHOUT_STALL_NS = 300 * NS_PER_S
@@ -274,9 +274,8 @@ class AnswerQueue:
     """The requests of the live agent that wait for their recorded answers.
 
     An answer waits in the queue of its lane, where the first answer may be sent as soon as its
-    conditions hold. The answer also waits in two queues over all lanes, ordered by the time when
-    answers are sent even if their conditions do not hold. So no event has to check all recorded
-    frames.
+    conditions hold. It also waits in two queues over all lanes, ordered by the time when answers
+    are sent in any case. So no event has to check all recorded frames.
     """
 
     def __init__(self, recording: RecordedClient, patience: Patience) -> None:

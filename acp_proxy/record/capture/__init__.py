@@ -1,9 +1,9 @@
 """Logs bytes and then forwards them; imports only small modules of the standard library.
 
-No module of this package may import a slow module, since an editor waits for these imports before
-the agent's first byte. A test lists the modules that the package may load.
+No module of this package may import a slow module: an editor waits for the imports before the
+agent's first byte. A test lists the modules that the package may load.
 
-The early handling of Ctrl-C is here too, so that it is set up before anything else is imported.
+Ctrl-C is handled here, before anything else is imported.
 """
 
 import os

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 OUTPUT_PIPE = 1 << 18
-"""The size in bytes of a pipe for the agent's output. With the system's 64 KiB, an agent that
-streams small frames stalls at every process switch. A larger pipe would accept more than 512 KB
-from an agent whose client does not read."""
+"""The size in bytes of the pipe for the agent's output. With the system's 64 KiB, an agent that
+streams small frames stalls at every process switch."""
 
 
 class AgentProcess:
@@ -25,8 +24,8 @@ class AgentProcess:
         code: the agent's exit code, once `wait` has returned; None if a signal ended the agent.
         signal: the number of the signal that ended the agent.
         exited: set once the agent's end is known and logged.
-        appears_as: the exit code that a fault reports instead of the real exit code; None for the
-            real exit code.
+        appears_as: the exit code that a fault reports in place of the real exit code; None without
+            such a fault.
         was_stopped: whether we sent or forwarded a signal that asks the agent to stop.
     """
 
@@ -74,8 +73,8 @@ class AgentProcess:
         """Blocks until the agent has exited, then sets `code` or `signal`.
 
         Args:
-            note_stop: called with SIGTTIN or SIGTTOU when this signal has stopped the agent,
-                because the agent is in a background group of its terminal.
+            note_stop: called with SIGTTIN or SIGTTOU when this signal has stopped the agent. The
+                terminal sends the signal to an agent in a background group.
         """
         code = os.waitstatus_to_exitcode(self.group.wait(self.pid, note_stop))
         if code < 0:
@@ -85,7 +84,7 @@ class AgentProcess:
 
     @property
     def exit_status(self) -> int:
-        """The exit code that we pass on: the agent's, or 128 + n if signal n ended the agent."""
+        """The exit code that we pass on: the agent's code, or 128 + n after a signal n."""
         if self.appears_as is not None:
             return self.appears_as
         return 128 + self.signal if self.signal is not None else self.code or 0

@@ -87,8 +87,7 @@ def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask
 def die_of(signum: int) -> None:
     """Ends the process by a signal; returns if this is impossible, as for process 1 of a container.
 
-    No core is dumped, since a core of our process would contain forwarded messages. A size limit of
-    0 is not enough: it does not stop a core that the system pipes to a program.
+    No core is dumped, since a core of our process would contain forwarded messages.
     """
     try:
         import ctypes

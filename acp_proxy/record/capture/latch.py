@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Latch:
     """An event that is set once.
 
-    Callbacks run in the thread that sets the event. After that, a new callback runs at once.
+    Callbacks run in the thread that sets the event. A callback that is added later runs at once.
     """
 
     def __init__(self) -> None:

@@ -1,17 +1,16 @@
 """The capture log: an append-only file of all bytes, which are logged before they are forwarded.
 
-A log is a sequence of records (`log_format`). Each record is appended by one ``writev`` under one
-lock. So data that the kernel accepted survives our own SIGKILL, and the order of the records is
-*the* order of the recording.
+A log is a sequence of records (`log_format`). One ``writev`` under one lock appends each record. So
+appended data survives our own SIGKILL, and the order of the records is *the* order of the
+recording.
 
 Offsets are *logical*: they count from the start of the recording and never decrease. The first
-record of a file is always ``BASE`` and contains the logical offset of the record after it. So the
-indexer can free space (`CaptureLog.trim`) once everything is stored as rows: the file shrinks, but
-offsets go on counting.
+record of a file, ``BASE``, contains the logical offset of the next record. So the indexer can
+shrink the file (`CaptureLog.trim`) once everything is stored as rows.
 
-The module does not read frames or JSON. It never raises for a full disk: bytes that cannot be
-logged are counted, reported once, and noted by a ``GAP`` record before the next record that fits.
-At --max-size, a ``NOTE`` tells readers of the running recording that a gap begins.
+A full disk raises no error. Bytes that cannot be logged are counted and reported once, and a
+``GAP`` record notes them before the next record that fits. At --max-size, a ``NOTE`` tells readers
+of the running recording that a gap begins.
 """
 
 import errno

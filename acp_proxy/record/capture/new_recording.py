@@ -1,8 +1,7 @@
 """Names a new recording and opens its log.
 
-Secrets in our environment variables are never written. To mask the log, a value is recognized by
-its length, four of its characters and its keyed hash. The log contains the key, but the log is
-deleted after indexing.
+Secrets in our environment variables are never written. Masking recognizes each by its length, four
+of its characters and its keyed hash. The log with these data and the key is deleted after indexing.
 """
 
 import os
@@ -26,16 +25,16 @@ from acp_proxy.recording.file_names import (
 from acp_proxy.recording.log_format import HASHES_KEY, MARKER_KEY, SECRETS_KEY, START, Log
 
 PARENT = "ACP_PROXY_PARENT"
-"""The environment variable of the agent with the ids of the recording and the connection. Another
-acp-proxy reads the variable if the agent's command starts one."""
+"""The environment variable that gives the agent the ids of the recording and the connection. An
+acp-proxy that the agent starts reads this variable."""
 
 SECRETS = "ACP_PROXY_SECRETS"
-"""An environment variable that lists variables with secret values and their markers, as
+"""The environment variable that lists variables with secret values and their markers, as
 comma-separated ``NAME=MARKER``. `verify` sets it for the secrets that it sends."""
 
 
 MADE_BY = "ACP_PROXY_MADE_BY"
-"""The environment variable with the command that records for its own use, such as `verify`; the
+"""The environment variable with the command, such as `verify`, that records for its own use. The
 recording contains this command."""
 
 
@@ -114,8 +113,8 @@ def open_log(options: RecordOptions, identity: Identity) -> Log:
         identity: ids and clocks of the recording, for the log's first record.
 
     Returns:
-        The log. If no log can be written, the reason is reported on stderr and the returned log
-        stores nothing; with `--require-recording` the process exits with 1 instead.
+        The log. If no log can be written, the reason is reported on stderr, and the returned log
+        stores nothing. With `--require-recording`, the process exits with 1 instead.
     """
     wanted = identity.path()
     try:

@@ -1,15 +1,17 @@
 """The agent's process group, which is killed when our process ends, even by SIGKILL.
 
-A parent-death signal depends on the thread that spawned the process and reaches only the direct
-child, while real agents are launchers with native children. So a guardian, a tiny ``/bin/sh``, is
-started first as the leader of a new process group, and the agent joins that group. The guardian's
-standard input is a pipe, and only our process has the other end of the pipe. When our process ends,
-even by SIGKILL, the guardian's ``read`` returns, and the guardian kills the group. The guardian
-ignores the signals that we forward to the group. When the agent has ended by itself, we end only
-the guardian: the remaining processes go on running, as they would without us.
+The guardian, a tiny ``/bin/sh``, is the leader of a new process group, which the agent joins. The
+guardian reads a pipe, and only our process has the other end of the pipe. When our process ends,
+even by SIGKILL, the guardian's ``read`` returns, and the guardian kills the group.
 
-On a terminal, a separate group is a background group: the system stops its processes when they
-read the terminal, as ssh and sudo do for a password. There `capture.shared_group` is used instead.
+The guardian ignores the signals that we forward to the group. After the agent has ended by itself,
+we end only the guardian: the remaining processes go on running.
+
+A parent-death signal would reach only the direct child, while real agents are launchers with native
+children.
+
+On a terminal, the system would stop the processes of a separate group when they read the terminal,
+as ssh does for a password. There `capture.shared_group` is used instead.
 """
 
 import errno

@@ -128,9 +128,8 @@ def send(process: Process, signum: int) -> bool:
 def kill_all(find: "Callable[[], list[Process]]") -> None:
     """Kills the processes that ``find`` returns, until two calls in a row return no process.
 
-    A process may start other processes before it is killed. Processes that we may not kill, such as
-    another user's, are ignored. If a process hangs in the kernel and does not die, the function
-    returns after two seconds.
+    Processes that we may not kill, such as another user's, are ignored. If a process does not die,
+    the function returns after two seconds.
     """
     quiet = 0
     for _ in range(_KILL_ROUNDS):

@@ -61,7 +61,7 @@ class Pump:
         last_ns: when the last byte was read, or else when the pump started, in monotonic ns.
         source_ended: whether the source ended by itself, and was not closed because of a broken
             sink.
-        ended: set once the end of the stream is logged and both descriptors are closed, or once the
+        ended: set when the end of the stream is logged and both descriptors are closed, or when the
             pump is abandoned.
     """
 
@@ -83,9 +83,8 @@ class Pump:
     def run(self) -> None:
         """Relays until the source ends or the sink breaks, logs the reason, and closes both.
 
-        If the sink breaks, the source is closed too, so the other peer gets the same broken pipe as
-        without us. Back-pressure needs no code: a full sink blocks the write, and meanwhile nothing
-        is read from the peer.
+        If the sink breaks, the source is closed too: the other peer gets the same broken pipe as
+        without us. A full sink blocks the write, and meanwhile nothing is read from the peer.
         """
         try:
             reason = self._relay()

@@ -1,16 +1,18 @@
 """The options of ``record``, as one table for both the fast parser and click.
 
-`parse` is quick and understands only correct use. It leaves everything else, ``--help`` included,
-to the click command. The click command builds its options from the same table, so the two parsers
-cannot differ. The functions that read values raise `ValueError` with a hint for bad values. Nothing
-is imported here, since `record` reads its options before it starts the agent.
+`parse` is quick and understands only correct use. It leaves everything else, such as ``--help``, to
+the click command, which is built from the same table. The functions that read values raise
+`ValueError` with a hint.
+
+This module imports nothing, since `record` reads its options before it starts the agent.
 """
 
 _UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _SIZE_UNITS = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_NAME = 200
-"""The most bytes of a recording's name. A file name adds a suffix, and has at most 255 bytes."""
+"""The most bytes of a recording's name. A file name, which also has a suffix, has at most 255
+bytes."""
 _TRUE = ("1", "true", "t", "yes", "y", "on")
 _FALSE = ("0", "false", "f", "no", "n", "off", "")
 
@@ -45,8 +47,8 @@ def read_seconds(text: str) -> float:
 def read_keep(text: str) -> "tuple[str, float]":
     """Reads how much to keep: an age (``30s 10m 8h 30d 4w``) or a total size (``500MB``, ``2GiB``).
 
-    A number needs a unit, and the unit of a size needs at least two letters. A misread value would
-    delete recordings: is ``30`` bytes or days, and ``500M`` megabytes or minutes?
+    A number needs a unit, and the unit of a size needs at least two letters. For example, ``500M``
+    could be megabytes or minutes.
 
     Returns:
         ``("age", seconds)`` or ``("size", bytes)``.
@@ -145,8 +147,8 @@ class Option:
         many: whether the option may be repeated; all its values are used.
         is_late: whether only the click command can check its value.
         has_variable: whether an environment variable can also set the option.
-        otherwise: what happens instead when a bad value is reported and ignored; empty if a bad
-            value is an error.
+        otherwise: what happens after a bad value was reported and ignored; empty if a bad value is
+            an error.
     """
 
     def __init__(

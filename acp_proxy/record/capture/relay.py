@@ -1,8 +1,7 @@
 """The relay: one conversation's log, agent, pumps and signals, each with a thread of its own.
 
-A relay runs before trio does and can run without it. Until it is adopted, the last thread to finish
-closes the log and ends the process, since a session may take less time than our own imports. Once
-it is adopted (`record.supervisor`), the supervisor ends the process.
+A relay can run without trio. Until `record.supervisor` adopts the relay, the last thread to finish
+closes the log and ends the process. After that, the supervisor ends the process.
 """
 
 import os
@@ -105,8 +104,8 @@ class Relay:
     def _start_together(self, jobs: "list[Callable[[], None]]") -> None:
         """Starts a thread for each job; all jobs begin, or none.
 
-        When memory is short, a started thread may end before its first line. In that case this
-        method waits until every thread has begun.
+        When memory is short, a started thread may end before its first line. So each thread waits
+        until every thread has begun.
 
         Raises:
             RuntimeError: memory does not suffice even for small stacks.
@@ -196,8 +195,8 @@ class Relay:
     def leave(self) -> "NoReturn":
         """Ends the process the way the agent ended: by the same signal, or with its exit code.
 
-        For a signal that only we sent, as after `--grace`, the exit code is 128 + n. `sys.exit`
-        would hang, since a thread that is reading the client's stdin cannot be cancelled.
+        If only we sent the signal, as after `--grace`, the exit code is 128 + n. `sys.exit` would
+        hang, since a thread that reads the client's stdin cannot be cancelled.
         """
         agent = self.agent
         if agent.signal is not None and agent.appears_as is None and agent.signal not in self._sent:
@@ -260,8 +259,8 @@ class Relay:
         """Waits for a signal.
 
         Returns:
-            The signal; whether the terminal sent it to the agent too; and a field for the log that
-            tells whether our parent sent it.
+            The signal; whether the terminal also sent it to the agent; and the field for the log
+            that tells whether our parent sent it.
         """
         try:
             from _signal import sigwaitinfo

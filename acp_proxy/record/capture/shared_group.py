@@ -1,15 +1,16 @@
 """An agent that stays in our process group, and its guardian, which must not kill that group.
 
-So an agent on a terminal is in the group where it would be without us: the agent can read the
-terminal when its client can, and Ctrl-C, Ctrl-Z and ``fg`` reach it from the terminal itself. But
-the client is in the group too, so each process of the agent must be found and signalled separately.
+So the agent can read the terminal when its client can, and the terminal itself sends Ctrl-C, Ctrl-Z
+and ``fg`` to the agent. But the client is in the group too, so each process of the agent must be
+found and signalled separately.
 
-The guardian is a fork of ours. It is the agent's parent and a *subreaper*: a descendant of the
-agent that loses its parent becomes a child of the guardian. So the guardian always finds all
-descendants of the agent. The guardian has its own session, so no terminal signal reaches it. It
-reads a pipe, and only we have the other end. When we end, even by SIGKILL, the guardian kills all
-its descendants in the group. A process that has left the group is not killed, as with a separate
-group.
+The guardian is a fork of our process. It is the agent's parent and a *subreaper*: a descendant of
+the agent that loses its parent becomes a child of the guardian. So the guardian always finds all
+descendants of the agent.
+
+The guardian reads a pipe, and only we have the other end. When we end, even by SIGKILL, the
+guardian kills its descendants in the group. A process that has left the group is not killed. The
+guardian has its own session, so no terminal signal reaches it.
 
 Only Linux has subreapers, and a table of processes in files.
 """

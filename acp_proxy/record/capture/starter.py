@@ -1,8 +1,8 @@
 """Starts a recording: the agent runs and bytes flow before anything slow is imported.
 
-The order matters. With only a few built-in modules, signals are blocked, the log is opened, the
-agent is spawned and the pumps are started. Only then are trio and the database imported, while the
-agent boots. An error in that second part is reported on stderr, and the conversation goes on.
+With only a few built-in modules, signals are blocked, the log is opened, the agent is spawned and
+the pumps are started. Only then are trio and the database imported, while the agent boots. An error
+in this second part is reported on stderr, and the conversation goes on.
 """
 
 import os
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 SWITCH_INTERVAL = 0.0001
 """Seconds that another thread may keep the interpreter while a pump has bytes to move."""
 HEAD_START = 0.02
-"""Seconds that the pumps run alone before slow modules are imported. Most agents take longer to
-boot, and the first answer of a faster agent is not delayed by imports."""
+"""Seconds before slow modules are imported. In this time only the pumps run, so imports do not
+delay the first answer of a fast agent."""
 
 
 def record(
@@ -58,10 +58,10 @@ def record(
 
     Args:
         options: the options of the command line.
-        supervise: owns the relay once bytes flow, and ends the process. It loads slow modules
-            only when it is called.
-        mask_text: removes secrets from printed text. It is called only if the agent cannot be
-            started, and loads slow modules only then.
+        supervise: owns the relay once bytes flow, and ends the process. Slow modules are loaded
+            when it is called.
+        mask_text: removes secrets from printed text. It is called, and loads slow modules, only if
+            the agent cannot be started.
         interceptor: makes the pumps; by default, pumps without faults are made.
     """
     if is_off(os.environ.get("ACP_PROXY_OFF", "")):

@@ -1,17 +1,20 @@
 """Notes in the log what faults did to a line, right after that line.
 
-A ``FAULT`` record names the ``rule`` that fired at the last line of a stream, its kind
-(``action``), and how much of the line was ``delivered``: ``full``, ``partial`` or ``none``. The
-bytes that went out are in ``PART`` records before the ``FAULT`` record, unless they are the
-``same`` as the bytes of the line. ``last`` is set for a line without a newline, ``again`` for a
-line of a direction that was already stopped. A ``MADE`` record is a line that a rule injected,
-perhaps in several parts; ``at`` is the time of the injection. ``FAULT`` and ``MADE`` have either
-``late``, the delay in nanoseconds, or ``held``, the number of a line that is held back. When the
-held line goes out, a ``SENT`` record has its number and its delay. An ``EFFECT`` record is a side
-effect.
+The records are:
 
-The bytes that were read and the notes on these bytes are logged in one write: separate writes would
-take as long as everything else together.
+- ``FAULT``: the ``rule`` that fired at the last line of a stream, its kind (``action``), and how
+  much of the line was ``delivered``: ``full``, ``partial`` or ``none``. ``last`` is set for a line
+  without a newline, and ``again`` for a line of a direction that was already stopped.
+- ``PART``: bytes that went out, before their ``FAULT`` record. There is no ``PART`` if the bytes
+  are the ``same`` as the bytes of the line.
+- ``MADE``: a line that a rule injected at the time ``at``, perhaps in several parts.
+- ``SENT``: the number and the delay of a held line that goes out.
+- ``EFFECT``: a side effect.
+
+``FAULT`` and ``MADE`` have either ``late``, the delay in nanoseconds, or ``held``, the number of a
+line that is held back.
+
+The bytes of a line and its notes are logged in one write, since separate writes would be slow.
 """
 
 import time
@@ -24,8 +27,8 @@ from acp_proxy.recording.log_format import DATA, EFFECT, FAULT, MADE, PART, SENT
 Actor = tuple[str, str]
 """The name of a rule, and the rule's kind."""
 Moment = tuple[str, int] | None
-"""When bytes go out: ``late`` with the delay in nanoseconds, or ``held`` with the number of the
-line that is held back. None if nothing goes out."""
+"""When bytes go out: ``late`` and the delay in nanoseconds, or ``held`` and the number of the line
+that is held back. None if nothing goes out."""
 
 
 class FaultNotes:

@@ -1,14 +1,14 @@
 """Runs the fault engine between a live client and its agent.
 
-Only directions with faults in the plan pass through the engine. Their pumps read and log as usual,
-but hand each line to the engine and put its decisions into the schedule
-(`faults.delivery_schedule`). The pump's thread writes bytes that are due at once; threads of
-`faulted.fault_clock` write delayed bytes. A direction without faults keeps its plain pump. Before
-the engine decides on its next line, it gets the lines that passed plain pumps, since it must match
+Only directions with faults in the plan pass through the engine. Their pumps hand each line to the
+engine and put its decisions into the schedule (`faults.delivery_schedule`). The pump's thread
+writes bytes that are due at once; threads of `faulted.fault_clock` write delayed bytes.
+
+A direction without faults keeps its plain pump. The engine gets its lines too, since it must match
 answers to requests.
 
-Lines that were read and faults that fired are logged before their bytes go out
-(`faulted.fault_notes`). One lock guards the engine, the schedule and their order in the log.
+Lines and fired faults are logged before their bytes go out (`faulted.fault_notes`). One lock guards
+the engine, the schedule and the order of the log.
 """
 
 import signal
@@ -51,8 +51,8 @@ _OUTLETS = {TO_AGENT: Stream.TO_AGENT, TO_CLIENT: Stream.TO_CLIENT, STDERR: Stre
 _STREAMS = {Direction.TO_AGENT: TO_AGENT, Direction.TO_CLIENT: TO_CLIENT}
 _DIRECTIONS = {stream: direction for direction, stream in _STREAMS.items()}
 _MOST_PASSED = 64
-"""The largest number of chunks, each of at most 64 KiB, that wait for the engine after passing a
-plain pump."""
+"""The most chunks that wait for the engine after a plain pump has passed them. A chunk has at most
+64 KiB."""
 
 
 class FaultRunner(Interceptor):
@@ -81,17 +81,17 @@ class FaultRunner(Interceptor):
         self._clock = clock
         texts = (text for rule in plan.rules for text in (rule.name, rule.place))
         self._masked = {text: mask_text(text) for text in texts}
-        """The masked form of each text that `farewell` prints. Masking is done early, since an
-        error in `farewell` would leave the log unfinished."""
+        """The masked form of each text that `farewell` prints. An error of masking in `farewell`
+        would leave the log unfinished."""
         self._lock = threading.RLock()
         self._schedule = DeliverySchedule()
         self._cutters = {direction: LineCutter() for direction in Direction}
         self._passed: deque[tuple[Direction, int, bytes]] = deque()
         """Chunks that passed a plain pump and that the engine has not got yet."""
         self._held: dict[tuple[int, bool], tuple[int, int, int]] = {}
-        """The lines that rules hold back. The key is the frame's number and whether the line was
-        injected; the value is the line's number in the log, its stream, and when the frame was
-        received."""
+        """The lines that rules hold back. The key is the number of the frame, and whether the line
+        was injected. The value is the line's number in the log, its stream, and the time when the
+        frame was received."""
         self._next_held = count(1).__next__
         self._agent: AgentProcess
         self._log: Log

@@ -1,8 +1,7 @@
 """The pump of a direction with faults, its write queue, and a log whose chunks reach the engine.
 
-Two threads may write to a sink, but never at the same time: the pump's thread writes bytes that are
-due as soon as it has read them, and a thread of `faulted.fault_clock` writes the bytes that are due
-later. So a frame without faults is written by the thread that read it, as by a plain pump.
+Two threads write to a sink, but never at the same time. The pump's thread writes bytes that are due
+as soon as they are read. A thread of `faulted.fault_clock` writes bytes that are due later.
 """
 
 import os
@@ -51,7 +50,7 @@ class WriteQueue:
     error: OSError | None = field(init=False, default=None)
     _changed: threading.Condition = field(init=False)
     _waiting: int = field(init=False, default=0)
-    """The number of waiting threads. If it is 0, no notification is sent, which saves time."""
+    """The number of waiting threads. While it is 0, no notification is sent, which saves time."""
 
     def __attrs_post_init__(self) -> None:
         self._changed = threading.Condition(self._lock)

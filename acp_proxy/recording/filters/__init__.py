@@ -4,8 +4,8 @@ An example is ``dir:to-client method:session/* not kind:error (size:>10k or late
 must match all terms, unless ``or``, ``not`` and parentheses combine them. A term is ``key:value``,
 or a path into the message and a value, such as ``params.update.sessionUpdate=tool_call``.
 
-A filter is used in two steps. Its `condition` selects the frames to examine, which may be more than
-the frames that match. Then `matches` decides exactly whether a row matches. Neither step does I/O.
+The store uses a filter in two steps. The `condition` selects candidates, and `matches` decides for
+each candidate row. Neither step does I/O.
 """
 
 from acp_proxy.recording.filters.filter_conditions import UNREAD, Known

@@ -1,8 +1,8 @@
 """The conditions of a filter on columns, as values that the store translates into a query.
 
-A condition may select too many frames, but never too few. The columns are the columns of the view
-``frames`` (docs/database.md), and ``latency_ns`` of the frame's exchange. This module also defines
-the facts about a recording that the parser needs.
+A condition may select too many frames, but never too few. Its columns are the columns of the view
+``frames`` (docs/database.md), and the exchange's ``latency_ns``. This module also defines the facts
+about a recording that the parser needs.
 """
 
 from collections.abc import Callable
@@ -45,14 +45,14 @@ class Present:
 
 @frozen
 class Every:
-    """All parts are true. True if there are no parts."""
+    """True if all parts are true, or if there are no parts."""
 
     parts: "tuple[Condition, ...]"
 
 
 @frozen
 class Some:
-    """At least one part is true. False if there are no parts."""
+    """True if at least one part is true."""
 
     parts: "tuple[Condition, ...]"
 

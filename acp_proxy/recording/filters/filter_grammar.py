@@ -35,12 +35,12 @@ def parse(text: str, known: Known | None = SEVERAL) -> Filter:
 
     Args:
         text: the filter.
-        known: the facts about the recording to filter. None if the filter is for live frames, such
-            as in a plan of faults. Names must then be complete, and each term needs its key.
+        known: the facts about the recording to filter. None for a filter of live frames, such as in
+            a plan of faults: names must then be complete, and each term needs its key.
 
     Raises:
         BadFilter: the text is not a filter. The message names the column of the mistake and, if
-            there is one, the nearest accepted word.
+            possible, the nearest accepted word.
     """
     return _Parser(text, known).parse()
 

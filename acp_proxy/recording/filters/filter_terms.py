@@ -145,7 +145,7 @@ def _kind(value: str, _known: Known | None) -> Filter:
 
 
 NAMED_BY_ANSWER = {"session": "answer_session", "terminal": "answer_terminal"}
-"""Columns of a request whose value may also be in the answer, each with the name of the column that
+"""The columns whose value may be in the answer to a request. For each: the name of the column that
 has the answer's value."""
 
 
@@ -178,9 +178,10 @@ _NAMES = ("*/", "*_")
 def _label(column: str, words_after: tuple[str, ...] = ()) -> _Parse:
     """Makes a term that compares a column with the value: as a pattern, a whole text or a prefix.
 
-    A value with ``*``, ``?`` or ``[`` is a pattern. Otherwise the text must equal the value if the
-    recording has exactly this text, if the value is quoted, or if the filter is for live frames. In
-    all other cases the text must begin with the value.
+    - A value with ``*``, ``?`` or ``[`` is a pattern.
+    - A value is a whole text if it is quoted, if the recording has exactly this text, or if the
+      filter is for live frames.
+    - Any other value is a prefix.
 
     Args:
         column: the column with the text.
@@ -320,8 +321,8 @@ def path_term(path: str, wanted: str, *, is_pattern: bool = False) -> Filter:
     """Returns the filter for messages in which the member at a path has a given value.
 
     Args:
-        path: member names and item numbers, joined by dots. Where the number of an item is
-            missing, any item may match.
+        path: member names and item numbers, joined by dots. A missing item number stands for any
+            item.
         wanted: the value: a string without quotes, or any other value as JSON.
         is_pattern: whether ``*`` in the value stands for any characters.
     """

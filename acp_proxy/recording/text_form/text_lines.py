@@ -1,9 +1,8 @@
 """Writes and reads the values of the text form: messages, times, bytes and the data of events.
 
-A message is written as JSON only if encoding its *value* again, in one of a few named styles,
-produces the same bytes. So a tool such as ``jq -c`` may rewrite the text without changing the
-recording. But ``jq`` may change the number ``1.0`` or an integer beyond 2**53, so a line that
-contains a number of this kind is written as a string.
+A message is written as JSON only if one of a few named styles encodes its *value* to the same
+bytes. So a tool such as ``jq -c`` may rewrite the text without changing the recording. A line with
+a number that ``jq`` may change, such as ``1.0`` or an integer beyond 2**53, is written as a string.
 """
 
 import base64
@@ -82,8 +81,8 @@ def find_style(raw: bytes) -> tuple[bytes, Style] | None:
 
     Returns:
         The message in compact style, and the style with which `spell` reproduces the line. None if
-        the line is not a JSON object or array, if no style reproduces the line, or if other tools
-        may change one of its values.
+        the line is not an object or array, if no style reproduces it, or if other tools may change
+        a value.
     """
     if raw[:1] not in (b"{", b"["):
         return None
@@ -154,8 +153,8 @@ _EXACT = 10**15
 """Times below this number of nanoseconds are exact as a double of milliseconds. Larger times are
 written as strings."""
 _BIG = ("wall", "origin", "since", "bytes", *Stream)
-"""The fields of events whose numbers may be too large for a double. Such a number is written as a
-string."""
+"""The fields of events that may contain a number too large for a double. A number that is too large
+is written as a string."""
 
 _encode = msgspec.json.encode
 

@@ -1,7 +1,7 @@
 """Writes the lines of frames, events and fired faults.
 
-A line has only members that differ from their defaults and that cannot be derived. The number is
-derived from the previous line. Kind, method, exchange, session and turn are derived from the
+A line has only members that differ from their defaults and cannot be derived. The number of a row
+is derived from the previous line. Kind, method, exchange, session and turn are derived from the
 message.
 """
 
@@ -28,8 +28,8 @@ _encode = msgspec.json.encode
 class LineWriter:
     """Writes the lines of one recording, in order; each line ends with a newline.
 
-    The methods raise `ValueError` if the number of a row is not higher than the number of the row
-    before it, or if a row has a value that no recorder writes.
+    The methods raise `ValueError` if row numbers do not increase, or if a row has a value that no
+    recorder writes.
     """
 
     def __init__(self) -> None:

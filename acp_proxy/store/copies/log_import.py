@@ -1,8 +1,8 @@
 """Makes masked recordings from the logs of other tools, and reports which facts are lost.
 
-The room `imports` reads the lines. `RowWriter` derives exchanges, turns and labels, as for any
-recording. The memory use does not grow with the log. A log may contain several connections; each
-becomes a recording. If a line cannot be read, no recording is made.
+The room `imports` reads the lines, and `RowWriter` derives exchanges, turns and labels. Each
+connection in a log becomes a recording. If a line cannot be read, no recording is made. The memory
+use does not grow with the log.
 """
 
 import json
@@ -85,8 +85,8 @@ def import_log(
         head: the beginning of the log, for error messages.
         source: the format of the log.
         path: the path of the log, for error messages.
-        target: the path of the first database. If this path is taken, the database is named
-            ``NAME-2.db`` and so on. The databases of further connections are also named like this.
+        target: the path of the first database. Further databases, or the first database if the path
+            is taken, are named ``NAME-2.db`` and so on.
         redaction: the level of masking, as in the recorder's option ``--redact``: secrets, private
             or none.
         skips_bad_lines: whether lines that cannot be read are left out.
@@ -279,8 +279,8 @@ class _Connection:
     def finish(self, name: str, command: tuple[str, ...] | None = None) -> None:
         """Writes the row of the recording after the last entry, and closes the database.
 
-        The database is closed at once, since a log may contain more connections than a process can
-        have open files.
+        The database is closed at once: a log may contain more connections than a process can have
+        open files.
 
         Args:
             name: the name of the recording.

@@ -1,7 +1,7 @@
 """Reads the text form of recordings, and makes databases from it; an error leaves no database.
 
-The text contains only what was observed. `RowWriter` derives everything else, as it does for the
-log of a recorder, so the rows are the same. The memory use does not grow with the number of lines.
+The text contains only what was observed. `RowWriter` derives everything else, as from a recorder's
+log. The memory use does not grow with the number of lines.
 """
 
 import io
@@ -84,14 +84,14 @@ def import_text_form(
     stem: str | None = None,
     name: str | None = None,
 ) -> Path:
-    """Makes a database from the text form of a recording; only its owner can read the database.
+    """Makes a database, which only its owner can read, from the text form of a recording.
 
     Args:
         source: the lines of the text.
         path: the path of the text, for error messages.
         directory: where to create the database.
         stem: the name of the database, without ``.db``; by default the recording's own name. If the
-            name is taken, the database is ``STEM-2.db``.
+            name is taken, the database is named ``STEM-2.db``.
         name: a new name for the recording.
 
     Returns:
@@ -244,7 +244,7 @@ def _add(
 
 
 def message_of(stream: Stream, raw: bytes, newline: bytes) -> Message:
-    """Reads a line as the indexer does; if the line is large, reads only its first and last bytes.
+    """Reads a line as the indexer does: of a large line only the first and last bytes.
 
     Args:
         stream: the stream of the line.

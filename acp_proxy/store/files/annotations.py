@@ -1,8 +1,7 @@
 """Edits the note of a recording, which may contain notes about rows; see `recording.notes`.
 
-A note can be written while the recorder runs: the recorder does not overwrite notes, and the
-database is locked for one statement only. The modification time of the file is restored, since
-pruning uses it.
+A note can be written while the recorder runs: the recorder never overwrites notes, and the database
+is locked only briefly. The modification time of the file is restored, since pruning uses it.
 """
 
 import contextlib
@@ -35,8 +34,8 @@ def set_note(path: Path, note: str | None) -> None:
 
     Args:
         path: the recording.
-        note: the text with the new notes, which replace the old notes at the same rows (see
-            `changed_note`); None removes all notes.
+        note: the text with the new notes, which replace the old notes at their rows (see
+            `changed_note`). None removes all notes.
 
     Raises:
         CannotAnnotate: the note cannot be written, perhaps only at this moment.

@@ -1,7 +1,7 @@
 """Opens the databases of recordings: for their one writer, and safely for any reader.
 
-Every connection to a file is made here, after a check of the files beside it. Imports create their
-databases here too.
+This module makes every connection to a database file, after a check of the files beside it. Imports
+also create their databases here.
 """
 
 import atexit
@@ -150,9 +150,10 @@ def _migrate(connection: sqlite3.Connection) -> None:
 def close(connection: sqlite3.Connection) -> None:
     """Closes a complete database, and leaves one plain file without a write-ahead log.
 
-    The write-ahead log stays if a reader has the database open; the next reader merges the log into
-    the database. The log also stays if there is a foreign journal, which SQLite would mistake for
-    its own.
+    The write-ahead log stays in two cases:
+
+    - A reader has the database open. The next reader merges the log into the database.
+    - There is a foreign journal, which SQLite would mistake for its own.
     """
     with contextlib.suppress(sqlite3.OperationalError, OSError):
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -171,15 +172,15 @@ def fold(path: Path) -> None:
 def open_readonly(
     path: Path, *, immutable: bool = False, in_use: bool = False
 ) -> sqlite3.Connection:
-    """Opens a recording's database for reading; the file cannot make SQLite write or call anything.
+    """Opens a recording's database for reading. The file cannot make SQLite write or call anything.
 
     The connection is read-only, the schema is not trusted, and values have a maximum size. Foreign
     files beside the database are not opened.
 
     Args:
         path: the database.
-        immutable: whether to open the database without side files. This is the fallback where
-            SQLite cannot create side files.
+        immutable: whether to open the database without side files. Use this where SQLite cannot
+            create side files.
         in_use: whether the recorder, or a reader that finishes the recording, may be writing to the
             database.
 
@@ -334,7 +335,7 @@ def _empty() -> sqlite3.Connection:
 
 @contextmanager
 def new_file(directory: Path) -> Iterator[Path]:
-    """Returns an empty file that only its owner can read; the caller fills it and `place` moves it.
+    """Yields an empty file that only its owner can read. The caller fills it, and `place` moves it.
 
     Args:
         directory: where to create the file.

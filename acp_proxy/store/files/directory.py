@@ -35,8 +35,7 @@ Mapped = Callable[
 """A function like `map`: it applies a function to paths and yields listed recordings."""
 FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str, Any]]
 """A function that examines a conversation. It returns the problems, a text that names whom the
-conversation waits for, and the tokens or other numbers, which quote no line. It may raise
-`UnreadableRecording`."""
+conversation waits for, and the tokens or other numbers. It may raise `UnreadableRecording`."""
 
 _MOST_OF_PROMPT = 4000
 """How many bytes of a prompt are read for a list."""

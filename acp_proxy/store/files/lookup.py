@@ -21,7 +21,7 @@ from acp_proxy.store.files.newest import in_reading_order, is_run, may_have, new
 from acp_proxy.store.reader import is_text
 
 _ID = re.compile("[0-9a-f]{4,12}")
-"""Matches an id, or a part of an id that is long enough to be meant as an id."""
+"""Matches an id, or a part of an id that is long enough to be searched for."""
 _LATEST = re.compile(r"latest(?:~(\d{1,9}))?")
 _Known = tuple[Path, Recording]
 
@@ -38,8 +38,8 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
     """Finds the recording that a user means.
 
     Args:
-        word: a path, a name or a part of it, the start of an id, ``latest``, or ``latest~1`` for
-            the recording before the latest one, and so on.
+        word: the recording: a path, a name or a part of it, the start of an id, or ``latest``.
+            ``latest~1`` is the recording before the latest, and so on.
         directory: the recordings directory.
         here: the current directory; ``latest`` prefers recordings that were made in it.
 
@@ -82,7 +82,7 @@ def _at_path(places: Iterable[Path]) -> tuple[Path | None, Path | None]:
 
 
 def is_named(word: str, directory: Path) -> bool:
-    """Whether a word is the whole path, name or id of a recording, or the start of an id.
+    """Whether a word is a recording's whole path, name or id, or the start of its id.
 
     Args:
         word: a word that may also mean something else, such as a filter.
@@ -124,8 +124,8 @@ def _ids(start: str, directory: Path) -> list[Path]:
 def _is_ours(named: Path, suffix: str) -> bool:
     """Whether a file is a recording, so that a user may name the file without its suffix.
 
-    Other tools have files with similar names: the log ``app.log`` is imported as a recording called
-    ``app``. The word ``app`` must find this recording although ``app.log`` is beside it.
+    A file of another tool may have the name of a recording and another suffix. After an import of
+    ``app.log``, the word ``app`` must find the recording, not ``app.log`` beside it.
     """
     if is_plain(named):
         return suffix != TEXT_SUFFIX or is_text(named)
@@ -171,8 +171,8 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
 def latest(directory: Path, here: Path) -> LatestRecording:
     """Finds the newest recording that was made in a directory, or else the newest of all.
 
-    An imported recording, or a recording whose directory is not known, counts as made in any
-    directory. A recording that a command made for its own use is only found if there is no other
+    An imported recording, or a recording whose directory is unknown, counts as made in any
+    directory. A recording that a command made for its own use is found only if there is no other
     recording.
 
     Args:

@@ -1,10 +1,11 @@
 """Finds the newest recordings of a directory without reading all of them.
 
 No recording starts after the last change of its file, so the time of this change is an upper bound
-for the start. Files are read in the order of their bounds, the latest first. A recording is the
-newest if it started after the bounds of all files that are not read yet. Clocks may be wrong and
-files may be copied, so a day is added to each bound. If the time of a file is before the year 2020,
-when nothing was recorded yet, the time is wrong, and the file is read first.
+for the start. Files are read in the order of their bounds, latest first. A recording is the newest
+if it started after the bounds of all unread files.
+
+A day is added to each bound, since clocks may be wrong and files may be copied. A file that is
+dated before 2020 has a wrong time, and is read first.
 """
 
 import contextlib
@@ -44,15 +45,15 @@ def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
 def newest_first(
     directory: Path, made_in: str = "", order: list[tuple[float, Path]] | None = None
 ) -> Iterator[tuple[Path, Recording | None]]:
-    """Yields a directory's recordings, newest first; unreadable recordings are last, without rows.
+    """Yields a directory's recordings, newest first; unreadable recordings are last, with None.
 
-    Recordings are read lazily, only as many as are needed to find the next recording. An imported
-    recording is sorted by the time of its file, not by its start.
+    Files are read only as far as needed to find the next recording. An imported recording is sorted
+    by the time of its file, not by its start.
 
     Args:
         directory: the directory of the recordings.
-        made_in: a directory. Recordings that are known to be made in another directory are left
-            out, except imported recordings.
+        made_in: a directory. Recordings that were made in another directory are left out, except
+            imported recordings.
         order: the result of `in_reading_order`, if it has already been called.
     """
     known: list[tuple[float, Path, Recording]] = []
@@ -90,8 +91,7 @@ def is_run(path: Path) -> bool:
 def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
     """Whether a recording's row may contain a text; also True if the file cannot be searched.
 
-    SQLite writes texts unchanged, and a search of the bytes is ten times as fast as opening the
-    database.
+    The bytes of the file are searched, which is ten times as fast as opening the database.
 
     Args:
         path: the recording.

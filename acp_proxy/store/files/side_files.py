@@ -1,9 +1,8 @@
 """Checks the side files of a database before SQLite opens it.
 
-SQLite finds these files by their names, and they may come with the archive of a bug report. A pipe
-would make SQLite wait for ever. A rollback journal may name a second file, the super-journal of a
-transaction over several databases; SQLite deletes this second file, wherever it is, when the
-journal is rolled back. No recorder writes such a journal, since a recording is a single database.
+SQLite finds side files by their names, and they may come with the archive of a bug report. A pipe
+would make SQLite wait for ever. A rollback journal may name a second file, the super-journal, which
+SQLite would delete, wherever it is. Recorders write no journals that name a super-journal.
 """
 
 import errno
@@ -19,7 +18,8 @@ WAL, SHARED_MEMORY, JOURNAL = SQLITE_SUFFIXES
 SUFFIXES = (LOG_SUFFIX, *SQLITE_SUFFIXES)
 """The suffixes of files that are beside a database until the database is complete and closed."""
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""The bytes at the start of a rollback journal, and also at its end if it names a super-journal."""
+"""The bytes at the start of a rollback journal. A journal that names a super-journal also ends with
+these bytes."""
 _WAL_MAGICS = (bytes.fromhex("377f0682"), bytes.fromhex("377f0683"))
 _SHARED_STARTS = (struct.pack("=I", 3007000), b"\0")
 """The first bytes of the index of a write-ahead log: its version in native byte order, or zeros."""
@@ -41,12 +41,12 @@ def has_files_beside(path: Path) -> bool:
 
 
 def check_side_files(path: Path, *, to_write: bool) -> None:
-    """Makes sure that SQLite can safely open a database, whether or not the database exists.
+    """Makes sure that SQLite can safely open a database, even if the database does not exist yet.
 
     Args:
         path: the database, without links: SQLite derives the names of side files from this path.
-        to_write: whether SQLite may change the files. If it may, SQLite removes any file with the
-            name of a write-ahead log or a journal, even a foreign file.
+        to_write: whether SQLite may change the files. SQLite then removes any file with the name of
+            a write-ahead log or a journal, even a foreign file.
 
     Raises:
         UnsafeSideFile: SQLite would wait for ever, or touch a file of another program.
@@ -71,8 +71,8 @@ def check_plain(path: Path) -> None:
     """Makes sure that a database to write is a plain file, or does not exist yet.
 
     Raises:
-        UnsafeSideFile: the path is something else. A symbolic link, for example, could lead to any
-            file.
+        UnsafeSideFile: the path is something else, for example a symbolic link, which could lead to
+            any file.
     """
     if (kind := kind_at(path)) is not None:
         raise UnsafeSideFile(f"{path.name} is {kind}: expected a plain file, or none")
@@ -99,8 +99,8 @@ def has_journal(path: Path) -> bool:
 def needs_no_side_file(path: Path) -> bool:
     """Whether a database can be read without its side files, which SQLite would create or change.
 
-    True if the header of the database requires a write-ahead log, but there is no such log, or a
-    foreign file has the name of the log.
+    True if the database requires a write-ahead log, but the log is missing, or a foreign file has
+    its name.
     """
     if _has_wal(path):
         return False
@@ -123,8 +123,7 @@ def _check_begins(path: Path, suffix: str, starts: tuple[bytes, ...], what: str)
 def _read(path: Path | str, size: int) -> bytes:
     """Reads the start of a file, or its end if ``size`` is negative.
 
-    Returns no bytes if the file does not exist, or if it is shorter than the requested end. For
-    example, SQLite may only have begun to write a journal.
+    Returns no bytes if the file is missing, or shorter than the requested end.
     """
     try:
         fd = os.open(path, os.O_RDONLY | system.PLAIN)

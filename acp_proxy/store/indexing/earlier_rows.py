@@ -1,11 +1,11 @@
 """Masks secrets in the rows that were written before the secrets were recognized.
 
-A secret is often recognized by its place, such as the environment of an MCP server, after an
-earlier message or log line has already shown it. So at the end of the conversation, the rows before
-the row in which the last secret was recognized are searched again for all known secrets, as a
-reader does that masks a recording. The masked rows are written in one transaction, which also
-stores that the search is complete (`IndexerState.search_before`). Only then may the log be removed,
-since no other file contains the secrets.
+A secret is often recognized only after an earlier message or log line has shown it. So at the end
+of the conversation, all rows before the last recognition are searched again for all known secrets.
+
+One transaction writes the masked rows, and stores that the search is complete
+(`IndexerState.search_before`). Only then may the log be removed, since no other file contains the
+secrets.
 """
 
 import sqlite3
@@ -38,7 +38,7 @@ def mask_earlier(indexer: Indexer, watch: Watch | None = None) -> None:
         watch: a function that gets each row before the row is searched, and may raise an error.
 
     Raises:
-        sqlite3.Error: nothing was written. The same is true for an error of `watch`.
+        sqlite3.Error: nothing was written. An error of `watch` leaves the rows unchanged too.
     """
     state, masking = indexer.state, indexer.masking
     if masking is None or not state.search_before:

@@ -1,8 +1,8 @@
 """Turns a capture log into rows, in batches that neither lose nor repeat a frame.
 
-Each batch is one transaction that also stores the log offset and the state of the indexer
-(`IndexerState`). So the next indexer continues exactly at this offset with the same code: in the
-same process, in another process after a crash, or in a reader that may not write.
+Each batch is one transaction, which also stores the log offset and the state of the indexer
+(`IndexerState`). So a later indexer continues exactly at this offset: in this process, in another
+process after a crash, or in a reader.
 
 Other modules decide when the indexer runs (`record.indexing`), who may finish a dead recording
 (`log_recovery`), what a record means (`record_handler`), and how rows are written (`row_writer`).
@@ -34,8 +34,8 @@ class Indexer:
         log: the log; it is read from the offset that is stored in the table ``indexing``.
         schema: the database to write to: ``main``, or ``tail`` if a reader indexes the rest of the
             log for itself.
-        waits: whether to leave a line in the log as long as later lines may show that the line
-            contains a secret. A reader does not wait.
+        waits: whether to leave a line in the log as long as later lines may show that it contains a
+            secret. A reader does not wait.
 
     Raises:
         ValueError: the stored state cannot be read, or the log begins after the end of the rows.

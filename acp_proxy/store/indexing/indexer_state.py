@@ -17,8 +17,8 @@ from acp_proxy.recording.recording import Recording
 class IndexerState:
     """The state of an indexer; stored as JSON, so the names of its fields are a file format.
 
-    `RowWriter` uses the state to number and correlate frames. `RecordHandler` keeps the state of
-    the streams and of the recording in it. `Indexer` advances ``offset``.
+    `RowWriter` uses the state to number and correlate frames, and `RecordHandler` to follow the
+    streams and the recording. `Indexer` advances ``offset``.
     """
 
     offset: int = 0
@@ -43,8 +43,8 @@ class IndexerState:
     masked_sizes: dict[int, int] = field(factory=dict)
     """The received sizes of the latest masked frames, in bytes without newlines."""
     search_before: int = 0
-    """The rows before this number must still be searched for secrets that were recognized after the
-    rows were written; 0 if no search is due."""
+    """Rows before this number must be searched again for secrets that were recognized later; 0 if
+    no search is due."""
     correlation: State = field(factory=State)
     recording: Recording | None = None
 
@@ -67,9 +67,8 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
 def _upgraded(stored: dict[str, Any]) -> dict[str, Any]:
     """Adapts the state that an earlier version stored to the current fields.
 
-    A state of a version before 0.2 has the member ``settled``. It contains only the terminals of
-    the draft, each with its session. Its dialect was detected from a single message; this dialect
-    is kept.
+    A state of a version before 0.2 has the member ``settled``. Its only terminals are the draft's,
+    each with its session. Its dialect was detected from a single message, and is kept.
     """
     state = stored.get("correlation", {})
     if "evidence" not in state and state.get("handshake", {}).get("dialect"):

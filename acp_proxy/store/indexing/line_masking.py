@@ -1,10 +1,11 @@
 """Reads the lines of a log and masks them before they become rows.
 
-A masked line may have another length, and a line that is too large for memory is read in pieces.
-Everything derived from a line, such as its labels, is read from the masked line. The state of
-masking (secrets, and the key of the markers) is stored in the log only, never with the rows. To
-continue masking a log, read the state from its first record, or repeat the masking of all lines
-that are already indexed.
+A masked line may have another length, and a large line is read in pieces. So everything derived
+from a line, such as its labels, is read from the masked line.
+
+The state of masking (secrets, and the key of the markers) is stored only in the log, never with the
+rows. To continue masking a log, read the state from its first record, or mask all indexed lines
+again.
 """
 
 import hashlib
@@ -59,8 +60,8 @@ class Masking:
         log: the log; used to look ahead at later lines.
         level: ``secrets`` or ``private``.
         state: the state of the redactor after the earlier lines.
-        waits: whether to raise `NotYet` if the masking of a line depends on later lines that are
-            not written yet; otherwise the line is masked without these later lines.
+        waits: whether to raise `NotYet` if masking a line needs later lines that are not written
+            yet. Otherwise the line is masked without later lines.
     """
 
     def __init__(self, log: LogReader, level: str, state: RedactorState, *, waits: bool) -> None:
@@ -104,7 +105,7 @@ class Masking:
             stream: the stream that the line was read from.
             raw: the bytes of the line without the newline.
             message: the parsed line; None on stderr.
-            number: the number of the line in the chunk, from 1; None if the line is the last of its
+            number: the number of the line in the chunk, from 1; None for the last line of its
                 stream.
 
         Raises:

@@ -1,8 +1,8 @@
 """Turns a log's records into frames, events and a recording's row; each kind has a handler.
 
-A chunk of a stream is split into lines, and the labels of each line are read. A record about faults
-changes the last line of its stream or adds a line. Every other record is an event; some events also
-change the recording's row. Records that no recorder writes are skipped without an error.
+A chunk of a stream is split into lines, and each line is labelled. A record about faults changes
+the last line of its stream, or adds a line. Every other record is an event, and may change the
+recording's row. Unknown records are skipped.
 """
 
 import json
@@ -47,8 +47,8 @@ class RecordHandler:
         state: the state of the indexer.
         log: the log, for lines that began in an earlier chunk or are too large for memory.
         rows: receives frames and events.
-        waits: whether a piece of text that may end with the start of a secret has to wait until the
-            log shows how the text continues.
+        waits: whether a piece of text that may end with the start of a secret waits until the log
+            has more of the text.
 
     Attributes:
         masking: masks lines and events; None if nothing is masked.

@@ -1,11 +1,11 @@
 """Numbers and correlates frames and events in order, and writes their rows.
 
-The indexer, which reads a log, and the import of the text form both use this module, so that the
-same frames always become the same rows. It derives each frame's exchange, turn and other labels.
+The indexer, which reads a log, and the import of the text form both use this module, so equal
+frames become equal rows. The writer derives each frame's exchange, turn and other labels.
 
-Some labels depend on the dialect. If another dialect is detected later, which may happen up to the
-end of the first turn, all frames so far are labelled again in the transaction of the batch: their
-sessions and turns, and the rows of exchanges and turns. Numbers and all other labels stay.
+Some labels depend on the dialect, which may change up to the end of the first turn. Then all frames
+so far get new sessions and turns, and the rows of exchanges and turns are written again. Numbers
+and all other labels stay.
 
 The callers decide where frames come from, and how a line becomes a message.
 """
@@ -53,7 +53,7 @@ class RowWriter:
         schema: the database to write to: ``main``, or ``tail`` if a reader indexes the rest of the
             log for itself.
         resumable: whether each batch continues existing rows and stores ``state`` for the next
-            indexer. Otherwise this writer writes all rows of the recording.
+            indexer. Otherwise this writer writes all rows.
 
     Attributes:
         conversation: the state machine that labels the frames.
@@ -177,7 +177,8 @@ class RowWriter:
         """Adds a row of ``faults_fired``.
 
         Args:
-            seq: the number of the frame. The frame must have been added if its bytes are copied.
+            seq: the number of the frame. If its bytes are copied (`Same`), the frame must have been
+                added before.
             rule: the rule's name.
             action: the kind of the rule.
             received: the received bytes, without newline; None for a line that the fault injected.

@@ -1,9 +1,10 @@
 """Keeps the unreadable parts of a log when the log is removed.
 
-A disk, for instance, may have damaged bytes in the middle of a log. Indexing leaves such bytes out,
-and notes their place in the recording. The bytes are written to ``NAME.db.damaged``, which only its
-owner can read, since unreadable bytes cannot be masked. If this name is taken, the file is
-``NAME.db.damaged-2`` and so on; an existing file is never changed.
+For example, a disk may have damaged bytes in the middle of a log. Indexing leaves the bytes out,
+and notes their place in the recording.
+
+The bytes are written to ``NAME.db.damaged``, or ``NAME.db.damaged-2`` and so on. Only the owner can
+read this file, since unreadable bytes cannot be masked.
 """
 
 import json

@@ -1,7 +1,6 @@
-"""Reads a capture log, even while it is being written, or if its last record is incomplete.
+"""Reads a capture log, even while it is being written or with an incomplete last record.
 
-A log may come from anybody. So whatever a field contains, it is decoded to a value that a database
-can store.
+A log may come from anybody, so each field is decoded to a value that a database can store.
 """
 
 import os
@@ -171,8 +170,8 @@ class LogReader:
     def records(self, offset: int, limit: int) -> Iterator[LogRecord]:
         """Yields complete records.
 
-        An incomplete record at the end of the file is not yielded, since its writer may still be
-        at work. A broken record in the middle is skipped, up to the next valid header.
+        An incomplete record at the end is left out, since its writer may still be at work. A broken
+        record in the middle is skipped, up to the next valid header.
 
         Args:
             offset: the logical offset to begin at.

@@ -1,11 +1,12 @@
 """Recovers frames that are only in a log: finishes a dead recorder's recording, or reads a tail.
 
-The recorder holds an exclusive lock on its log, so if a reader gets the lock, the recorder is dead.
-The reader holds the lock while it finishes the recording, so that no other reader does the same.
-Before the reader takes the lock, it removes the permission to write to the log. This shows other
-readers that no recorder holds the lock. If the recorder runs, or the reader may not finish the
-recording, the reader indexes the *tail* of the log, the part that is not in the database yet, into
-temporary tables.
+The recorder holds an exclusive lock on its log, so a reader that gets the lock knows that the
+recorder is dead.
+
+- The reader that holds the lock finishes the recording. It first removes the permission to write to
+  the log: this shows other readers that no recorder holds the lock.
+- If the recorder runs, or the reader may not finish the recording, the reader indexes the *tail* of
+  the log into temporary tables. The tail is the part that is not in the database yet.
 """
 
 import contextlib
@@ -37,18 +38,18 @@ _NO_LOCKS = (
 
 
 def open_log(path: Path) -> int:
-    """Opens a log: for writing if permitted, since some systems lock only files open for writing.
+    """Opens a log, for writing if permitted.
 
     Raises:
-        OSError: there is no log, the log is not a plain file or not readable, or the system has no
-            locks.
+        OSError: there is no log, the log is not a plain file or cannot be read, or the system has
+            no locks.
     """
     if (kind := kind_at(path)) is not None:
         raise OSError(errno.EINVAL, f"it is {kind}")
     if not system.HAS_LOCKS and path.exists():
         raise OSError(errno.ENOTSUP, _NO_LOCKS)
     try:
-        return os.open(path, os.O_RDWR | system.PLAIN)
+        return os.open(path, os.O_RDWR | system.PLAIN)  # some systems lock only writable files
     except FileNotFoundError:
         raise
     except OSError:
@@ -132,7 +133,7 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
 
 
 def _import_hint(fd: int, path: Path) -> str:
-    """Returns what to do if the file is a log of another tool, as the end of an error message."""
+    """Returns the end of an error message: what to do if the file is another tool's log."""
     from acp_proxy.imports.log_formats import import_hint
 
     try:
@@ -269,10 +270,9 @@ def finish(path: Path, log: LogReader) -> None:
 class LogTail:
     """The frames of a log that are not in the database yet, in temporary tables.
 
-    A recorder, or a reader that finishes the recording, may move frames from the log to the rows of
-    the database at any time. So the tail keeps a read transaction on the rows. Each time after it
-    has read the log, it checks that the log still starts at the same offset, and that the rows
-    still end at the same offset with the same state of the indexer.
+    A recorder, or a reader that finishes the recording, may move frames from the log to the
+    database at any time. So the tail keeps a read transaction on the rows. After each read of the
+    log, it checks that no frame has moved.
 
     Args:
         connection: the database with the rows; an empty database ``tail`` is attached.

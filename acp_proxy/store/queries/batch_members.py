@@ -1,8 +1,8 @@
 """Splits a batch into messages, each with the columns of a frame that has only this message.
 
-The columns of the batch contain only values that all of its messages share. The exchange of a
-message is found by its direction and its id. The session is in the message or in its exchange. The
-turn is a turn of this session.
+The columns of a batch contain only values that all its messages share. The exchange of a message is
+found by its direction and id. The session is in the message or in its exchange, and the turn is a
+turn of this session.
 """
 
 from collections import deque
@@ -34,8 +34,8 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
         query: runs a SELECT over the recording.
 
     Returns:
-        For each message a copy of the row with the columns of the message and of its exchange, and
-        with ``member``, its index in the batch. No messages if the batch was too large to read.
+        For each message, a copy of the batch's row with the columns of the message and of its
+        exchange, and with ``member``, its index. Empty if the batch was too large to read.
     """
     messages = read(bytes(batch["raw"])).members
     if not messages:
@@ -44,7 +44,7 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
     exchanges = _Exchanges(batch, query)
     begun: dict[str | None, deque[int]] = {}
     latest: dict[str, int | None] = {}
-    """The open turn of each session. ``begun`` has the turns that begin in the batch."""
+    """The number of each session's open turn. ``begun`` has the turns that begin in the batch."""
     rows = []
     for place, message in enumerate(messages):
         row = _member(batch, place, message)

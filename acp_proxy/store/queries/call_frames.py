@@ -17,8 +17,8 @@ def call_frames(
 ) -> Iterator[tuple[StoredFrame, bytes | None]]:
     """Yields the frames about the tool calls with an id, in order, except batches.
 
-    The frame of a large line contains only the first 64 KiB of the line; the last 64 KiB are
-    yielded with the frame.
+    The frame of a large line contains the first 64 KiB of the line; the second item has the last 64
+    KiB.
 
     Args:
         rows: the recording.
@@ -48,8 +48,8 @@ def edges_of_call(
         session: the session of the tool call.
         tool_call: the id of the tool call.
         span: the first and the last frame number to consider.
-        most: how many first lines, and how many last lines, to return. If there are few lines, some
-            of them are returned twice.
+        most: how many first lines, and how many last lines, to return. With few lines, some are
+            returned twice.
     """
     sql = (
         f"SELECT substr(raw, 1, {LINE_EDGE}) AS raw FROM frames WHERE tool_call = ?"

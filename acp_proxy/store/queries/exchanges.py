@@ -232,8 +232,8 @@ def turn_speeds(rows: Rows, words: Sequence[str]) -> list[tuple[int | None, int 
             enough.
 
     Returns:
-        Pairs of nanoseconds. The first is None if the turn has not ended; the second is None if the
-        turn has no update with one of the words.
+        Pairs of nanoseconds. The first is None if the turn has not ended; the second is None if no
+        update has one of the words.
     """
     has_word = " OR ".join(["instr(f.raw, ?)"] * len(words))
     sql = (

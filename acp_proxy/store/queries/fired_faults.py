@@ -1,8 +1,7 @@
 """Queries of the effects of faults, and of the frames that reached the client.
 
-A recording that was made with faults contains every frame that a peer sent, even if the frame never
-arrived. The client received those frames of the agent that were delivered, and the frames that
-faults injected.
+A recording with faults contains every frame that a peer sent, even if the frame never arrived. The
+client received the delivered frames of the agent, and the injected frames.
 """
 
 import json
@@ -64,8 +63,8 @@ class FaultedFrames:
 
         Args:
             seq: the number of the frame.
-            from_agent: whether the agent sent the frame. The client saw a frame of the agent if the
-                frame arrived, and any other frame unless a fault injected it.
+            from_agent: whether the agent sent the frame. A frame of the agent counts if it arrived;
+                a frame of the client counts if no fault injected it.
         """
         return seq not in (self.lost if from_agent else self.injected)
 

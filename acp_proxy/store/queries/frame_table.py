@@ -1,12 +1,11 @@
 """Reads the frames that a filter matches from one table of coded rows.
 
 A reader has one such table, or two while there is a log: the rows and the tail. The database
-selects candidates by the filter's condition, and the filter decides which of them match. To use
-little memory and return the first frame at once, a query first selects only numbers; then the
-frames, which may be large, are fetched for a few numbers at a time. If only labels and lines are
-needed, rows are decoded without a dict or a function call for each, since there may be a million.
-Runs of updates that an agent streams without a pause are joined by SQLite itself, which takes a
-third of the time.
+selects candidates by the filter's condition, and the filter decides. A query selects only numbers
+first, then fetches a few frames at a time, since frames may be large.
+
+If only labels and lines are needed, rows are decoded without a dict or a function call for each.
+SQLite itself joins runs of updates that an agent streams without a pause.
 """
 
 import json
@@ -64,16 +63,15 @@ _CONTINUES = (
     " AND f.flags = p.flags"
     " AND f.method = ?3 AND p.method = ?3 AND f.t_ns - p.t_ns <= ?4"
 )
-"""Whether a frame ``f`` continues the run of the frame ``p`` directly before it: both are updates
-of one turn and one stream that concern neither a tool call nor a terminal. Each part of the
-condition takes about one hundredth of a second for a million frames."""
+"""SQL: whether a frame ``f`` continues the run of the frame ``p`` before it. Both must be updates
+of one turn and one stream that concern neither a tool call nor a terminal."""
 
 
 @frozen
 class FrameTable:
     """One table of coded rows.
 
-    Every method that reads raises `sqlite3.Error` or `Mistyped` if the file is damaged, and
+    Every method that reads raises `sqlite3.Error` or `Mistyped` if the file is damaged. It raises
     `LineTooLarge` if a filter needs the text of a line that can only be read in pieces.
     """
 
@@ -151,8 +149,8 @@ class FrameTable:
         """Streams frames in order, and joins the updates of a run; see `Rows.runs`.
 
         Args:
-            pause_ns: a longer time between two frames ends a run; a negative number makes each
-                frame a run by itself.
+            pause_ns: the longest time between two frames of a run, in nanoseconds. If negative,
+                each frame is a run by itself.
             first: the number of the first frame to read.
             single_upto: each frame with a number up to this number is a run by itself.
         """

@@ -38,8 +38,8 @@ def last_ns(rows: Rows) -> int:
 def gaps(rows: Rows, least_ns: int) -> Iterator[tuple[int, int, int]]:
     """Yields the pauses between neighbouring frames or events, in order.
 
-    A pause is a tuple: the number of the row before the pause, the number of the row after the
-    pause, and the length in nanoseconds, up to the first byte of the row after the pause.
+    A tuple has the number of the row before the pause, the number of the row after the pause, and
+    the length in nanoseconds. The pause ends at the first byte of the row after it.
 
     Args:
         rows: the recording.

@@ -76,9 +76,11 @@ def gave_up_at(events: Iterable[RecordedEvent]) -> int | None:
 def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
     """Returns the number of the event with which the agent ended its output on its own.
 
-    The agent was stopped if one of these things happened before it exited or ended its output: the
-    client closed its end of the connection, or somebody sent the agent a stopping signal. The agent
-    was also stopped if such a signal killed it. In all other cases the agent ended on its own.
+    The agent was stopped, and did not end on its own, in these cases:
+
+    - The client closed its end of the connection before the agent exited or ended its output.
+    - Somebody sent the agent a stopping signal before the agent exited or ended its output.
+    - A stopping signal killed the agent.
 
     Args:
         events: at least the events of `ENDING_KINDS`, in recorded order.

@@ -57,7 +57,8 @@ WHERE f.seq >= ? AND f.flags & 3 = ? ORDER BY f.seq LIMIT ?
 _CLIENT, _AGENT = STREAM_CODES[Stream.TO_AGENT], STREAM_CODES[Stream.TO_CLIENT]
 
 _Exchanges = dict[tuple[str | None, bool], tuple[Any, ...]]
-"""The exchanges of a batch, by the id of the request and by whether the request is in the batch."""
+"""The exchanges of a batch. The key is the id of the request, and whether the request is in the
+batch."""
 
 
 class RecordedSteps:
@@ -68,8 +69,7 @@ class RecordedSteps:
     Args:
         reader: the recording.
         as_sent: whether to return the agent's requests and notifications as the agent sent them,
-            and not as faults changed them. Answers are always returned as the client received them,
-            since the client's next messages depended on these answers.
+            before faults changed them. Answers are always returned as the client received them.
     """
 
     def __init__(self, reader: RecordingReader, *, as_sent: bool = False) -> None:

@@ -1,7 +1,7 @@
 """Translates a filter's condition into SQL over coded rows, which have numbers instead of words.
 
-The SQL uses the names of ``frame_rows AS f LEFT JOIN exchanges AS e``. A filter over a million
-frames is fast, because rows are compared by numbers; texts are compared only once, in ``labels``.
+The SQL uses the names of ``frame_rows AS f LEFT JOIN exchanges AS e``. Rows are compared by
+numbers, which is fast. Texts are compared only once, in ``labels``.
 """
 
 from collections.abc import Mapping
@@ -31,16 +31,15 @@ _CODED: dict[str, tuple[str, Mapping[Any, int]]] = {
 _LABELLED = ("method", "session", "tool_call", "terminal")
 _REQUEST = KIND_CODES[Kind.REQUEST]
 _MOST_TESTS = 400
-"""The largest number of comparisons; a longer filter is tested in Python. SQLite allows 1,000
-levels in an expression, and each ``OR`` adds a level."""
+"""The most comparisons in a query; a longer filter is tested in Python. SQLite allows 1,000 levels
+in an expression, and each ``OR`` adds a level."""
 _MOST_LEVELS = 15
-"""The largest depth of nesting. SQLite's parser has 100 entries on its stack, and each level uses
+"""The deepest nesting in a query. SQLite's parser has 100 entries on its stack, and each level uses
 up to five entries."""
 _MOST_STARS = 3
-"""The largest number of stars in a pattern: SQLite tries every way in which they can match a
-text."""
+"""The most stars in a pattern: SQLite tries every way in which stars can match a text."""
 _LIKE = f"CASE WHEN instr({{0}}, char(0)) THEN {FITS}({{0}}, ?) ELSE {{0}} GLOB ? END"
-"""SQL that matches a text with a pattern. SQLite's GLOB stops at NUL, so a function of ours matches
+"""SQL that matches a text with a pattern. SQLite's GLOB stops at NUL, so our own function matches
 texts with NUL."""
 _OPERATORS = ("=", "<", ">", "<=", ">=")
 

@@ -2,7 +2,7 @@
 
 Recordings come from unknown people. A line may have any size, and SQLite does not check types. So
 SQLite gets a size limit, and a statement that reads a larger value fails. A long line is read in
-pieces; where a whole line is expected, its row has only the first bytes of it, as an excerpt.
+pieces; its row has only the first bytes, as an excerpt.
 """
 
 import contextlib

@@ -1,10 +1,8 @@
 """The schema of the database: the codes in rows, the view of frames, and a check of foreign tables.
 
 Users query `recording`, `frames`, `exchanges`, `turns`, `events` and `faults_fired`; `frames` is a
-view. If each row contained the words ``to-client``, ``notification``, ``session/update`` and the
-session's id, a frame of 300 bytes would take 100 bytes more, and twice that with indexes. So
-``frame_rows`` contains numbers, and the texts are in ``labels``. With its indexes, a row costs
-about 57 bytes in addition to the frame.
+view. To save space, the table below it, ``frame_rows``, contains numbers, and the texts are in
+``labels``. A row costs about 57 bytes in addition to the frame, including indexes.
 """
 
 import sqlite3
@@ -112,8 +110,8 @@ AS_STORED = LineColumns()
 def json_of(raw: str) -> str:
     """Returns SQL for the line ``raw`` of a row ``f`` as JSON; NULL for stderr and invalid JSON.
 
-    SQLite accepts JSON in any encoding, but Python reads only text in UTF-8. The indexer reads only
-    the edges of a large line, so such a line counts as JSON only if it is ASCII.
+    JSON that is not UTF-8 counts as invalid, since Python reads only UTF-8. A large line counts as
+    JSON only if it is ASCII.
     """
     text = f"CAST({raw} AS TEXT)"
     return (

@@ -1,9 +1,11 @@
 """Creates the view `frames` and the other views of our queries in an open connection.
 
-The views in a file are not used, since anybody may have written them. While a recording has a log,
-the rows from the log are in an attached database, ``tail``, with the same tables; then each view
-contains the rows of the file and of the tail. Rows that are masked while they are read are in
-another attached database, ``masked``, and replace the rows of the file (`masked_rows`).
+The views in a file are not used, since anybody may have written them.
+
+- While a recording has a log, the rows from the log are in an attached database, ``tail``. Each
+  view contains the rows of the file and of the tail.
+- Masked rows are in another attached database, ``masked``, and replace the rows of the file
+  (`masked_rows`).
 """
 
 import sqlite3
@@ -18,7 +20,7 @@ MASKED = "masked"
 """The name of the database with masked rows."""
 LATER = 1 << 40
 """This number is added to the row numbers of fired faults in the tail, so that they differ from the
-row numbers in the file."""
+numbers in the file."""
 _PLACE = f"FROM {MASKED}.frame_rows AS k WHERE k.seq = f.seq"
 MASKED_LINES = LineColumns(
     line=f"coalesce((SELECT k.raw {_PLACE}), f.raw)",
