@@ -1,4 +1,4 @@
-"""A pytest plugin: gives a test a recorded agent; the test fails if its client diverges.
+"""A pytest plugin that gives a test a recorded agent. The test fails if its client diverges.
 
     @pytest.mark.acp_recording("hello")
     def test_hello(acp_agent):
@@ -283,7 +283,7 @@ def _mode(config: pytest.Config) -> str:
 
 
 def _is_shared(item: pytest.Item) -> bool:
-    """Whether another fixture uses ours; the other fixture's client may end only after the test."""
+    """Whether another fixture uses our fixture; its client may end only after the test."""
     known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     return any("acp_agent" in fixture.argnames for every in known.values() for fixture in every)
 

@@ -26,8 +26,8 @@ Pair = tuple[int, int]
 _STRETCHES = (1, 2, 4, 8, 16, 32)
 """The lengths of the runs of items to search for, in this order."""
 _PASSES = 32
-"""After this many passes over all items, the ranges that remain are aligned in one less precise
-pass."""
+"""After this many passes over all items, the remaining ranges are aligned in one pass that is less
+precise."""
 _EXACT = 1024
 """Two ranges are aligned exactly if the product of their lengths is at most this number."""
 

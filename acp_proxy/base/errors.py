@@ -30,7 +30,7 @@ class NotARecording(UnreadableRecording):
 
 
 class DamagedRecording(UnreadableRecording):
-    """Raised when a recording is damaged or was changed; without an error it would look empty."""
+    """Raised when a recording is damaged or was changed."""
 
     def __init__(self, path: Path, reason: str, *, is_foreign: bool = False) -> None:
         quoted = shlex.quote(str(path))
@@ -47,7 +47,7 @@ class NewerRecording(UnreadableRecording):
 
 
 class CannotAnnotate(AcpProxyError):
-    """Raised when the note of a recording cannot be changed, either at present or at all."""
+    """Raised when the note of a recording cannot be changed."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"cannot change {path}: {reason}")

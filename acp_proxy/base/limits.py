@@ -20,9 +20,9 @@ LOG_HEAD = 64 << 10
 SMALL_LINE = 1 << 20
 """Bytes of the longest line that is parsed as a whole by code that has to be fast."""
 LARGE_LINE = 2 << 20
-"""Bytes, newline included, of the longest line that is parsed as a whole, not only at its edges."""
+"""Bytes of the longest line, with its newline, that is parsed as a whole."""
 WHOLE_LINE = 4 << 20
-"""The size in bytes of the longest line that is parsed whole when it is described."""
+"""Bytes of the longest line that is parsed as a whole to describe its message."""
 PREVIEWED_LINE = 8_000_000
 """The longest line, in bytes, that a preview reads whole. Of a longer line, a preview reads only
 the beginning."""
@@ -61,13 +61,14 @@ PHRASE = 60
 RULE_NAME = 80
 """The most characters that are shown of a rule's name."""
 STRING = 120
-"""The most characters that are shown of a string in an object that is described."""
+"""The most characters that are shown of a string inside an object."""
 TITLE = 200
 """The most characters that are shown of a title, a command or an excerpt."""
 SENTENCE = 300
 """The most characters that are shown of an error's message, or of another explanation."""
 DESCRIPTION = 500
-"""The most characters of a line that describes a message, or bytes of the message itself."""
+"""The most characters of the description of a message; also the most bytes that are shown of the
+message."""
 SHOWN_VALUE = 1000
 """The most characters that are shown of a value that is not shortened to a summary."""
 SHOWN_LINE = 2000

@@ -172,7 +172,7 @@ def _changes(a: str, b: str) -> Iterator[_Change]:
 
 
 def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterator[_Change]:
-    """Aligns the tokens of two ranges of text, and yields the differences, in characters."""
+    """Aligns the tokens of two ranges of text; yields the differences as ranges of characters."""
     tokens_a = token.findall(a, within.a_start, within.a_end)
     tokens_b = token.findall(b, within.b_start, within.b_end)
     a_at = [*accumulate(map(len, tokens_a), initial=within.a_start)]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         similar name.
         """
         repository: str
-        """The repository that the package named on that day."""
+        """The repository that the package named on the day `compared`."""
 
 
 def _read() -> "dict[str, KnownAgent]":

@@ -272,7 +272,7 @@ class AgentShell(ScriptClient):
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
         """Returns Emacs Lisp that sets the variables for each agent.
 
-        An agent without such variables becomes a comment.
+        An agent without variables in agent-shell becomes a comment.
 
         Raises:
             BadSettings: agent-shell has variables for none of the agents.
@@ -300,7 +300,7 @@ class AgentShell(ScriptClient):
 
 
 class _CommandLineClient(AcpClient):
-    """A client that is told its agent on the command line, not in settings."""
+    """A client that gets its agent's command from the command line, not from settings."""
 
     is_graphical = False
 

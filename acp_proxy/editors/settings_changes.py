@@ -150,7 +150,7 @@ def _data(path: Path, target: Path) -> bytes | None:
 def _is_writable(path: Path) -> bool:
     """Whether this process may write a file or directory.
 
-    False if its mode forbids everybody to write, even for the superuser, who could still write.
+    False if the mode forbids everybody to write; also for the superuser, who could still write.
     """
     return bool(path.stat().st_mode & _ANY_WRITE) and os.access(path, os.W_OK)
 

@@ -355,7 +355,7 @@ def one_line(_: Any, attribute: "attrs.Attribute[Any]", value: str | None) -> No
     Args:
         _: the object that has the setting.
         attribute: the setting.
-        value: its value.
+        value: the value of the setting.
     """
     if value is not None and "\n" in value:
         raise BadSetting(attribute.name, f"expected one line, got {value!r}")
@@ -367,7 +367,7 @@ def plain_json(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
     Args:
         _: the object that has the setting.
         attribute: the setting.
-        value: its value.
+        value: the value of the setting.
     """
     try:
         json.dumps(value, allow_nan=False)

@@ -207,7 +207,7 @@ class _Flow:
                 self._apply(rule, delivery, is_first=delivery is copies[0])
 
     def firings(self, queues: dict[Direction, DeliveryQueue]) -> list[Fired]:
-        """Returns the firings at the frame and those of injected lines, in the order of output."""
+        """Returns the firings at the frame and at injected lines, in the order of output."""
         result = list[Fired]()
         is_lost = True
         for delivery, late in zip(self.deliveries, self.late, strict=True):

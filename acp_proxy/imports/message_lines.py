@@ -196,7 +196,7 @@ class _LineReader:
         return first, text
 
     def _messages(self, first: int, last: int, text: bytes) -> list[Entry]:
-        """Returns the message in a text; if the text is an array without a mark, its messages."""
+        """Returns the message in a text, or the messages if the text is an array without a mark."""
         message = read_message(text)
         if message is None:
             return [UnreadLines(first, last, broken(text))]

@@ -47,7 +47,7 @@ class _NotRecorded(Exception):
 
 
 def _take_number(directory: Path) -> int:
-    """Takes the next free number; this process holds its lock until it ends."""
+    """Takes the next free number, and holds its lock until this process ends."""
     for number in itertools.count(1):
         try:
             fd = os.open(directory / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)

@@ -90,7 +90,7 @@ class Need(NamedTuple):
     what: str = ""
     """The thing that needs the capability, in words for the user; if empty, the method's name."""
     is_wanted: bool = False
-    """Whether the schema, without a MUST, only states that the receiver wants the messages."""
+    """Whether the schema has no MUST, and only states that the receiver wants the messages."""
     is_result: bool = False
     """Whether the member in `where` belongs to the answer, not to the request."""
     is_own: bool = False

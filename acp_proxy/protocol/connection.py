@@ -44,7 +44,7 @@ from acp_proxy.protocol.session_tracker import SessionTracker
 from acp_proxy.protocol.updates import UPDATE
 
 FORCED = "forced by --dialect"
-"""The reason for a dialect that the user has chosen; messages do not change such a dialect."""
+"""The reason for a dialect that the user has chosen. Messages never change this dialect."""
 
 _CANCELLED_CODES = {-32800: None, -32003: DRAFT}
 """The error codes of cancelled requests, each with its only dialect; None for all dialects."""

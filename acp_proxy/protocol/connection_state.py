@@ -143,7 +143,8 @@ class SessionDirectories:
     def candidates(self, params: dict[str, Any]) -> list[str]:
         """Returns the sessions whose directory contains the path in a message.
 
-        If several directories contain the path, only sessions of the innermost are returned.
+        If several directories contain the path, only sessions of the innermost directory are
+        returned.
         """
         for name in ("path", "cwd", "workingDirectory"):
             if isinstance(path := params.get(name), str) and (owners := self._owners(path)):

@@ -91,7 +91,7 @@ class Evidence:
     kinds: set[str] = field(factory=set, metadata={"json": "seen"})
     """The methods, updates and answers that have voted or abstained."""
     is_complete: bool = False
-    """Whether the first turn has ended with a decided dialect, so that later messages change
+    """Whether the first turn has ended and the dialect is decided. Later messages then change
     nothing."""
 
     def take(self, message: Message, answered: str | None = None) -> bool:

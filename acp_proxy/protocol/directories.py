@@ -67,7 +67,7 @@ def is_windows(root: str) -> bool:
 
 
 def _parts(path: str, separators: str) -> tuple[str, ...] | None:
-    """Returns the names in a path after resolving ``..``; None if ``..`` may lead above its start.
+    """Returns the names in a path after resolving ``..``; None if ``..`` may lead above the start.
 
     In an absolute path the first name is empty or a drive.
     """

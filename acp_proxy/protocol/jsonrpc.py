@@ -214,7 +214,7 @@ def _shown_terminal(params: Params) -> str | None:
 
 
 def _read_tolerantly(raw: bytes) -> Message:
-    """Reads a line that the fast reader refuses; if it is not JSON, finds the reason."""
+    """Reads a line that the fast reader refuses, or finds the reason why the line is not JSON."""
     try:
         value = json.loads(raw.decode(), parse_constant=_refuse_constant, parse_int=Number)
         if isinstance(value, list):

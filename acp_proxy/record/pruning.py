@@ -21,7 +21,7 @@ _MOST_IN_EVENT = 500
 
 
 async def make_room(log: Log, keep: tuple[str, float], spare: Path) -> None:
-    """Deletes old recordings of the recordings directory, as --keep asks.
+    """Deletes old recordings of the recordings directory, as --keep requires.
 
     Args:
         log: the log of the new recording, which gets an event that lists the deleted files.

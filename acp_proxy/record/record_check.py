@@ -15,7 +15,7 @@ from acp_proxy.recording.file_names import LOG_SUFFIX
 async def prepare() -> None:
     """Loads the rules and the types of protocol version 1 while the agent boots.
 
-    After this, the check of a short recording at its end takes only milliseconds.
+    The check of a short recording at its end then takes only milliseconds.
     """
     await trio.to_thread.run_sync(_load, abandon_on_cancel=True)
 

@@ -51,7 +51,7 @@ _HELD = "held open by a process that has left the agent's group"
 
 
 def supervise(relay: Relay, options: RecordOptions) -> None:
-    """Adopts a relay and finally ends the process; returns only if the relay is already ending it.
+    """Adopts a relay and ends the process; returns only if the relay already ends the process.
 
     Args:
         relay: the relay.
@@ -197,7 +197,7 @@ def why_overstaying(*, is_gone: bool, is_unread: bool, open_request: bool | None
 def _has_no_reader(pump: Pump) -> bool:
     """Whether no process reads what a pump writes, as far as the system shows this.
 
-    An agent that closed its own output sends nothing more, but the client may wait for its exit.
+    An agent that closed its own output sends nothing more, but its client may wait for its exit.
     """
     if pump.ended.is_set:
         return not pump.source_ended
@@ -266,7 +266,7 @@ def _note_stall(relay: Relay, pump: Pump, action: str, since: int, what: str) ->
 
 
 def _unread(pump: Pump) -> int | None:
-    """Returns how many bytes wait for the reader, with overhead for a socket; None if unknown."""
+    """Returns how many bytes wait for the reader (in a socket, with overhead); None if unknown."""
     try:
         mode = os.fstat(pump.sink).st_mode
         if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):

@@ -16,7 +16,8 @@ class _Runner:
         subcommands: words that may precede the command, such as ``run`` in ``uv run``.
         valued: options whose value is the next word.
         skipped: the number of other words before the command, such as the duration of ``timeout``.
-        script: the last letter of the options that precede a line of shell commands.
+        script: the last letter of the options (such as ``-lc``) that precede a line of shell
+            commands.
         code: options that precede the source text of a program; such a program has no name.
         module: options that precede the name of a module.
     """

@@ -49,7 +49,8 @@ class RecordedFrame:
     """For a request, the frame number of its answer; for an answer, the frame number of its
     request."""
     latency: float | None
-    """Seconds from the request to its answer; None if not answered, or if times are unknown."""
+    """Seconds from the request to its answer; None if there is no answer, or if times are
+    unknown."""
 
     @property
     def message(self) -> Any:

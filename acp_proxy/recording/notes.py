@@ -10,7 +10,7 @@ from acp_proxy.base.wording import counted
 
 _AT_ROW = re.compile(r"#([1-9][0-9]{0,14})(?:\s+|$)")
 WHOLE = 0
-"""The number that stands for the whole recording, where a note at a row has the row's number."""
+"""The number of a note about the whole recording. A note at a row has the number of the row."""
 
 
 def read_notes(text: str | None) -> dict[int, str]:

@@ -246,7 +246,8 @@ class Recording:
         """Reads the row of a database.
 
         Raises:
-            Exception: an exception of any kind, if a recorder would not write one of the values.
+            Exception: a recorder would not write one of the values; the exception may be of any
+                kind.
         """
         values = {name: row[name] for name in TYPES if name in row}
         if values.get("origin") is not None:
@@ -282,7 +283,7 @@ class Recording:
 
     @needs("middle", "ending", unknown=True)
     def is_open(self, *, live: bool) -> bool:
-        """Whether an unanswered request may still get an answer, or got an unrecorded answer.
+        """Whether a request without a recorded answer may have an answer, or may still get one.
 
         Args:
             live: whether the recorder is running.

@@ -290,7 +290,7 @@ class LaneFinder:
                 lanes[lane] = None
 
     def lane_of(self, session: str | None) -> str | None:
-        """Returns the lane of a session; the id of an unknown session is its own lane."""
+        """Returns the lane of a session; for an unknown session, the id of the session."""
         return self._of_session.get(session or "", session)
 
     @property

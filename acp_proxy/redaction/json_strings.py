@@ -89,7 +89,7 @@ class Decoded:
         return begin + len(run.encode("utf-8", "surrogateescape"))
 
     def _runs(self) -> Iterator[str]:
-        """Yields the texts between escapes and the character of each escape, in order."""
+        """Yields the texts between the escapes, and the character of each escape, in order."""
         count = place = 0
         for escape in _ESCAPE.finditer(self.raw):
             if escape.start() > place:

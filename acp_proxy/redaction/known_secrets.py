@@ -26,7 +26,7 @@ from acp_proxy.redaction.text_search import SecretMatch
 BEGINNING = 3
 """The least number of characters at the end of a text that may be the beginning of a secret."""
 _WORD = 8
-"""The largest number of bytes of a needle, which is a part of a form, usually its beginning."""
+"""The most bytes of a needle. A needle is a part of a form, usually its beginning."""
 SHORTEST = 8
 """The length of the shortest value that is searched for."""
 LONGEST = 64 << 10
@@ -244,7 +244,7 @@ class HashedSecrets:
         lines: one line for each secret: its hash, its length, the index of four of its characters,
             and these four characters.
         key: the key of the hashes.
-        needles: the words to search for; the four characters of each secret are added to them.
+        needles: the words to search for. The four characters of each secret are added.
 
     Attributes:
         longest: the length of the longest secret.

@@ -93,7 +93,7 @@ class GrowingNeedles:
         self._words = [*first.words] if first is not None else []
         self._numbers = {word: number for number, word in enumerate(self._words)}
         self._parts = [(0, first)] if first is not None else []
-        """The automata, each after the number of its first word."""
+        """Pairs of the number of an automaton's first word, and the automaton."""
         self._all = first
         """The automaton of all words; None if words were added after it was made."""
         self._searches = 0
@@ -139,7 +139,8 @@ class GrowingNeedles:
     def _settle(self) -> None:
         """Makes an automaton of the words added since the last search, if there are such words.
 
-        Otherwise this counts the search, and merges all automata after more searches than words.
+        Otherwise counts the search. After more searches than there are words, all automata are
+        merged.
         """
         parts = self._parts
         known = parts[-1][0] + len(parts[-1][1].words) if parts else 0

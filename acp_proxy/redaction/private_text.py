@@ -25,7 +25,7 @@ _PATHS = frozenset(
 
 
 def blanked(text: str) -> str:
-    """Returns a text with each character as ``x``, except white space and base64 padding."""
+    """Returns a text in which each character is ``x``, except white space and base64 padding."""
     padding = len(text) - len(text.rstrip("="))
     return _SHOWN.sub("x", text[: len(text) - padding]) + "=" * padding
 

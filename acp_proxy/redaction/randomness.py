@@ -1,4 +1,4 @@
-"""Distinguishes random text from words, and secrets from placeholders."""
+"""Distinguishes random text from words, and secrets from texts that only stand for a secret."""
 
 import re
 from math import log2

@@ -209,7 +209,7 @@ def ends_open(text: str, seams: Sequence[int] = ()) -> bool:
 def _endings() -> dict[str, tuple[str, ...]]:
     """Returns the prefixes of needles by their last three characters.
 
-    A prefix of two characters is listed by both of its characters.
+    A prefix of two characters is listed under these two characters.
     """
     exact, folded, _ = _beginnings()
     endings: dict[str, list[str]] = defaultdict(list)
@@ -219,7 +219,7 @@ def _endings() -> dict[str, tuple[str, ...]]:
 
 
 def _partial(searched: Search) -> Iterator[int]:
-    """Yields each index where a needle may begin that is cut off by the end of the text."""
+    """Yields each index where a needle may begin that the end of the text cuts off."""
     text = searched.text
     exact, folded, longest = _beginnings()
     for length in range(min(longest, len(text)), 0, -1):

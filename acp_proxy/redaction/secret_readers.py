@@ -345,4 +345,4 @@ READERS: dict[str, Reader] = {
 }
 """The reader of each word in `FORMS`."""
 EXACT = ("eyJ", "BEGIN ", ":AA")
-"""The words in `FORMS` that are searched for with the same case."""
+"""The words in `FORMS` that are searched for in their exact case."""

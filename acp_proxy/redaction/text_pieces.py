@@ -77,7 +77,8 @@ class PieceReader:
     def _read_pushed(self, raw: bytes) -> Piece | None:
         """Returns the piece of pushed output in a line; None if there is none.
 
-        The line is not parsed if it differs from the latest such line only in the text.
+        The line is not parsed if it differs from the latest line with pushed output only in the
+        text.
         """
         if self._pushed is not None:
             before, after, latest = self._pushed
@@ -103,7 +104,7 @@ class PieceReader:
 
 
 def may_be_piece(raw: bytes) -> bool:
-    """Whether the line or lines may contain a piece; False only if they certainly do not."""
+    """Whether one or more lines may contain a piece; True when in doubt."""
     return _CHUNK in raw or _PUSH in raw
 
 

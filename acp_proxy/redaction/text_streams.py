@@ -24,7 +24,7 @@ _SEAM = 24
 _MOST_TEXT = 16 << 10
 """The largest number of characters of later pieces that are searched together with a piece."""
 _MOST_LINES = 400
-"""The largest number of lines read ahead after many secrets have begun and not ended."""
+"""The lowest limit of the lines that are read ahead. Secrets that do not end halve the limit."""
 _MOST_PIECES = 4000
 """The most lines that are read ahead at first. A private key of 3,200 characters may arrive in
 pieces of one letter."""
@@ -207,7 +207,7 @@ class TextStreams:
     ) -> tuple[list[MaskedSpan], list[tuple[int, int, str]]]:
         """Splits spans at the end of a piece: into spans in the piece and spans in later pieces.
 
-        The spans in the piece are relative to its beginning, the other spans to its end.
+        Spans in the piece are relative to the piece's start, and spans in later pieces to its end.
         """
         own, later = [], []
         for span in join_spans([*known, *masked_spans]):

@@ -46,7 +46,7 @@ class ShownPlace:
     more: int = 0
     """The number of excerpts left out."""
     number: int = 0
-    """The number of the difference if the place counts as one, as in the handshake; otherwise 0."""
+    """The number of the difference, if the place counts as a difference of its own; otherwise 0."""
 
 
 @frozen
@@ -75,7 +75,8 @@ class ShownChange:
     b: ShownFrame | None
     places: Shortened[ShownPlace]
     equal: int
-    """How many equal messages of the lane are between this difference and the one before."""
+    """How many equal messages of the lane are between the previous difference and this
+    difference."""
 
     @property
     def sides(self) -> list[ShownFrame]:

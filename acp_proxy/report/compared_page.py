@@ -87,7 +87,7 @@ class ComparisonFacts:
     """The commands that print the messages of A and of B."""
     lanes: list[ShownLane]
     steps: _Steps
-    """The differences in the order of time; a number stands for so many equal messages."""
+    """The differences in the order of time. A number stands for that many equal messages."""
     handshake: Shortened[ShownPlace]
     ending: list[ShownPlace]
     latency: Shortened[MethodLatency]
@@ -168,7 +168,7 @@ def _with_clock(side: Side, *, has_zone: bool) -> Side:
 def _names(a: Side, b: Side) -> tuple[str, str]:
     """Returns names for A and B: their recordings' names, file names or paths.
 
-    The first of these that differ are returned, since whole paths may be private.
+    The first kind of name that differs is returned, since whole paths may be private.
     """
     pairs = (a.name, b.name), (PurePath(a.path).name, PurePath(b.path).name), (a.path, b.path)
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])

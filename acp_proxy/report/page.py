@@ -237,7 +237,7 @@ def _environment() -> "Environment":
 
 
 def _safe(value: Any) -> Any:
-    """Makes a value safe to print in a template: one line of limited length, without controls.
+    """Makes a value safe to print in a template: one short line without control characters.
 
     Raises:
         TypeError: a template prints a value that is neither a text nor a number.

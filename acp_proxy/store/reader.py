@@ -130,7 +130,7 @@ class RecordingReader(Rows):
 
     @property
     def is_open(self) -> bool:
-        """Whether an unanswered request may still get an answer, or got an unrecorded answer."""
+        """Whether a request without a recorded answer may have an answer, or may still get one."""
         return self.recording.is_open(live=self.live)
 
     @property

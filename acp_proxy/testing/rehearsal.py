@@ -25,7 +25,7 @@ class NotKept(Exception):
 
 
 def keep(databases: list[Path], place: Path) -> list[Path]:
-    """Replaces a test's recordings, written in the text form unless the name ends in .db.
+    """Replaces a test's recordings; writes text forms, or databases if the name ends in .db.
 
     Args:
         databases: the new recordings, one for each start of the agent.

@@ -156,7 +156,7 @@ class AgentConnection:
             self._pending.pop(token, None)
 
     def give(self, token: str | None, thing: Any) -> None:
-        """Passes an answer or update to the code that waits for it; if none waits, drops it.
+        """Passes an answer or update to the code that waits for it; drops it if no code waits.
 
         Args:
             token: the name of the answer or update; for an answer, its request's id as JSON text.

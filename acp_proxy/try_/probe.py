@@ -29,7 +29,8 @@ _UNKNOWN = "_acp-proxy/no_such_method"
 _MOMENT_S = 1.0
 """Seconds in which a line must be answered after the agent has answered a later request."""
 _RACE_S = 2.0
-"""If a turn ends this soon after its cancellation, the agent may not have read it in time."""
+"""If a turn ends within this many seconds after its cancellation, the agent may have read the
+cancellation too late."""
 _KEPT = 4000
 """How many bytes from the end of the agent's stderr are kept."""
 
@@ -50,7 +51,7 @@ class ProbeResult:
     text: str
     """A sentence about the right behaviour of an agent; the probe holds if it is true."""
     source: tuple[str, ...]
-    """The sections of the specifications that require it."""
+    """The sections of the specifications that require this behaviour."""
     severity: str
     """``error`` if the agent broke a MUST, ended or hung; otherwise ``warning``. Also ``warning``
     if the agent may have read a cancellation too late."""

@@ -32,7 +32,8 @@ class ProbeStep:
     expect: Any = None
     """The form of the right answer, see `misfit`; None if the agent must not answer."""
     cancel: str | None = None
-    """When the turn is cancelled, ``at-once`` or ``first-update``; None if it is not."""
+    """When the turn is cancelled, ``at-once`` or ``first-update``; None if the turn is not
+    cancelled."""
     keep: str | None = None
     """A name for the session id in the answer, which later steps use; None if no step needs it."""
 

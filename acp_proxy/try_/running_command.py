@@ -46,7 +46,7 @@ class RunningCommand:
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
         """Starts the command, collects its output, and waits until the command is released.
 
-        At the end, it kills the processes of the command that still run.
+        At the end, this method kills the processes of the command that still run.
 
         Args:
             task_status: started as soon as the command runs.

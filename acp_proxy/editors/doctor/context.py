@@ -148,11 +148,13 @@ class DoctorContext:
     recordings: Path
     """The recordings directory."""
     read_record: Callable[[Sequence[str]], list[str]]
-    """Returns the agent's command in arguments of ``record``; raises ValueError for wrong ones."""
+    """Returns the agent's command in arguments of ``record``; raises ValueError for wrong
+    arguments."""
     commands: Collection[str]
     """The names of the commands, whose options can be set by variables."""
     removed: Callable[[str, str], str | None]
-    """Returns what replaces a removed option, given its variable and value; None for others."""
+    """Returns what replaces a removed option, given its variable and value; None for other
+    variables."""
     now: float
     """The time of the checks, in seconds since 1970."""
     monotonic_ns: int
@@ -163,7 +165,7 @@ class DoctorContext:
     """Asks an installed acp-proxy for its version; see `ask_version`."""
 
     def command(self, *words: str | Path) -> str:
-        """Returns a shell command that starts this acp-proxy; without a path if PATH contains it.
+        """Returns a shell command that starts this acp-proxy; only its name if PATH leads to it.
 
         Args:
             *words: the arguments of acp-proxy.

@@ -215,7 +215,7 @@ class _Entry:
             yield self._warning(text, f"add PATH with {directory} to its variables")
 
     def _variables(self) -> Iterator[CheckResult]:
-        """Yields a result for each problematic variable in the settings, without its value."""
+        """Yields a result for each problematic variable in the settings, without the values."""
         for name, value in self._env.items():
             if not name.startswith(PREFIX) or not value:
                 continue
@@ -334,7 +334,7 @@ CHECKS: Mapping[str, Callable[[DoctorContext], Iterator[CheckResult]]] = {
 }
 """The checks by their names, in the order in which they are shown.
 
-Each yields at least one result, and changes no file.
+Each check yields at least one result, and changes no file.
 """
 _ORDER = [CheckStatus.OK, CheckStatus.WARNING, CheckStatus.ERROR]
 

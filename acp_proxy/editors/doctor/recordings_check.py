@@ -324,7 +324,7 @@ def _settings_directories(context: DoctorContext) -> Iterator[Path]:
 
 
 def _names(directory: Path) -> frozenset[str]:
-    """Returns the names of the regular files in a directory; none if it cannot be read."""
+    """Returns the names of the regular files in a directory; empty if it cannot be read."""
     try:
         with os.scandir(directory) as entries:
             return frozenset(entry.name for entry in entries if _is_file(entry))

@@ -57,7 +57,7 @@ def complaint(name: str, value: str) -> str:
 
     Args:
         name: the name of the variable.
-        value: its value.
+        value: the value of the variable.
     """
     option = _OPTIONS.get(name)
     if option is None or not value:

@@ -237,7 +237,7 @@ class DivergenceHandler:
         )
 
     def _step_like(self, seq: int | None, live: ClientMessage) -> Step | None:
-        """Returns the recorded message with a number if its kind equals the kind of ``live``."""
+        """Returns the recorded message with the number ``seq``, if it has the kind of ``live``."""
         known = (*self._schedule.expected, *self._schedule.played) if seq is not None else ()
         return next((s for s in known if s.seq == seq and s.kind == live.message.kind), None)
 

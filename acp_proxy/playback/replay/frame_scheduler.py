@@ -23,7 +23,7 @@ from acp_proxy.recording.steps import Script, Step
 
 @frozen
 class ScheduledFrame:
-    """A frame that waits for no message, and at most for its time."""
+    """A frame that waits for no message, but perhaps for its time."""
 
     seq: int
     step: Step | None
@@ -56,7 +56,7 @@ class FrameScheduler:
         )
 
     def ready_frames(self) -> Iterator[ScheduledFrame]:
-        """Yields the frames that wait for no message, and at most for their time."""
+        """Yields the frames that wait for no message, but perhaps for their time."""
         self._wake()
         for track in [*self._schedule.awake]:
             if (ready := self._next_on(track)) is not None:
@@ -107,7 +107,7 @@ class FrameScheduler:
         self._schedule.handshake_is_over |= ready.seq == self._schedule.handshake
 
     def has_earlier_frames(self, step: Step) -> bool:
-        """Returns whether a frame has not gone out that was recorded before a message."""
+        """Returns whether a frame that was recorded before a message has not gone out."""
         track = self._schedule.track_of(step.lane)
         if track is None or self._options.order is not Order.SESSION:
             return False

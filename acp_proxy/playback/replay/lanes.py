@@ -123,7 +123,7 @@ class Track:
     waits_for: Step | None = None
     """The client's message that the track waits for."""
     arrived: dict[Key, int] = field(factory=dict)
-    """When each message came that is still in the queue, in live nanoseconds."""
+    """For each message in the queue that has come: when it came, in live nanoseconds."""
 
     def pass_arrived(self, step: Step) -> bool:
         """Lets the track pass a client's message; returns False if the message has not come."""
@@ -180,7 +180,7 @@ class ConnectionFrames:
     _requests: dict[Key, Step] = field(factory=dict)
     """The client's requests that may be in flight with the next frame."""
     _come: dict[Key, int] = field(factory=dict)
-    """When each request came that has come, in live nanoseconds."""
+    """When each request of the client came, in live nanoseconds, by the request's key."""
 
     def add_request(self, step: Step) -> None:
         """Adds a request of the client, or a line that the agent may have answered."""
@@ -239,7 +239,7 @@ class ConnectionFrames:
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
     def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
-        """Stops waiting for optional messages, for each frame whose own requests have all come.
+        """Makes the frames whose own requests have all come stop waiting for optional messages.
 
         Args:
             optional: the optional messages.

@@ -156,7 +156,7 @@ def _is_of_any_lane(live: ClientMessage) -> bool:
 
 
 def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:
-    """Yields the steps with a message's kind and method that name a session if the message does."""
+    """Yields the steps that equal a message in kind, method, and whether they name a session."""
     kind, method = live.message.kind, live.message.method
     names_session = live.message.session is not None
     for step in steps:

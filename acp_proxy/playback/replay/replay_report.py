@@ -143,7 +143,7 @@ def _replay_lines(replay_report: ReplayReport) -> list[str]:
 
 
 def _withheld_lines(replay_report: ReplayReport) -> list[str]:
-    """Returns lines on withheld requests, and on the options that allow such requests."""
+    """Returns lines on withheld requests, and on the options that allow these requests."""
     outside = replay_report.withheld_outside
     if outside:
         return [

@@ -100,7 +100,7 @@ class ReplaySchedule:
 
     @property
     def expected(self) -> Iterator[Step]:
-        """Yields the client's messages of all lanes that have not come."""
+        """Yields the client's messages that have not come, of all lanes."""
         return (step for lane in self.lanes.values() for step in lane.expected)
 
     def as_expected(self, step: Step) -> Step | None:

@@ -151,7 +151,7 @@ class DivergenceLog:
         """Whether a divergence was noted that counts as a failure."""
         self.has_stalled = False
         self.latest: dict[DivergingLane, Divergence] = {}
-        """The latest divergence that counts, for each lane that has such a divergence."""
+        """The latest divergence that counts as a failure, by lane."""
         self._handshake_failed = False
         self._excused_from = inf
         """The number of the first frame that a fault dropped; infinity if no frame was dropped."""

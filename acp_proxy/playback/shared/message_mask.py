@@ -28,7 +28,7 @@ _CHOSEN = (
     Place.MESSAGE,
     Place.CONNECTION,
 )
-"""Kinds of values that a peer chose; they go into other messages, so they are not masked."""
+"""Kinds of values that a peer chose. These values are not masked, since other messages use them."""
 _MOST_UNREAD = 1 << 18
 """How many bytes of lines may wait for the redactor; when more bytes wait, all lines are read."""
 _HARMLESS = re.compile(rb'"auth":\s*\{(?:"terminal":\s*(?:true|false))?\}|\\u00(?:1b|[89a-fA-F])')

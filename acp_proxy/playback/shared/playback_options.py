@@ -36,7 +36,7 @@ class Pacing:
         """Returns when a frame may go out.
 
         Args:
-            since_live: when the message or frame passed that this frame waits for, in nanoseconds
+            since_live: when the message or frame that this frame waits for passed, in nanoseconds
                 of the live clock.
             since_recorded: when that message or frame passed in the recording.
             recorded: when the frame itself passed in the recording.

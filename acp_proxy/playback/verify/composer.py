@@ -38,7 +38,7 @@ def composed(
     Args:
         frame: the frame; for a batch, only the members in its steps are written.
         wire: the frame as it was recorded.
-        writer: replaces recorded values by live ones.
+        writer: replaces recorded values by live values.
         ids: the live ids of the requests that the frame answers, by their recorded ids.
         options: the live options that the frame selects, by the recorded ids of the requests.
     """

@@ -57,7 +57,7 @@ class KnownFiles:
         return None if text is None else _part(text, params)
 
     def _read(self) -> dict[str, str]:
-        """Returns the first contents of each file that the recorded client sent."""
+        """Returns for each file the first contents that the recorded client sent."""
         contents: dict[str, str] = {}
         messages = self._recording.messages
         for lane in self._recording.lanes.values():

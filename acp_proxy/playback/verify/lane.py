@@ -212,7 +212,7 @@ class LaneEnd:
 
     mark: ProgressMark = field(factory=ProgressMark)
     states: Mapping[str, int] = field(factory=dict)
-    """For each kind of state update in this output: how many of them the whole lane had."""
+    """By kind of state update in this output: how many updates of the kind the whole lane had."""
     silence_ns: int = 0
     """The longest silence of the agent within this output, in nanoseconds."""
 

@@ -193,7 +193,7 @@ class RecordedClient:
                 self.unnamed.append(request)
 
     def _with_early_answer(self, ask: Ask) -> Ask:
-        """Returns a request; if its answer was recorded before it, the answer is added."""
+        """Returns a request, with its answer if the answer was recorded before the request."""
         if ask.reply_seq is not None or not (early := self._early.get(ask.rpc_id)):
             return ask
         reply = early.popleft()

@@ -197,7 +197,7 @@ class RequestMatcher:
         return self._state.recording.unnamed if lane is None else lane.requests
 
     def _is_of_turn(self, request: RecordedRequest) -> bool:
-        """Whether a request may be made now; a cancelled turn has no requests of later turns."""
+        """Whether a request may be made now: a cancelled turn has no requests of later turns."""
         turns = self._state.recording.lanes[request.step.lane].turns
         if not turns.is_cancelled:
             return True

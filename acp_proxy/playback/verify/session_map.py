@@ -30,7 +30,7 @@ class SessionMap:
         self._by_live: dict[str, ClientLane] = {}
         self._creating: list[SentRequest] = []
         self._unknown = ClientLane(None)
-        """Placeholder for sessions with an unknown lane."""
+        """Stands for the lane of a session whose lane is unknown."""
         self._unknown_session = ""
         self._unknown_progress: dict[str, StreamProgress] = {}
         self._announced: dict[str, ClientLane] = {}

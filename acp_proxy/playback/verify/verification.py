@@ -146,7 +146,7 @@ class Verification:
 
     @property
     def _is_done(self) -> bool:
-        """Whether only last messages are left to wait for."""
+        """Whether only the agent's last messages have not come."""
         if self.state.pending.first_seq is not None:
             return False
         while self._unfinished and self._unfinished[-1].is_done:

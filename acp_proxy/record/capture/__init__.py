@@ -13,7 +13,7 @@ from _signal import SIGINT, default_int_handler, getsignal, signal
 def leave_at_once() -> None:
     """Makes Ctrl-C end the process silently, if no handler for Ctrl-C is set.
 
-    Without this, Python raises an exception and prints a traceback.
+    Without this function, Python raises an exception and prints a traceback.
     """
     if getsignal(SIGINT) is default_int_handler:
         signal(SIGINT, leave)

@@ -168,7 +168,7 @@ class CaptureLog(Log):
 
         Args:
             kind: the kind of record.
-            fields: see `pack_fields`, which truncates them to the size of a record.
+            fields: the fields of the record; `pack_fields` truncates them to the size of a record.
             stream: the stream that the record is about, if any.
 
         Returns:

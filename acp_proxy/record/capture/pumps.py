@@ -168,7 +168,7 @@ def wait_until_ready(fd: int, *, writing: bool) -> None:
 
     Args:
         fd: the descriptor, which both processes share.
-        writing: whether we want to write to it; otherwise we want to read it.
+        writing: whether we want to write to the descriptor, and not to read from it.
     """
     import select
 

@@ -99,7 +99,7 @@ def read_name(text: str) -> str:
 
 
 def read_seed(text: str) -> int:
-    """Reads a whole number of at most 64 bits, as a column of the recording can store it."""
+    """Reads a whole number that a column of the recording can store: at most 64 bits."""
     word = text.strip()
     if word.isascii() and word.removeprefix("-").isdecimal() and len(word) < 20:
         value = int(word)

@@ -278,7 +278,7 @@ class FaultRunner(Interceptor):
             self._notes.sent(stream, t_ns, number, max(0, due[key] - received_ns))
 
     def _add(self, decided: Iterable[Output], stream: int) -> None:
-        """Schedules outputs; the thread that reads ``stream`` writes the bytes due on it."""
+        """Schedules outputs; the thread reading ``stream`` writes the bytes due on this stream."""
         now = self._clock()
         outlets = {self._schedule.add(output, now) for output in decided}
         self._follow_up(stream)

@@ -61,7 +61,7 @@ class WriteQueue:
         return not self._outbox.size
 
     def wait_ns(self) -> int | None:
-        """Returns nanoseconds until bytes are due; None if no bytes wait or a thread writes."""
+        """Returns nanoseconds until bytes are due; None if no bytes wait or a thread is writing."""
         with self._lock:
             due = self._outbox.due_at
             return None if due is None else max(0, due - self._clock())
@@ -114,7 +114,7 @@ class WriteQueue:
         self.wake()
 
     def _wait_until(self, holds: Callable[[], bool]) -> None:
-        """Blocks until a condition is true; after `hurry`, writes the bytes itself."""
+        """Blocks until a condition is true; after `hurry`, this thread writes the bytes."""
         while True:
             with self._lock:
                 while self.error is None and not holds() and not self._is_left_to_us():

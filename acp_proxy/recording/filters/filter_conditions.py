@@ -59,7 +59,7 @@ class Some:
 
 @frozen
 class No:
-    """The part is false, or one of the part's columns has no value."""
+    """True if the part is false, or if one of the part's columns has no value."""
 
     part: "Condition"
 

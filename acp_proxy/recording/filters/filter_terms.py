@@ -159,7 +159,7 @@ def _in(column: str, chosen: list[str]) -> Filter:
 
 
 def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
-    """Returns a test of a row: whether the text in a column, or in its answer's column, fits.
+    """Returns a test of a row: whether the text in a column, or in the answer's column, fits.
 
     `NAMED_BY_ANSWER` names the columns with values of answers.
     """
@@ -344,7 +344,7 @@ def path_term(path: str, wanted: str, *, is_pattern: bool = False) -> Filter:
 
 
 def _reaches(value: Any, keys: list[str], fits: Callable[[str], bool]) -> bool:
-    """Whether a path leads to a matching value; if it omits an item's number, tries all items."""
+    """Whether a path leads to a matching value. If an item's number is missing, tries all items."""
     if isinstance(value, list) and not (keys and _INDEX.fullmatch(keys[0])):
         return any(_reaches(item, keys, fits) for item in value)
     if not keys:

@@ -256,7 +256,7 @@ def from_base64(name: str, text: str) -> bytes:
 
 
 def event_data(text: str) -> bytes:
-    """Writes an event's data as a JSON object, or as a string if an object changes the text."""
+    """Writes an event's data as a JSON object, or as a string if the object changes the text."""
     try:
         data = json.loads(text)
         small = {name: str(v) if name in _BIG and _is_big(v) else v for name, v in data.items()}

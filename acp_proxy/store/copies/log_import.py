@@ -144,7 +144,7 @@ def _content(entry: Sent | Remark | UnreadLines | Facts) -> str:
 
 
 def _numbered(name: str, number: int) -> str:
-    """Returns the name of the recording with a given number; a log's recordings count from 1."""
+    """Returns the name of a log's recording with a given number; numbers begin with 1."""
     return name if number == 1 else f"{name}-{number}"
 
 

@@ -105,7 +105,7 @@ def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
 
 
 def allow_interrupts(connection: sqlite3.Connection) -> None:
-    """Makes it possible that Ctrl-C interrupts a running statement; see `unreadable`.
+    """Makes Ctrl-C interrupt a running statement; see `unreadable`.
 
     Python handles signals only while it runs Python code, such as this handler.
     """

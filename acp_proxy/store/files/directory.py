@@ -105,7 +105,7 @@ def recording_files(path: Path) -> list[Path]:
 
 
 def _names(path: Path) -> list[str]:
-    """Returns the files of a recording as strings: faster than paths if thousands are checked."""
+    """Returns the files of a recording as strings, which are checked faster than paths."""
     if path.suffix == TEXT_SUFFIX:
         return [str(path)]
     beside = (f"{path}{suffix}" for suffix in ("", *SUFFIXES))
@@ -174,8 +174,7 @@ class ListedRecording:
     damaged: tuple[Path, ...] = ()
     """The files with the unreadable parts of the recording's log."""
     tokens: Any = None
-    """The tokens that the agent reported, or the numbers of another search; None if there are none.
-    """
+    """The tokens or other numbers that the search for problems returned; None if there are none."""
 
     @property
     def started_at(self) -> str:

@@ -38,7 +38,7 @@ _FIRST_S = 1_577_836_800.0
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
-    """Returns each recording with its negated bound, in the order in which they are to be read."""
+    """Returns the recordings in reading order, each with its negated bound (see the module)."""
     return sorted((-_bound(path), path) for path in paths(directory))
 
 

@@ -92,7 +92,7 @@ def may_be_rolled_back(path: Path, application_id: int) -> bool:
 
 
 def has_journal(path: Path) -> bool:
-    """Whether a rollback journal is beside a database; the contents of the file are checked."""
+    """Whether a rollback journal is beside a database. An empty or foreign file does not count."""
     return _read(f"{path}{JOURNAL}", len(_MAGIC)) == _MAGIC
 
 

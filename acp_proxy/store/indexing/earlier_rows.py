@@ -31,7 +31,7 @@ _COLUMNS = {
 def mask_earlier(indexer: Indexer, watch: Watch | None = None) -> None:
     """Masks rows that were indexed before their secrets were recognized.
 
-    Call it at the end of the log.
+    Call this function at the end of the log.
 
     Args:
         indexer: the indexer, after it has indexed all of the log into the main tables.

@@ -176,7 +176,7 @@ class _NoRows:
 
 
 def masking_at(log: LogReader, offset: int, *, waits: bool) -> Masking | None:
-    """Restores the state of masking from the indexed part of a log, where alone it is stored.
+    """Restores the state of masking from the indexed part of a log.
 
     Args:
         log: the log.

@@ -88,7 +88,7 @@ class Masking:
 
         Args:
             lines: all lines that end in the chunk, in order.
-            framer: the framer of their stream, after these lines.
+            framer: the framer of the stream, after these lines.
             offset: the offset in the log after the chunk.
             chunk: the bytes of the chunk.
         """

@@ -292,7 +292,7 @@ class RecordHandler:
             self._rows.mark_undelivered(stream, lost)
 
     def _close_gap(self, record: LogRecord, fields: _Fields) -> None:
-        """Ends each line that lost bytes, since the bytes that follow belong to another line."""
+        """Ends each line that lost bytes, since the next bytes belong to another line."""
         for stream in Stream:
             if stream in fields:
                 self._finish_line(stream, record.t_ns)

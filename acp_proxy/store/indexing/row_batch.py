@@ -35,7 +35,7 @@ FiredRow = tuple[
 
 
 class Same(Enum):
-    """Placeholder in a row of ``faults_fired`` for bytes that are copied from the frame."""
+    """Stands for bytes that are copied from the frame, in a row of ``faults_fired``."""
 
     LINE = "the line that was received"
 

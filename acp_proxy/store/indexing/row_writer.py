@@ -101,7 +101,7 @@ class RowWriter:
 
         Args:
             stream: the stream of the frame.
-            message: the labels of the frame; their kind is stderr for a line of stderr.
+            message: the labels of the frame; a line of stderr has the kind stderr.
             newline: the line ending of the frame, a key of ``NEWLINE_CODES``.
             t_ns: nanoseconds from the start of the recording to the last byte of the frame.
             lag_ns: nanoseconds from the first byte of the frame to its last byte.
@@ -296,7 +296,8 @@ def label_again(connection: sqlite3.Connection, schema: str, state: State, diale
 
     Args:
         connection: a database with our tables; nothing is committed.
-        schema: ``main``, or ``tail``, whose rows follow those of ``main``.
+        schema: the database to label: ``main``, or ``tail``, whose rows follow the rows of
+            ``main``.
         state: the state of the conversation after the last frame.
         dialect: the detected dialect.
 

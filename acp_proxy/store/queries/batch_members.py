@@ -27,7 +27,7 @@ _REQUEST = "SELECT seq, stream, kind, tool_call, terminal, raw FROM frames WHERE
 
 
 def members_of(batch: Row, query: _Query) -> list[Row]:
-    """Returns the messages of a batch in their order; never raises for their content.
+    """Returns the messages of a batch in their order; never raises, whatever they contain.
 
     Args:
         batch: a row of `frames` of kind batch, with at least ``seq``, ``stream`` and ``raw``.

@@ -75,9 +75,9 @@ def exchanges(
         direction: only exchanges whose request had this direction.
         outcome: only exchanges with this outcome.
         is_open: only exchanges without an answer.
-        span: only exchanges whose request is in this range: the first and the last frame number.
-        during: only exchanges that were open all the time between two neighbouring frames: the
-            numbers of these frames.
+        span: the first and the last frame number; only exchanges whose request is in this range.
+        during: the numbers of two neighbouring frames; only exchanges that were open all the time
+            between them.
         order: the column to sort by.
         most: the largest number of exchanges; no limit if it is negative.
     """
@@ -103,7 +103,7 @@ def initialization(rows: Rows) -> ExchangeRow | None:
 
 
 def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
-    """Yields all exchanges; a request that forks a session has the original session."""
+    """Yields all exchanges; a request that forks a session counts to the original session."""
     sql = (
         "SELECT id, direction, method, rpc_id, CASE method WHEN 'session/fork' THEN"
         " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"
@@ -228,8 +228,8 @@ def turn_speeds(rows: Rows, words: Sequence[str]) -> list[tuple[int | None, int 
 
     Args:
         rows: the recording.
-        words: the words to search for, such as kinds of updates; one of them in double quotes is
-            enough.
+        words: the words to search for, such as kinds of updates. An update must contain one in
+            double quotes.
 
     Returns:
         Pairs of nanoseconds. The first is None if the turn has not ended; the second is None if no

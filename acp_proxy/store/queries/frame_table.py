@@ -250,7 +250,7 @@ class FrameTable:
         return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
 
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:
-        """Streams the frames after a number that meet a condition, and perhaps other frames."""
+        """Streams the frames after a number that meet a condition, and perhaps further frames."""
         lines = self.lines
         line = frame_columns(lines.raw, lines.size, lines.masked)
         columns = f"{line}, {_OF_EXCHANGE}"

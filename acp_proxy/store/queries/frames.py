@@ -249,7 +249,7 @@ def stray_errors(rows: Rows, most: int) -> list[int]:
 
 
 def unterminated_frames(rows: Rows) -> list[tuple[int, str]]:
-    """Returns number and stream of the last frame of each direction that ends without a newline."""
+    """Returns number and stream of the last frame of each direction, if it has no newline."""
     sql = "SELECT seq, stream, newline FROM frames WHERE stream = ? ORDER BY seq DESC LIMIT 1"
     last = chain.from_iterable(rows.query(sql, (direction.value,)) for direction in Direction)
     return [(row["seq"], row["stream"]) for row in last if not row["newline"]]

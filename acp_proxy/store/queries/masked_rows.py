@@ -133,7 +133,7 @@ class MaskedRows:
         self._level, self._is_asked = (level or Level()).name, level is not None
         self._after, self._until = 0, LAST_NUMBER
         self._learned = 0
-        """The last row in which a secret was recognized since rows were last masked again."""
+        """The last row in which a secret was recognized after rows were masked again."""
         self._fired_after = dict.fromkeys(schemas, 0)
         self._recordings: dict[Recording, Recording] = {}
         self._of_row = redactor.again()
@@ -269,7 +269,7 @@ class MaskedRows:
             self._note_edits(edits)
 
     def _others(self, schema: str) -> Iterator[tuple[int, Callable[[], None]]]:
-        """Returns functions that each mask one event or fired fault, each with the row's number.
+        """Returns functions, each with the number of the row (event or fired fault) that it masks.
 
         The caller has to call each function before it masks a frame with a higher number.
         """
