@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
         return 2
     if client.unexpected is not None:
         line = client.unexpected[:500].decode(errors="replace")
-        _print(f"acp-proxy: the agent sent a line that was not recorded there: {line}")
+        _print(f"acp-proxy: the agent sent a line that was not recorded at this point: {line}")
         return 1
     if not client.is_done:
         _print("acp-proxy: the agent left before it had sent everything")

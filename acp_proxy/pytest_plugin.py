@@ -78,14 +78,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--acp-record",
         choices=_MODES,
-        help="none: only play recordings, and fail where there is none (the default). once: record"
-        " from the real agent where there is no recording. rewrite: record all anew.",
+        help="none (the default): only play recordings. once: record the real agent where there is"
+        " no recording. rewrite: record the real agent in every test.",
     )
     group.addoption(
         "--acp-agent", metavar="CMD", help="The command of the real agent that is to be recorded."
     )
-    parser.addini("acp_record", "What --acp-record is by default; ignored where CI is set.")
-    parser.addini("acp_agent_command", "What --acp-agent is by default.")
+    parser.addini("acp_record", "The default of --acp-record; ignored where CI is set.")
+    parser.addini("acp_agent_command", "The default of --acp-agent.")
     parser.addini("acp_recordings", "The directory of recordings, from the root directory.")
     parser.addini(
         "acp_agent_patience", "Seconds that an agent has to end after its test.", default="30"

@@ -76,7 +76,7 @@ def test_a_failing_start_up_does_not_stop_the_conversation(
     assert run.wait() == 0
     assert run.stderr.decode() == (
         "acp-proxy: internal error: RuntimeError: broken; recording goes on without its indexer;"
-        " a later command indexes it\n"
+        " a later command indexes the log\n"
     )
     assert run.recording.stream("to-client") == ANSWER.encode() + b"\n"
     assert run.recording.field("state") == "complete"

@@ -227,7 +227,7 @@ def test_an_endless_agent_is_ended(verify: Verifier) -> None:
     assert (result.code, result.kinds) == (3, ["stall"]), result.stderr
     assert "it was not over after 2 s, which is the --timeout" in result.stdout
     assert result.report["verdict"] == "stalled"
-    assert "which is the --timeout" in result.junit
+    assert "the limit of --timeout" in result.junit
 
 
 def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:

@@ -43,7 +43,7 @@ def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
     assert live.mismatches == ["params-differ primary in s 5"]
     (divergence,) = live.divergences
     assert divergence.summary == (
-        f"the recording expected session/prompt #{divergence.seq}; the client sent another one"
+        f"the recording expected session/prompt #{divergence.seq}; the client sent another message"
     )
     assert live.near(divergence) == [5, 7]
     (difference,) = divergence.near_misses[0].differences
@@ -134,7 +134,10 @@ def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
     """)
     assert live.mismatches == ["unmatched primary in s 5"]
     (divergence,) = live.divergences
-    assert divergence.summary == "the client sent session/set_mode, which was not recorded there"
+    assert (
+        divergence.summary
+        == "the client sent session/set_mode, which was not recorded at this point"
+    )
     assert '"session/set_mode"' in (divergence.came or "")
     assert (divergence.line, divergence.near_misses) == (3, ())
 

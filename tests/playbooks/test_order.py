@@ -377,7 +377,7 @@ def test_a_client_may_pipeline(record: Record) -> None:
     assert live.mismatches == []
     assert live.informed == ["early in s 6"]
     (divergence,) = live.divergences
-    assert divergence.summary.endswith(" came before what was recorded before it")
+    assert divergence.summary.endswith(" came before earlier recorded messages")
 
 
 def test_notifications_of_the_client_block_nothing(record: Record) -> None:

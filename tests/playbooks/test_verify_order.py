@@ -125,7 +125,7 @@ def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
     live = verify(recorded).check(HAS_SESSION)
     sent = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(130)]
     assert [place for place, news in enumerate(sent) if "-> 6" in news] == [124]
-    assert "other things came for 50.0 s" in live.divergences[0].summary
+    assert "only other messages came for 50.0 s" in live.divergences[0].summary
 
 
 def test_the_end_waits_for_the_last_messages(record: Record) -> None:

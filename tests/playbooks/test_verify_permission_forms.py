@@ -191,7 +191,7 @@ def test_an_id_that_was_never_announced_is_refused_even_unchanged(record: Record
     live = asking(record, f"<- {bare()}\n-> {selected('y')}")
     live.check(f"<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
-    assert "did not say" in live.divergences[0].summary
+    assert "named no command" in live.divergences[0].summary
 
 
 def test_the_place_of_a_member_does_not_matter(record: Record) -> None:

@@ -360,8 +360,8 @@ def test_a_command_that_only_its_title_names_is_denied(
     assert live.play(f"<- {permission({**call, 'title': 'rm -rf /'})}") == [f"-> {outcome('n')}"]
     (result,) = live.divergences
     assert result.summary == (
-        'the agent asked permission for "rm -rf /" and did not say what it applies to, so it is'
-        ' unknown whether #7, "npm test", allowed it; it was rejected'
+        'the agent asked permission for "rm -rf /" but named no command or file, so #7,'
+        ' "npm test", may have allowed another action; the request was rejected'
     )
     assert [(d.pointer, d.recorded, d.live) for d in result.differences] == [
         ("/params/toolCall/title", '"npm test"', '"rm -rf /"')

@@ -112,7 +112,7 @@ def _missing(context: DoctorContext) -> CheckResult:
             advice="nothing is recorded until it can be made, or ACP_PROXY_RECORDINGS names"
             " another directory",
         )
-    return ok(f"{where} is not there yet; the first recording makes it")
+    return ok(f"{where} does not exist yet; the first recording makes it")
 
 
 def _permissions(where: Path, status: os.stat_result) -> Iterator[CheckResult]:
@@ -219,7 +219,7 @@ def leftovers(context: DoctorContext) -> Iterator[CheckResult]:
     ]
     yield from results
     if not results:
-        yield ok("no log without its recorder, and nothing half written")
+        yield ok("no log without its recorder, and no unfinished file")
 
 
 def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:

@@ -35,7 +35,7 @@ def variables(context: DoctorContext) -> Iterator[CheckResult]:
         yield warning(
             "PYTHONPATH has an empty or a relative part: Python runs code of the current directory,"
             " which may belong to somebody else where an editor starts an agent",
-            advice="this is for the shell; also change it where it is set, such as in ~/.profile",
+            advice="this is for the shell; also change the file that sets it, such as ~/.profile",
         )
     usual = []
     for name in sorted(name for name in environ if name.startswith(PREFIX)):
@@ -65,7 +65,7 @@ def complaint(name: str, value: str) -> str:
     try:
         result = option.value(value, name)
     except ValueError as e:
-        return f"{name}: {e}; record does not start with it"
+        return f"{name}: {e}; record does not start with this value"
     return result if isinstance(result, Ignored) else ""
 
 
@@ -98,7 +98,7 @@ def _unusual(context: DoctorContext, name: str, value: str) -> CheckResult | Non
 
 def _result(name: str, make: Callable[..., CheckResult], text: str) -> CheckResult:
     """Returns a result with a shell command that removes a variable."""
-    advice = "this is for the shell; also remove it where it is set, such as in ~/.profile"
+    advice = "this is for the shell; also change the file that sets it, such as ~/.profile"
     return make(text, f"unset {name}", advice=advice)
 
 
@@ -114,7 +114,7 @@ def _plan_complaint(context: DoctorContext, name: str, value: str) -> str:
     try:
         context.read_record([*words, "--", "agent"])
     except ValueError as e:
-        return f"{name}: {e}; record does not start with it"
+        return f"{name}: {e}; record does not start with this value"
     return ""
 
 

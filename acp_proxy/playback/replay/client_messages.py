@@ -241,7 +241,7 @@ class ClientMessages:
         elif match is not None and match.comparison.bind_to(self._state.bindings):
             self.handler.pair(match, live)
         else:
-            summary = f"the client sent {live.message.method}, which was not recorded there"
+            summary = f"the client sent {live.message.method}, which was not recorded at this point"
             self.handler.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
 
     def _is_additional_output(self, match: MessageMatch | None, live: ClientMessage) -> bool:

@@ -112,7 +112,7 @@ class DivergenceHandler:
         lane = self._schedule.lanes[step.lane]
         what = f"{step.method} #{step.seq}"
         if step.is_awaited and self._state.scheduler.has_earlier_frames(step):
-            summary = f"{what} came before what was recorded before it"
+            summary = f"{what} came before earlier recorded messages"
             self.note(DivergenceKind.EARLY, lane, summary, live, seq=step.seq)
         elif step.key in self._schedule.exempt.overdue:
             summary = f"{what} came after the replay had stopped waiting for it"
@@ -218,7 +218,7 @@ class DivergenceHandler:
             summary = f"{conflict.step.method} #{seq}: the client chose another value before"
             if conflict.comparison.contradictions:
                 summary = (
-                    f"{conflict.step.method} #{seq}: a secret stands for another secret than before"
+                    f"{conflict.step.method} #{seq}: a recorded secret now has another live secret"
                 )
             return DivergenceKind.BINDING_CONFLICT, seq, summary
         if (again := self._matcher.find_played(live)) is not None:
@@ -227,9 +227,9 @@ class DivergenceHandler:
         unplayed = [miss for miss in self._matcher.near_misses(live) if not miss.is_played]
         if unplayed:
             seq = unplayed[0].seq
-            summary = f"the recording expected {method} #{seq}; the client sent another one"
+            summary = f"the recording expected {method} #{seq}; the client sent another message"
             return DivergenceKind.PARAMS_DIFFER, seq, summary
-        summary = f"the client sent {method}, which was not recorded there"
+        summary = f"the client sent {method}, which was not recorded at this point"
         return (
             DivergenceKind.UNMATCHED,
             lane.first_missing.seq if lane.first_missing else None,

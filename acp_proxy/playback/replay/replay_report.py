@@ -148,8 +148,8 @@ def _withheld_lines(replay_report: ReplayReport) -> list[str]:
     if outside:
         return [
             "",
-            "withheld from the client, as it would write or run something outside the directories"
-            f" that the client named: {_numbers(outside)}; --allow-outside lets it pass",
+            "withheld from the client, since these frames would write or run something outside the"
+            f" directories that the client named: {_numbers(outside)}; --allow-outside sends them",
         ]
     if replay_report.withheld:
         return ["", f"withheld from the client (--inert): {_numbers(replay_report.withheld)}"]

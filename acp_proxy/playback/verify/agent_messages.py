@@ -132,7 +132,7 @@ class AgentMessages:
         self._state.divergences.note(
             DivergenceKind.OUTCOME_DIFFERS,
             lane,
-            f"{step.method} #{step.seq} was answered with an error, and not in the recording",
+            f"{step.method} #{step.seq} was answered with an error, unlike in the recording",
             seq=answer.seq,
             line=self._state.output.lines,
             came=message.raw,

@@ -83,8 +83,8 @@ class PermissionGuard:
             )
         else:
             summary = (
-                f"the agent asked permission for {new}, but {old} #{seq} was allowed; it was"
-                " rejected"
+                f"the agent asked permission for {new}, but {old} #{seq} was allowed; the request"
+                " was rejected"
             )
         self._state.divergences.note(
             DivergenceKind.PERMISSION_DIFFERS,
@@ -145,8 +145,8 @@ class PermissionGuard:
         self._state.divergences.note(
             DivergenceKind.PERMISSION_DIFFERS,
             frame.lane,
-            f"the agent changed the tool call {title} after it had asked permission for it, but"
-            f" #{seq} was allowed; it was rejected",
+            f"the agent changed the tool call {title} after it had asked permission, but"
+            f" #{seq} was allowed; the request was rejected",
             seq=seq,
             came=live.raw,
             differences=changes,

@@ -155,7 +155,7 @@ class Patience:
         """Returns why a frame stops waiting for optional messages, in a few words."""
         if self._is_silent(frame):
             return f"nothing came for {self.silence / NS_PER_S:.1f} s"
-        return f"other things came for {(self.now - _waits_since(frame)) / NS_PER_S:.1f} s"
+        return f"only other messages came for {(self.now - _waits_since(frame)) / NS_PER_S:.1f} s"
 
     def note_pause(self, frame: ClientFrame) -> None:
         """Notes how long a frame that is sent now was held back for messages that never came."""

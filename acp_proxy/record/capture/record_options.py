@@ -208,8 +208,8 @@ RECORD = (
            "-o"),
     Option("name", read_name, "NAME", None, "A name for the recording."),
     Option("redact", read_redaction, "[secrets|private|none]", "secrets",
-           "What to mask in the recording, never in what is forwarded: secrets, the default; "
-           "private, also prompts, messages and contents of files; or none."),
+           "What to mask in the recording: secrets (the default), private (also prompts, messages "
+           "and contents of files) or none. Forwarded messages are never masked."),
     Option("max_size", read_size, "BYTES", None,
            "Stop recording (never the conversation) when log and "
            "database together reach this size, such as 500MB."),
@@ -225,8 +225,8 @@ RECORD = (
     Option("check", None, "", False, "At the end, print on stderr which rules of the protocol were "
            "broken."),
     Option("on_stall", read_command, "CMD", None,
-           "When the agent is silent for too long, run CMD with a sentence about it on standard "
-           "input, once for each silence.", has_variable=False),
+           "When the agent is silent for too long, run CMD, once for each silence. Its standard "
+           "input is a sentence about the silence.", has_variable=False),
     Option("stall", read_seconds, "S", 120.0,
            "The silence that --on-stall allows, in seconds; at least ten minutes while a tool call "
            "is running. Default: 120.", has_variable=False),

@@ -152,4 +152,4 @@ def _why_unsupervised(error: BaseException) -> str:
         problem = str(error.strerror)
     else:
         problem = f"internal error: {type(error).__name__}: {error}"
-    return f"{problem}; recording goes on without its indexer; a later command indexes it"
+    return f"{problem}; recording goes on without its indexer; a later command indexes the log"

@@ -83,7 +83,7 @@ class EngineGuard:
                     if isinstance(output, ScheduledWrite):
                         yield output
             except Exception as e:
-                _report(f"deliveries held back {direction.value} are lost", e)
+                _report(f"held-back deliveries {direction.value} are lost", e)
 
     def _fail(self, error: Exception) -> None:
         """Reports a bug of ours, which must not stop the conversation, and ends the faults."""

@@ -96,7 +96,7 @@ def test_the_same_as_json(tmp_path: Path) -> None:
         "check": "variables",
         "status": "error",
         "text": "ACP_PROXY_OFF=1: agents started from here are not recorded",
-        "advice": "this is for the shell; also remove it where it is set, such as in ~/.profile",
+        "advice": "this is for the shell; also change the file that sets it, such as ~/.profile",
         "commands": ["unset ACP_PROXY_OFF"],
     }
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from acp_proxy.editors.doctor.context import CheckResult, DoctorContext
 
-NOTHING = ["✓ no log without its recorder, and nothing half written"]
+NOTHING = ["✓ no log without its recorder, and no unfinished file"]
 
 
 def killed(path: Path, *, indexed: bool = False) -> None:

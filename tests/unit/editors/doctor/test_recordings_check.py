@@ -41,7 +41,7 @@ def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
     context = machine(tmp_path)
     context.recordings.rmdir()
     assert lines(recordings_directory(context)) == [
-        f"✓ {context.recordings} is not there yet; the first recording makes it"
+        f"✓ {context.recordings} does not exist yet; the first recording makes it"
     ]
     assert not context.recordings.exists()
     inside = evolve(context, recordings=context.recordings / "a/b")

@@ -43,13 +43,13 @@ def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: s
         ("KEEP", "30", "✗ ACP_PROXY_KEEP: '30' is neither an age (30s, 10m, 8h, 30d, 4w) nor a "
                        "size (500kB, 500MB, 2GB, 2GiB); nothing is deleted"),
         ("GRACE", "x", "✗ ACP_PROXY_GRACE: 'x' is not a time: expected seconds, such as 5 or 0.5; "
-                       "record does not start with it"),
+                       "record does not start with this value"),
         ("CHECK", "x", "✗ ACP_PROXY_CHECK: 'x' is neither yes nor no; record does not start with "
-                       "it"),
+                       "this value"),
         ("FAULTS", "@agent-hangs", "! ACP_PROXY_FAULTS=@agent-hangs: every agent that is recorded "
                                    "gets the faults of this plan"),
         ("FAULT", "nope", "✗ ACP_PROXY_FAULT: --fault 'nope': kind: there is no 'nope'; did you "
-                          "mean noop?; record does not start with it"),
+                          "mean noop?; record does not start with this value"),
         ("REDACT", "none", "! ACP_PROXY_REDACT=none: secrets are recorded as they are"),
         ("RECORDINGS", "/x", "! ACP_PROXY_RECORDINGS=/x: an editor without this variable records "
                              "elsewhere"),

@@ -23,7 +23,7 @@ DIFFERS = Divergence(
     DivergenceKind.PARAMS_DIFFER,
     Rank.PRIMARY,
     "s-1",
-    "the recording expected session/prompt #5; the client sent another one",
+    "the recording expected session/prompt #5; the client sent another message",
     5,
     3,
     '{"id":2}',
@@ -55,8 +55,8 @@ def test_a_clean_replay_has_no_text() -> None:
         "withheld from the client (--inert): #7, #9",
     ]
     assert text(evolve(CLEAN, withheld=(7,), withheld_outside=(7,)))[2:] == [
-        "withheld from the client, as it would write or run something outside the directories that"
-        " the client named: #7; --allow-outside lets it pass",
+        "withheld from the client, since these frames would write or run something outside the"
+        " directories that the client named: #7; --allow-outside sends them",
     ]
 
 
@@ -66,7 +66,7 @@ def test_a_divergence_is_shown_with_its_context() -> None:
         "replay of r.db: 1 divergence; 5 frames sent, 3 messages matched, 4 frames unplayed",
         "",
         "params-differ in s-1 (primary): the recording expected session/prompt #5;"
-        " the client sent another one",
+        " the client sent another message",
         '  the client\'s line 3: {"id":2}',
         "  near: session/prompt #5",
         "    /params/a: recorded 1, came 2",
@@ -76,7 +76,7 @@ def test_a_divergence_is_shown_with_its_context() -> None:
         "  to let it pass: --ignore /params/a",
         "",
         "unmatched in s-1 (follows from that): the recording expected session/prompt #5;"
-        " the client sent another one",
+        " the client sent another message",
         '  the client\'s line 3: {"id":2}',
         "",
         "waiting:",

@@ -98,7 +98,7 @@ def test_activity_elsewhere_prolongs_the_wait() -> None:
     patience.last_activity = 103 * S
     assert waiting(patience, frame, 108) == (108, "nothing came for 5.0 s")
     patience.last_activity = 149 * S
-    assert waiting(patience, frame, 150) == (150, "other things came for 50.0 s")
+    assert waiting(patience, frame, 150) == (150, "only other messages came for 50.0 s")
     lane.progress.add(ITEM, 149 * S)
     assert patience.deadline(frame) == 154 * S
 
