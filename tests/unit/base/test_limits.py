@@ -14,7 +14,7 @@ NAMES = [ast.unparse(line.targets[0]) for line in BODY if isinstance(line, ast.A
 
 
 def test_each_limit_is_explained() -> None:
-    """The module `base/limits.py` imports nothing, and each of its constants has a docstring."""
+    """The module `base/limits.py` imports nothing, and each of its limits has a docstring."""
     assert [type(line) for line in BODY] == [ast.Assign, ast.Expr] * len(NAMES)
 
 

@@ -103,7 +103,7 @@ def _nobody_waits_for_ever() -> Iterator[None]:
 def test_the_kind_of_file_is_named(
     tmp_path: Path, make: Callable[[Path], None], kind: str, answer: str, name: str
 ) -> None:
-    """If a command needs a plain file and gets a pipe or the like, the error names its kind."""
+    """If a command gets a pipe or a device in place of a plain file, the error says which it is."""
     make(tmp_path / name)
     for word in (str(tmp_path / name), name):
         with pytest.raises(NoSuchRecording) as caught:
@@ -113,7 +113,7 @@ def test_the_kind_of_file_is_named(
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_reports_it(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Every command that reads a file reports a pipe in its place in one line, with exit code 2."""
+    """Every command that reads a file refuses a pipe with an error of one line and exit code 2."""
     named_pipe(tmp_path / "x.db")
     place = command.index("--") if "--" in command else len(command)
     words = (*command[:place], str(tmp_path / "x.db"), *command[place:])
@@ -121,7 +121,7 @@ def test_every_command_reports_it(tmp_path: Path, command: tuple[str, ...]) -> N
 
 
 def test_a_directory_lists_some_recordings(tmp_path: Path) -> None:
-    """The error about a directory in place of a recording lists some of the recordings in it."""
+    """If a command gets a directory in place of a recording, the error lists recordings in it."""
     home = tmp_path / "my runs"
     home.mkdir()
     answers = []
@@ -137,7 +137,7 @@ def test_a_directory_lists_some_recordings(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
-    """A command that is given a recording's name ignores a directory of the same name."""
+    """If a recording and a directory have the same name, a command reads the recording."""
     (tmp_path / "run").mkdir()
     (tmp_path / "given").mkdir()
     record_conversation(tmp_path / "run.db", name="given")
@@ -146,7 +146,7 @@ def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
 
 
 def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> None:
-    """The error about a path that cannot be read has the message of the operating system."""
+    """The error about a path that cannot be read contains the operating system's message."""
     for word in ("n" * 300, f"{tmp_path}/{'n' * 300}.db"):
         with pytest.raises(NoSuchRecording, match=r"^cannot look at .*: file name too long$"):
             resolve(word, tmp_path, tmp_path)
@@ -155,7 +155,7 @@ def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> No
 
 
 def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
-    """No command opens a pipe that is named like a recording or like the recorder's capture log."""
+    """No command opens a pipe whose name is that of a recording or of its capture log."""
     with LogWriter(tmp_path / "x.db"):
         pass
     named_pipe(tmp_path / "x.db")
@@ -173,7 +173,7 @@ def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
 def test_only_plain_files_are_opened(
     tmp_path: Path, make: Callable[[Path], None], kind: str, _: str
 ) -> None:
-    """Commands open a symbolic link to a plain file, and report a missing file as missing."""
+    """Commands open a symbolic link to a plain file."""
     path, link = tmp_path / "x", tmp_path / "link"
     make(path)
     assert kind_of(path) == kind

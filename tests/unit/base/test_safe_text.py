@@ -24,13 +24,13 @@ from acp_proxy.base.wording import plain, visible
     ],
 )
 def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
-    """Text that is printed has no invisible characters, except for the joiner within an emoji."""
+    """Invisible characters are escaped in printed text."""
     assert visible(text) == shown
 
 
 @given(st.text())
 def test_nothing_commands_a_terminal(text: str) -> None:
-    """Text that is made safe for terminals has only printable characters, and joiners of emoji."""
+    """Text that was made safe for terminals contains no control characters."""
     assert visible(text).replace("\u200d", "").isprintable()
 
 

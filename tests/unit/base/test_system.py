@@ -128,7 +128,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_every_command_that_runs_everywhere_is_inspected() -> None:
-    """Each command that starts no agent is tested without the functions that Windows lacks."""
+    """The tests of commands without the functions that Windows lacks cover all such commands."""
     starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep", "try"}
     inspected = [" ".join(words) + " " for _, words in INSPECT]
     for name in commands_with():
@@ -136,7 +136,7 @@ def test_every_command_that_runs_everywhere_is_inspected() -> None:
 
 
 def test_recordings_are_inspected(recordings: Path) -> None:
-    """Each command that starts no agent also works without the functions that Windows lacks."""
+    """Commands that start no agent work without the functions that Windows lacks."""
     script = (
         f"for code, words in {INSPECT!r}:\n"
         "    found = run(*words)\n"
@@ -161,7 +161,7 @@ def conversation() -> tuple[bytes, bytes]:
 
 @pytest.mark.parametrize("options", [(), ("--fault", "latency latency_ms=1")])
 def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[str, ...]) -> None:
-    """Without the functions that Windows lacks, `replay` still plays a recording to its end."""
+    """Without the functions that Windows lacks, `replay` plays a recording to its end."""
     client, agent = conversation()
     script = 'sys.argv = ["acp-proxy", "replay", *sys.argv[1:]]; main()'
     said, complaint = without(script, "hello", *options, directory=recordings, said=client)
@@ -171,7 +171,7 @@ def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[
 
 
 def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
-    """On a system that cannot start agents, commands that start one are refused in one line."""
+    """On a system that cannot start agents, `record` and the like are refused in one line."""
     words = [("record", "--", "x"), ("verify", "hello", "--", "x"), ("setup", "zed", "--write"),
              ("doctor",), ("faults", "sweep", "hello", "--client", "x"),
              ("try", "--", "x"), ("verify", "--help")]  # fmt: skip
@@ -188,7 +188,7 @@ def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
 
 
 def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> None:
-    """Without file locks, `show` refuses a recording that was not finished, but `list` works."""
+    """Without file locks, `show` refuses an unfinished recording."""
     (recordings / "dead.db.log").write_bytes(b"acplog")
     script = 'print(*run("show", "dead.db")); print(run("list")[0] or 0)'
     said, _ = without(script, directory=recordings)
@@ -201,7 +201,7 @@ def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> N
 def test_a_log_is_opened_where_there_are_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a system without file locks, a recorder's capture log counts as missing."""
+    """On a system without file locks, the recorder's capture log is treated as missing."""
     path = record_conversation(tmp_path / "x.db")
     monkeypatch.setattr(system, "HAS_LOCKS", False)
     with pytest.raises(FileNotFoundError):
@@ -238,7 +238,7 @@ def lacking(tree: ast.AST) -> Iterator[str]:
 
 
 def test_other_modules_run_on_windows() -> None:
-    """Modules that start no agents import functions that Windows lacks only from `base/system`."""
+    """Modules that start no agent import functions that Windows lacks only from `base/system`."""
     lacks = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).with_suffix("").as_posix()
@@ -248,7 +248,7 @@ def test_other_modules_run_on_windows() -> None:
 
 
 def test_a_pipe_gets_utf_8(recordings: Path) -> None:
-    """`transcript` writes UTF-8 to a pipe, whatever the code page of the system is."""
+    """`transcript` writes UTF-8 to a pipe, even if the system uses another code page."""
     script = (
         "from acp_proxy.base import system; system.OUTPUT_ENCODING = 'utf-8'\n"
         "sys.stdout.reconfigure(encoding='cp1252')\n"
@@ -259,7 +259,7 @@ def test_a_pipe_gets_utf_8(recordings: Path) -> None:
 
 
 def test_flags_that_are_missing_are_left_out() -> None:
-    """The function `system.flags` ignores the names of flags for files that the system lacks."""
+    """The function `system.flags` ignores flags for opening files that the system does not have."""
     assert system.flags("O_NO_SUCH_FLAG") == getattr(os, "O_BINARY", 0)
     assert system.flags("O_CREAT", "O_EXCL") & os.O_CREAT
     assert system.signals("SIGTERM", "SIGNOTHING") == (signal.SIGTERM,)
@@ -268,7 +268,7 @@ def test_flags_that_are_missing_are_left_out() -> None:
 def test_a_descriptor_is_readable_once_there_is_something(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The function `system.is_readable` says no if it cannot know whether a descriptor has data."""
+    """The function `system.is_readable` returns True only if a file descriptor has data."""
     source, sink = os.pipe()
     try:
         assert not system.is_readable(source)

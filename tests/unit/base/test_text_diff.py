@@ -19,7 +19,7 @@ TEXTS = st.lists(st.sampled_from(["one", "two", " ", "  ", ".", "\n", "你好", 
 
 @given(a=TEXTS, b=TEXTS, longest=st.sampled_from([1 << 18, 6]))
 def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
-    """The parts of a word-by-word comparison of two texts add up to the two texts."""
+    """The parts of a word-by-word comparison, put together, are the two texts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "COMPARED_TEXT", longest)
         pieces = word_diff(a, b)
@@ -52,12 +52,12 @@ def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
     ],
 )
 def test_different_words_are_found(a: str, b: str, pieces: list[words.Piece]) -> None:
-    """A comparison of two texts marks changed words, or characters if a text has no spaces."""
+    """A comparison of two texts marks the words that changed."""
     assert word_diff(a, b) == pieces
 
 
 def test_words_around_a_change_are_enough() -> None:
-    """An excerpt around a change of a text has some whole words on both sides, and ellipses."""
+    """An excerpt of a changed text has whole words on both sides of the change."""
     a = f"{'before ' * 50}old {'between ' * 50}gone{' after' * 50}"
     b = a.replace("old", "new").replace("gone", "here")
     first, second = excerpts(word_diff(a, b))
@@ -72,20 +72,20 @@ def test_words_around_a_change_are_enough() -> None:
 
 
 def test_changes_that_are_close_are_joined() -> None:
-    """A comparison of two texts shows two near changes in one excerpt, and short texts whole."""
+    """If two changes of a text are close together, a comparison shows both in one excerpt."""
     pieces = word_diff("in 12 minutes and 3 seconds", "in 13 minutes and 4 seconds")
     assert list(excerpts(pieces)) == [pieces]
     assert list(excerpts(word_diff("equal", "equal"))) == []
 
 
 def test_a_text_without_spaces_is_cut_anyway() -> None:
-    """An excerpt around a change of a text without spaces has a fixed number of characters."""
+    """An excerpt around a change has a fixed number of characters if the text has no spaces."""
     (excerpt,) = excerpts(word_diff(f"{'x' * 999} a", f"{'x' * 999} b"))
     assert excerpt == [("=", f"…{'x' * 39} "), ("-", "a"), ("+", "b")]
 
 
 def test_a_very_long_text_is_aligned_by_its_lines() -> None:
-    """In a comparison of two very long texts, changes in two distant lines are separate changes."""
+    """If two very long texts differ in two distant lines, a comparison shows two changes."""
     lines = [f"line {number} says what no other line says" for number in range(20_000)]
     other = list(lines)
     other[5] = lines[5].replace("says", "tells")
@@ -98,7 +98,7 @@ def test_a_very_long_text_is_aligned_by_its_lines() -> None:
 
 
 def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
-    """If two lines have too many words to compare, all that differs is shown as one change."""
+    """If two lines have too many words to compare, they are shown as a single change."""
     a = "same " * 100 + "a " * 300_000 + "same " * 100
     b = "same " * 100 + "b " * 300_000 + "same " * 100
     assert [(op, len(text)) for op, text in word_diff(a, b)] == [
@@ -110,7 +110,7 @@ def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
 
 
 def test_a_change_is_a_unified_diff() -> None:
-    """The unified diff of two texts equals the one by Python's difflib, except for its head."""
+    """Two texts have the same unified diff as in Python's difflib, except for the header."""
     before = [f"line {n}" for n in range(30)]
     after = [*before[:10], "new", *before[11:25], *before[26:], "last"]
     expected = [*difflib.unified_diff(before, after, lineterm="")][2:]
@@ -118,6 +118,6 @@ def test_a_change_is_a_unified_diff() -> None:
 
 
 def test_equal_texts_have_no_diff() -> None:
-    """The unified diff of equal texts is empty; the diff of a new text has only additions."""
+    """The unified diff of two equal texts is empty."""
     assert [*unified("a\nb\n", "a\nb\n")] == [*unified("", "")] == []
     assert [*unified("", "a\nb")] == ["@@ -0,0 +1,2 @@", "+a", "+b"]

@@ -34,5 +34,5 @@ def test_recent_times_are_relative(
 
 
 def test_only_one_is_singular() -> None:
-    """In messages, a noun after the number 1 is singular; after 0 and others it is plural."""
+    """In messages, a noun is singular after the number 1 and plural after every other number."""
     assert [counted(number, "frame") for number in range(3)] == ["0 frames", "1 frame", "2 frames"]

@@ -58,7 +58,7 @@ def executor(tasks: Tasks) -> DaskExecutor:
 
 
 def test_a_reply_is_a_verdict(executor: DaskExecutor, tasks: Tasks) -> None:
-    """The reply of a Dask worker has the result that the worker found for the recording."""
+    """The reply of a Dask worker contains the verdict on the recording."""
     future = executor.submit(JOB)
     tasks.futures[0].set_result(reply_of(CLEAN, {}))
     assert executor.verdict(future, JOB) == CLEAN
@@ -90,7 +90,7 @@ def test_other_ends_are_errors(
     error: type[Exception],
     said: str,
 ) -> None:
-    """If a task on a Dask cluster ends without a result, the error about it is one line."""
+    """If a task on a Dask cluster ends without a result, the error is one line."""
     future = executor.submit(JOB)
     end(tasks.futures[0])
     with pytest.raises(error, match=said) as raised:
@@ -99,14 +99,14 @@ def test_other_ends_are_errors(
 
 
 def test_what_cannot_be_read_is_not_sent(executor: DaskExecutor, tasks: Tasks) -> None:
-    """If a recording cannot be read, it is not sent to a Dask worker, and there is an error."""
+    """A recording that cannot be read is not sent to a Dask worker; its verdict is an error."""
     with pytest.raises(FileNotFoundError):
         executor.submit(evolve(JOB, recording="gone.db", path="/no/such/gone.db"))
     assert tasks.futures == []
 
 
 def test_a_batch_has_as_much_in_flight_as_there_is_room(executor: DaskExecutor) -> None:
-    """Each thread of a Dask cluster has two recordings to work on, or as many as an option says."""
+    """A Dask cluster is sent at most two recordings for each of its threads."""
     threads = {"tcp://a": 4, "tcp://b": 1}
     executor._threads, executor._most = 0, None
     assert executor.in_flight == 2  # for a worker that may come
@@ -145,7 +145,7 @@ def answer(
 
 
 def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
-    """A Dask worker with another version of acp-proxy refuses its work, and names the version."""
+    """A Dask worker refuses a recording that another version of acp-proxy has sent."""
     said = f"expected acp-proxy 9.9 on each worker: {worker.address} has {__version__}"
     assert dask_executor.answer("9.9", b"of another form") == said
 
@@ -153,7 +153,7 @@ def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
 def test_the_job_is_done_beside_the_worker_and_leaves_nothing(
     worker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A Dask worker unpacks a recording in its own directory and leaves no files there."""
+    """A Dask worker removes the recording that it has unpacked."""
 
     def run(job: Job, _: object) -> JobVerdict:
         assert job.path.startswith(str(worker.local_directory))
@@ -182,10 +182,7 @@ def test_a_job_that_nobody_waits_for_is_ended(
     status: Status,
     is_surplus: bool,
 ) -> None:
-    """A Dask worker gives a recording up if nobody waits for it or the worker is closing.
-
-    A worker that is paused goes on.
-    """
+    """A Dask worker that is closing stops its work on a recording."""
     worker.status, worker.task.state = status, state
     if state is None:
         worker.state.tasks.clear()

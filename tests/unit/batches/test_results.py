@@ -41,7 +41,7 @@ DIFFERS = evolve(
 
 
 def test_a_header_is_read_as_it_was_written() -> None:
-    """The first line of the file for `check --results` names the kind of file, and is read back."""
+    """The first line of a results file is read back as it was written."""
     line = line_of(HEADER)
     assert line.startswith(b'{"acp_proxy_results":1,')
     assert header_of(line) == HEADER
@@ -49,7 +49,7 @@ def test_a_header_is_read_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("verdict", [VERDICT, DIFFERS])
 def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
-    """A result in a file of `check --results` is one line of ASCII, whatever characters it has."""
+    """A result in a file of `check --results` is one line of ASCII."""
     line = line_of(verdict)
     assert line.isascii()
     assert line.count(b"\n") == 1
@@ -57,14 +57,14 @@ def test_a_verdict_is_read_as_it_was_written(verdict: JobVerdict) -> None:
 
 
 def test_members_of_other_versions_are_passed_over() -> None:
-    """A file of `check --results` may have JSON members that other versions of acp-proxy wrote."""
+    """A results file is read even if it has JSON members that this version does not know."""
     others = {"later": {"a": 1}, "attempt": 2, "shard": "3/7", "shards": [], "total": 9}
     for line, read in ((line_of(HEADER), header_of), (line_of(DIFFERS), verdict_of)):
         assert read(json.dumps({**json.loads(line), **others}).encode()) == read(line)
 
 
 def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
-    """If an earlier version wrote `killed` as a result, `verify` takes it for `differs`."""
+    """`verify` reads the verdict `killed` of an earlier version as `differs`."""
     assert verdict_of(line_of(DIFFERS).replace(b'"differs"', b'"killed"')) == DIFFERS
 
 
@@ -81,7 +81,7 @@ def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
     ],
 )
 def test_a_line_that_is_no_verdict_is_refused(changed: dict[str, Any]) -> None:
-    """The error about a line of a results file that is not a result says what was expected."""
+    """The error about an invalid line of a results file says what was expected."""
     members = {**json.loads(line_of(VERDICT)), **changed}
     with pytest.raises(ValueError, match=r"expected a (verdict|finding)"):
         verdict_of(json.dumps(members).encode())
@@ -99,7 +99,7 @@ def test_a_line_that_is_no_verdict_is_refused(changed: dict[str, Any]) -> None:
     ],
 )
 def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
-    """A results file of `check` whose first line is not a known header is refused."""
+    """A results file of `check` is refused if its first line is not a known header."""
     with pytest.raises(ValueError, match=words):
         header_of(line)
 
@@ -108,12 +108,12 @@ def test_a_line_that_is_no_header_is_refused(line: bytes, words: str) -> None:
     ("exits", "worst"), [((), 0), ((0, 0), 0), ((0, 1), 1), ((1, 3, 0), 3), ((3, 2, 1), 2)]
 )
 def test_a_batch_ends_as_its_worst_verdict(exits: tuple[int, ...], worst: int) -> None:
-    """Of the exit codes for several recordings, 2 takes precedence over 3, and 3 over 1."""
+    """A command on several recordings exits with 2 if any recording was unreadable."""
     assert worst_exit(exits) == worst
 
 
 def test_the_digest_depends_on_each_word() -> None:
-    """A results file is continued only by a command with exactly the same options and arguments."""
+    """A results file is continued only by a command with the same options and arguments."""
     words = [("verify", ["a", "b"]), ("check", ["a", "b"]), ("verify", ["ab"]), ("verify", ["b"])]
     assert len({digest_of(*word) for word in words}) == len(words)
 
@@ -138,7 +138,7 @@ def written(path: Path, *verdicts: JobVerdict, header: ResultsHeader = BATCH) ->
 
 
 def test_a_file_is_written_and_continued(path: Path) -> None:
-    """If `check --results` is run again, it appends to the results file, which is private."""
+    """If `check --results` is run again, new results are appended to the file."""
     assert written(path, A) == ["a"]
     before = path.read_bytes()
     assert written(path, B) == ["a", "b"]
@@ -149,7 +149,7 @@ def test_a_file_is_written_and_continued(path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 40, 90])
 def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
-    """If the last line of a results file is cut off, only the result on this line is removed."""
+    """If the last line of a results file is incomplete, only this line is removed."""
     written(path, A, B)
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - cut)
@@ -160,16 +160,13 @@ def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
 
 @pytest.mark.parametrize("size", [0, 5, 21, 60])
 def test_a_header_that_is_cut_off_is_written_anew(path: Path, size: int) -> None:
-    """If the first line of a results file is cut off, the line is written again."""
+    """If the first line of a results file is incomplete, the line is written again."""
     path.write_bytes(line_of(BATCH)[:size])
     assert written(path, A) == ["a"]
 
 
 def test_the_later_of_two_verdicts_counts(path: Path) -> None:
-    """If a results file has two results for a recording, the later one counts.
-
-    Only one process at a time writes the file.
-    """
+    """If a results file has two results for a recording, the later one counts."""
     later = evolve(A, kind=VerdictKind.LOST)
     assert written(path, A, B, later) == ["a", "b"]
     with ResultsFile(path, BATCH) as file:
@@ -188,7 +185,7 @@ def test_the_later_of_two_verdicts_counts(path: Path) -> None:
 def test_the_file_of_another_batch_is_left_alone(
     path: Path, header: ResultsHeader, words: str
 ) -> None:
-    """A results file of another command or other options is refused and stays unchanged."""
+    """A results file of another command is refused and stays unchanged."""
     written(path, A)
     before = path.read_bytes()
     with pytest.raises(BadResults, match=words):
@@ -198,7 +195,7 @@ def test_the_file_of_another_batch_is_left_alone(
 
 @pytest.mark.parametrize("data", [b"x", b"SQLite format 3\0", b"{}\n", b'{"acp_proxy_resul'[:3]])
 def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
-    """`check --results` writes into no file but one of results, or one with half a first line."""
+    """`check --results` does not change a file that is not a results file."""
     path.write_bytes(data)
     if data == b'{"a':
         assert written(path, A) == ["a"]
@@ -220,7 +217,7 @@ def test_a_bad_line_is_named(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["directory", "pipe", "link", "missing"])
 def test_what_is_no_plain_file_is_refused(path: Path, kind: str) -> None:
-    """`check --results` refuses a pipe or another special file, without waiting for it."""
+    """`check --results` refuses a pipe in place of a results file."""
     match kind:
         case "directory":
             path.mkdir()
@@ -245,7 +242,7 @@ def room() -> Iterator[int]:
 
 
 def test_a_full_disk_leaves_what_was_there(path: Path, room: int) -> None:
-    """If a results file fills the disk, its half-written line is removed; the error is one line."""
+    """If the disk is full, the incomplete last line of a results file is removed."""
     with ResultsFile(path, BATCH) as file:
         file.add(A)
         before = path.read_bytes()

@@ -54,7 +54,7 @@ ALL = ["recs/a.jsonl", "recs/b.db", "recs/sub/c.db", "recs/sub/deep/d.db", "recs
 )
 @pytest.mark.usefixtures("here")
 def test_words_name_recordings(words: list[str], expected: list[str]) -> None:
-    """Each argument of `check` selects recordings; they are sorted by name, each only once."""
+    """The recordings that the arguments of `check` select are sorted by name."""
     assert names(*words) == expected
 
 
@@ -66,7 +66,7 @@ def test_an_absolute_directory_names_absolute_paths(here: Path) -> None:
 
 
 def test_files_and_directories_can_be_left_out(here: Path) -> None:
-    """A `check` of a directory can leave out files, such as the results file that it writes."""
+    """`check` of a directory can leave out files, such as its own results file."""
     assert names("recs", without=(here / "recs" / "sub", Path("recs/b.db"))) == [ALL[0], ALL[4]]
     for pattern in ("recs/**", "recs/[sb]*", "recs/*"):
         assert not [name for name in names("recs/b.db", pattern, without=(here / "recs" / "sub",))
@@ -75,10 +75,7 @@ def test_files_and_directories_can_be_left_out(here: Path) -> None:
 
 @pytest.mark.parametrize("word", ["empty", "recs/*.none", "recs/.git/*.none"])
 def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
-    """If an argument of `check` selects no recording, this is an error.
-
-    A gate in CI would otherwise test nothing.
-    """
+    """If an argument of `check` selects no recording, the command ends with an error."""
     (here / "empty").mkdir()
     with pytest.raises(NoSuchRecording, match="no recordings in"):
         names(word)
@@ -98,12 +95,12 @@ def test_a_word_for_nothing_is_an_error(here: Path, word: str) -> None:
 )
 @pytest.mark.usefixtures("here")
 def test_directories_and_patterns_name_several(word: str, several: bool) -> None:
-    """For `check`, a word such as x[1].db is a file's name if there is such a file."""
+    """A name such as `x[1].db` is a pattern for `check` only if no file has that name."""
     assert names_several(word) is several
 
 
 def test_a_shared_path_names_what_every_machine_has(here: Path) -> None:
-    """`check` accepts ``file://`` before a path or pattern that is the same on every machine."""
+    """`check` accepts `file://` before a path that is the same on every machine."""
     for word in (here / "recs", here / "recs" / "sub" / "*.db", here / "recs" / "b.db"):
         actual = selected([f"file://{word}"], Path)
         assert all(item.is_shared and item.name == item.path for item in actual)

@@ -41,7 +41,7 @@ FOUND = Finding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still 
     ],
 )
 def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None:
-    """`check` knows a finding if its baseline has it with other ids, paths or numbers."""
+    """A finding of `check` is known if the baseline has it with other ids or numbers."""
     assert generic(text) == generic(other)
 
 
@@ -56,12 +56,12 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
     ],
 )
 def test_names_count(text: str, other: str) -> None:
-    """`check` takes a finding as new if it has another method, kind or word than its baseline."""
+    """A finding of `check` is new if its method is not the one in the baseline."""
     assert generic(text) != generic(other)
 
 
 def test_rule_side_and_method_count() -> None:
-    """`check` knows a finding of its baseline at another frame, but not one by another rule."""
+    """A finding of `check` is known if the baseline has it at another frame."""
     assert fingerprint(evolve(FOUND, seq=99, related=(3,))) == fingerprint(FOUND)
     for other in (
         evolve(FOUND, rule="rpc.shape"),
@@ -72,7 +72,7 @@ def test_rule_side_and_method_count() -> None:
 
 
 def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
-    """`check` takes a finding as known only as often as its baseline file has it."""
+    """If a finding occurs more often than in the baseline, `check` reports the rest as new."""
     writer = BaselineWriter()
     assert writer.has(FOUND)
     assert writer.has(evolve(FOUND, seq=9, text='id "b2" is still open'))
@@ -85,7 +85,7 @@ def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
 def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
-    """If a conversation is run again, a baseline of `check` knows the findings, despite new ids."""
+    """If a scenario is run again, its findings are known from the baseline of the first run."""
     writer = BaselineWriter()
     for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
         with RecordingReader(name) as reader:
@@ -101,14 +101,14 @@ def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
 
 
 def test_a_long_word_is_read_quickly() -> None:
-    """A finding of `check` gets its fingerprint in time proportional to the length of its text."""
+    """The time for the fingerprint of a finding is proportional to the length of its text."""
     began = time.process_time()
     generic("a" * 200_000)
     assert time.process_time() - began < 5
 
 
 def test_what_is_known_of_other_rules_stays() -> None:
-    """If `check` updates a baseline for some rules, known findings of other rules stay in it."""
+    """If `check` updates a baseline for some rules, it keeps the findings of other rules."""
     before = BaselineWriter()
     before.has(FOUND)
     before.has(evolve(FOUND, rule="rpc.shape"))
@@ -130,7 +130,7 @@ def test_what_is_known_of_other_rules_stays() -> None:
     ],
 )
 def test_a_bad_file_is_one_error(tmp_path: Path, text: str, said: str) -> None:
-    """The error about an invalid baseline of `check` is one line that says what was expected."""
+    """The error about an invalid baseline says in one line what was expected."""
     path = tmp_path / "known.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadBaseline) as raised:
@@ -139,6 +139,6 @@ def test_a_bad_file_is_one_error(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """A missing baseline file is an error of `check`, and not treated as an empty baseline."""
+    """If the baseline file is missing, `check` ends with an error."""
     with pytest.raises(BadBaseline, match="as known findings"):
         read_baseline(tmp_path / "none.json")

@@ -32,10 +32,7 @@ def test_nothing_is_found_in_a_clean_conversation(conversation: str) -> None:
 
 @pytest.mark.parametrize("change", BY_HAND + MECHANICAL, ids=named)
 def test_one_change_breaks_one_rule(change: Change) -> None:
-    """Each mistake that the tests put into a correct conversation breaks one rule of `check`.
-
-    A mistake may also cause findings that are not errors.
-    """
+    """Each mistake that the tests put into a correct conversation breaks one rule of `check`."""
     assert sorted(findings(changed(change))) == sorted(change.findings)
     assert change.findings
     assert not any(is_error(finding) for finding in change.findings[1:])
@@ -43,7 +40,7 @@ def test_one_change_breaks_one_rule(change: Change) -> None:
 
 @pytest.mark.parametrize("change", HARMLESS, ids=named)
 def test_a_legal_change_breaks_no_rule(change: Change) -> None:
-    """Legal changes of a conversation, such as repetitions, give no findings of `check`."""
+    """`check` finds nothing after a legal change of a conversation, such as a repetition."""
     assert change.findings == ()
     assert findings(changed(change)) == []
 

@@ -66,29 +66,26 @@ def test_every_source_of_a_rule_has_its_place() -> None:
 
 
 def test_a_specification_has_its_own_site() -> None:
-    """A rule of `check` that follows from JSON-RPC or JSON links the site of that specification."""
+    """If a rule of `check` comes from JSON-RPC, its link leads to the JSON-RPC specification."""
     assert address_of("JSON-RPC 2.0") == "https://www.jsonrpc.org/specification"
     assert address_of("JSON") == "https://www.rfc-editor.org/rfc/rfc8259"
 
 
 def test_a_group_is_all_of_its_rules() -> None:
-    """`check --rule` with a group, or a pattern for a group, selects all rules of the group.
-
-    Without the option, all rules but one are selected.
-    """
+    """`check --rule` with the name of a group selects all rules of the group."""
     every = {name for name in rules() if name.startswith("rpc.")}
     assert chosen_rules(["rpc"], []) == chosen_rules(["rpc.*"], []) == every
     assert chosen_rules([], []) == {*rules()} - {"tool.no-progress"}
 
 
 def test_a_rule_that_many_break_is_chosen_by_its_own_name_only() -> None:
-    """A rule that many agents break is selected for `check` by its own name, not by its group."""
+    """A rule that many agents break is selected only by its own name, not by its group."""
     assert "tool.no-progress" not in chosen_rules(["tool"], [])
     assert chosen_rules(["tool.no-progress"], []) == {"tool.no-progress"}
 
 
 def test_what_is_ignored_is_not_chosen() -> None:
-    """A rule that `check` is told to ignore is not checked, even if its group is selected."""
+    """`check` does not apply a rule that is ignored, even if its group is selected."""
     chosen = chosen_rules(["rpc", "init.first"], ["rpc.unanswered", "init"])
     assert "rpc.id-reused" in chosen
     assert not chosen & {"rpc.unanswered", "init.first"}
@@ -107,27 +104,27 @@ def test_what_is_ignored_is_not_chosen() -> None:
     ],
 )
 def test_a_name_that_no_rule_has_is_an_error(name: str, said: str) -> None:
-    """The error of `check` about an unknown rule suggests a similar name, if there is one."""
+    """The error about an unknown rule of `check` suggests a similar name."""
     with pytest.raises(NoSuchRule) as raised:
         chosen_rules([name], [])
     assert str(raised.value).startswith(said)
 
 
 def test_a_rule_is_looked_at_in_its_dialects() -> None:
-    """`check` applies a rule only to its own dialects, and takes an unknown dialect as v1."""
+    """`check` applies a rule only to recordings of the rule's dialects."""
     chosen = chosen_rules(["rpc", "s4"], [])
     assert not [name for name in looked_at(chosen, "v1") if name.startswith("s4.")]
     assert looked_at(chosen, "v1") == looked_at(chosen, None)
 
 
 def test_names_begin_with_the_groups() -> None:
-    """Shell completion of a rule of `check` offers groups of rules before single rules."""
+    """Shell completion of `check --rule` offers groups before single rules."""
     assert names()[:2] == ["frame", "rpc"]
     assert len(names()) == len({*names()})
 
 
 def test_every_rule_declares_what_it_needs() -> None:
-    """Each rule of `check` about messages declares which data an import must have for it."""
+    """Each rule of `check` about messages declares which data it needs from an imported log."""
     words = {*get_args(Fact), "texts"} - {"parts"}
     for rule in rules().values():
         assert (rule.lost_if is None) is (rule.group in CONVERSATION), rule.id
@@ -136,11 +133,7 @@ def test_every_rule_declares_what_it_needs() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_missing_lines_are_nobodys_fault(group: str) -> None:
-    """`check` blames nobody if some lines of a correct conversation are missing in an import.
-
-    A rule that finds something has not declared in `lost_if` that it needs those lines. Here, each
-    conversation lacks other lines; `make soak` tries all for each.
-    """
+    """If an imported log lacks some lines of a correct conversation, `check` finds no error."""
     healthy = (example for example in examples(group) if not example.is_broken)
     for cut, example in zip(itertools.cycle(_CUTS), healthy):
         _judge_parts(example, [cut], every=False)
@@ -149,7 +142,7 @@ def test_missing_lines_are_nobodys_fault(group: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("cut", _CUTS)
 def test_no_missing_line_is_a_fault(cut: str) -> None:
-    """`check` finds nothing in an imported part of a conversation that is not in the whole."""
+    """`check` finds nothing in part of an imported conversation that is not in the whole."""
     for group in GROUPS:
         for example in examples(group):
             if group not in CONVERSATION or not example.is_broken:
@@ -157,7 +150,7 @@ def test_no_missing_line_is_a_fault(cut: str) -> None:
 
 
 def test_rules_are_named_once_with_the_first_reason() -> None:
-    """For an imported log, `check` names each rule that it skips once, with the reason for it."""
+    """For an imported log, `check` lists each rule that it skipped once."""
     assert unchecked_rules(None) == []
 
     result = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))
@@ -172,7 +165,7 @@ def test_rules_are_named_once_with_the_first_reason() -> None:
 
 
 def test_inferred_directions_break_no_rule() -> None:
-    """If an import had to guess which side sent a message, `check` skips the rule about this."""
+    """If an import had to guess the direction of messages, `check` skips rules about directions."""
     result = unchecked_rules(Origin("acpx", (), inferred_directions=3))
     assert [part.rules for part in result] == [("rpc.wrong-direction",)]
 
@@ -185,7 +178,7 @@ def test_inferred_directions_break_no_rule() -> None:
     ],
 )
 def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) -> None:
-    """`check` does not judge messages of a log that were cut with dots or printed by Lisp."""
+    """`check` judges no message of an imported log that earlier versions read incompletely."""
     with RecordingReader(DATA / "text_form" / f"{name}.jsonl") as reader:
         result = Checker(reader).read()
     assert result.findings == []
@@ -193,7 +186,7 @@ def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) ->
 
 
 def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
-    """If a log has only parts of messages, `check` applies only rules about the connection."""
+    """If an imported log has only parts of messages, `check` applies no rules about messages."""
     (result,) = unchecked_rules(Origin("lines", ("parts",)))
     assert {*result.rules} == {
         other.id for other in rules().values() if other.group not in CONVERSATION
@@ -201,7 +194,7 @@ def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
 
 
 def test_a_session_is_known_though_its_opening_is_missing() -> None:
-    """If an imported log lacks a session's start, `check` still finds an id used for two calls."""
+    """If an imported log lacks a session's start, `check` still finds a tool call id used twice."""
     call = '{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Run"}}'
     line = f'<- {{"jsonrpc":"2.0","method":"session/update","params":{call}}}'
     result = _check([line, line], ("start", "middle", "ending"))
@@ -222,7 +215,7 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
 def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
     error: str, *, is_broken: bool
 ) -> None:
-    """If an imported log lacks a session's start, `check` accepts the error that it is unknown."""
+    """If an imported log lacks a session's start, `check` accepts an error about that session."""
     prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
     result = _check(
         [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',
@@ -233,7 +226,7 @@ def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
 
 
 def test_a_report_counts_and_lists_what_was_not_checked() -> None:
-    """The report of a check lists the unchecked rules and does not count them as checked."""
+    """The report of `check` does not count an unchecked rule as checked."""
     rows = text_form_of(['<- {"jsonrpc":"2.0","id":7,"result":{}}'])
     with RecordingReader(Path("cut.jsonl"), iter([_head(rows, ("start",)), *rows[1:]])) as reader:
         outcome = reported(reader, Checker(reader).read(), rules())

@@ -28,10 +28,7 @@ def short(lines: list[str], most: int = 18) -> list[str]:
 
 
 def test_each_rule_is_a_line() -> None:
-    """The short report of `check` has a line for each broken rule, with its count and first frame.
-
-    Errors come first.
-    """
+    """The short report of `check` has one line for each broken rule."""
     total, *lines = short([NO_RESULT, NO_RESULT, '-> m {"a": 1}'])
     assert total.startswith(f"{sum(line.startswith('✗') for line in lines) + 1} errors")
     assert "looked at 3 frames" in total
@@ -44,7 +41,7 @@ def test_each_rule_is_a_line() -> None:
 
 @pytest.mark.parametrize("most", [0, 1])
 def test_only_the_first_rules_are_listed(most: int) -> None:
-    """The short report of `check` lists the first broken rules, and counts the others."""
+    """The short report of `check` lists the first broken rules and counts the rest."""
     _, *lines = short([NO_RESULT, '-> m {"a": 1}'], most)
     assert len(lines) == most + 1
     assert lines[-1].startswith("and ")
@@ -58,7 +55,7 @@ def test_a_clean_recording_is_one_line() -> None:
 
 
 def test_findings_are_counted_by_severity(tmp_path: Path) -> None:
-    """The report of `check` counts findings by severity; an unreadable recording has no counts."""
+    """The report of `check` counts findings by severity."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"".join(text_form_of(["<- | a log line", "<- | another"])))
     assert counts_of(path) == {"error": 2, "warning": 0, "info": 0}
@@ -66,7 +63,7 @@ def test_findings_are_counted_by_severity(tmp_path: Path) -> None:
 
 
 def test_a_list_has_them_if_it_is_asked_to(tmp_path: Path) -> None:
-    """`list` checks recordings only with ``--check``, and then has a column for broken rules."""
+    """`list` has a column for broken rules only with `--check`."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "bad.db").write_bytes(b"nothing")
     result = run("list", "--check", tmp_path)
@@ -82,7 +79,7 @@ def test_a_list_has_them_if_it_is_asked_to(tmp_path: Path) -> None:
 
 
 def test_a_row_that_was_checked_begins_with_what_a_check_found(tmp_path: Path) -> None:
-    """`list --check` marks a recording that breaks a rule, even if the conversation succeeded."""
+    """`list --check` puts a cross before a recording that breaks a rule."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"a log line\n")
         recorder.end()

@@ -43,13 +43,13 @@ def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> No
     ],
 )
 def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
-    """`check` takes a recording as ACP even if the protocol version in it is wrong."""
+    """`check` takes a recording as ACP even if its protocol version is wrong."""
     assert note_of(params) is None
 
 
 @given(st.dictionaries(st.sampled_from([*MCP, *LSP]), st.none() | st.integers() | st.text()))
 def test_any_values_are_read(params: dict[str, Any]) -> None:
-    """Whatever `initialize` contains, `check` guesses the protocol of a recording without error."""
+    """Whatever values `initialize` contains, `check` can name the protocol of a recording."""
     note_of(params)
 
 

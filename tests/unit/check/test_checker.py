@@ -20,7 +20,7 @@ def test_a_batch_is_checked_message_by_message() -> None:
 
 
 def test_findings_that_another_explains_are_taken_back() -> None:
-    """`check` reports a JSON message that is broken over several lines as one finding."""
+    """If a JSON message is broken over several lines, `check` reports one finding."""
     lines = ["<- | {", '<- |  "jsonrpc": "2.0", "method": "_a/b"', "<- | }"]
     result = check_lines(lines)
     assert [(item.rule, item.seq) for item in result.findings] == [("frame.split-message", 1)]
@@ -28,20 +28,20 @@ def test_findings_that_another_explains_are_taken_back() -> None:
 
 
 def test_counts_go_on_where_findings_are_not_kept() -> None:
-    """`check` keeps at most a thousand findings of a rule, but counts all of them."""
+    """`check` counts all findings of a rule, but keeps at most a thousand."""
     result = check_lines(["<- | hello"] * 1_001)
     assert len(result.findings) == 1_000
     assert [count.count for count in result.counts] == [1_001]
 
 
 def test_rules_can_be_chosen() -> None:
-    """`check` can be limited to one rule, and then finds only what breaks that rule."""
+    """If only one rule is selected, `check` reports only breaches of this rule."""
     lines = ["<- | hello", '<- {"jsonrpc": "2.0", "id": 3, "result": {}}']
     assert judge(lines, only="frame.not-json")[1:2] == ["   frame.not-json by agent"]
 
 
 def test_an_agent_of_v1_is_not_accused_because_its_client_writes_initialize_otherwise() -> None:
-    """`check` does not blame an agent of v1 if its client writes initialize like the 1.0 draft."""
+    """In v1, `check` does not blame the agent if its client sends `initialize` of the 1.0 draft."""
     result = check_lines(
         [
             '-> {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":'
@@ -67,7 +67,7 @@ def test_an_agent_of_v1_is_not_accused_because_its_client_writes_initialize_othe
 
 
 def test_sentences_call_dialects_as_the_command_line_does() -> None:
-    """In its findings, `check` calls the 1.0 draft of ACP `draft-1.0`, as `--dialect` does."""
+    """In its findings, `check` calls the 1.0 draft of ACP `draft-1.0`."""
     update = '{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a"}}'
     result = check_lines(
         [

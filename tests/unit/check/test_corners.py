@@ -44,7 +44,7 @@ def corners() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("lines", "settings"), [*corners()])
 def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[str, str]) -> None:
-    """`check` finds in each corner case of the tests exactly what is noted below the case."""
+    """`check` reports exactly the findings that are noted in each corner case of the tests."""
     after = settings["after"].replace("nothing", "")
     only = None if settings["only"] == "all" else settings["only"]
     assert judge(lines, after, only, float(settings["gap"])) == lines
@@ -56,10 +56,7 @@ def test_what_stands_below_a_message_is_found(lines: list[str], settings: dict[s
     ids=lambda case: case.method,
 )
 def test_every_example_of_the_documents_ends_a_conversation(example: Example) -> None:
-    """`check` finds a broken rule in each example of ACP's documents that breaks the v1 schema.
-
-    An example of a null result may break none.
-    """
+    """If an example in ACP's documents breaks the v1 schema, `check` finds a broken rule."""
     arrow = "->" if example.direction is Direction.TO_AGENT else "<-"
     line = f"{arrow} {json.dumps(example.message)}\n"
     _, is_there, after = (DATA / "documents.txt").read_text("utf-8").partition(line)
@@ -91,7 +88,7 @@ def test_every_example_of_the_documents_ends_a_conversation(example: Example) ->
     ],
 )
 def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) -> None:
-    """`check` reports a form with a text field for a password, but not one with a checkbox."""
+    """`check` reports a form that asks for a password in a text field."""
     for label, form in (
         (name, {"type": "string"}),
         ("x", {"type": "string", "title": name}),
@@ -107,7 +104,7 @@ def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) ->
 
 @pytest.mark.parametrize("modes", [[{"id": ["a"]}], [None], {}, "ask", [{"id": "a"}, 7]])
 def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
-    """Lists of modes and options with wrong JSON types break no rule of `check` about modes."""
+    """If a list of modes has a wrong JSON type, `check` breaks no rule about modes."""
     state = {"currentModeId": "b", "availableModes": modes}
     opened = {"sessionId": "s", "modes": state, "configOptions": modes}
     lines = [
@@ -120,7 +117,7 @@ def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
 
 
 def test_the_last_announcement_of_a_tool_call_is_named() -> None:
-    """If a tool call is announced twice, a finding of `check` refers to the later announcement."""
+    """If a tool call is announced twice, a finding about it refers to the later announcement."""
     call = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call",'
         ' "toolCallId": "c", "title": "Run", "status": "completed"}}'
@@ -167,13 +164,13 @@ def update(kind: str, **members: Any) -> str:
 def test_names_that_version_2_leaves_open_are_found_by_their_places(
     line: str, places: list[str]
 ) -> None:
-    """In v2, `check` reports names that ACP does not define, unless they begin with ``_``."""
+    """In v2, `check` reports names that ACP does not define, unless they begin with `_`."""
     findings = check_lines([*before("a v2 handshake"), line]).findings
     assert [finding.place for finding in findings if finding.rule == "v2.custom-value"] == places
 
 
 def test_what_only_other_dialects_have_is_not_asked_for() -> None:
-    """`check` applies no rules of other dialects in v1, nor while the dialect is unknown."""
+    """While the dialect is unknown, `check` applies no rules that hold in only one dialect."""
     lines = [
         update("state_update", state="thinking"),
         update("agent_message_chunk", content={"type": "text"}),

@@ -21,13 +21,13 @@ EXAMPLES = [example for group in GROUPS for example in examples(group)]
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda case: f"{case.rule}-{case.is_broken}")
 def test_finds_what_is_written(example: Example) -> None:
-    """`check` finds in each example of its rules exactly what is written below the example."""
+    """`check` reports exactly the findings that are noted in each example of its rules."""
     is_whole = rules()[example.rule].group in CONVERSATION
     assert judge(example.lines, example.after, is_whole=is_whole) == list(example.lines)
 
 
 def test_each_rule_is_kept_and_broken() -> None:
-    """Each rule of `check` is broken by its bad examples, and not by its legal examples."""
+    """`check` finds each rule broken in its bad examples and kept in its good ones."""
     for rule_id in rules():
         mine = examples_of(rule_id)
         breaks = [
@@ -38,13 +38,13 @@ def test_each_rule_is_kept_and_broken() -> None:
 
 
 def test_each_rule_has_a_function() -> None:
-    """Each documented rule of `check` about messages has a function, and each function a rule."""
+    """Each documented rule of `check` about messages has a function that checks it."""
     assert load() == {other.id for other in rules().values() if other.group not in CONVERSATION}
     assert not {*rules()} & {*left_out()}
 
 
 def test_blames_who_is_obliged() -> None:
-    """If a rule of `check` obliges one side, it is never reported against the other side."""
+    """`check` never blames the agent for a rule that obliges only the client, or the reverse."""
     findings = [
         line.split() for example in EXAMPLES for line in example.lines if line.startswith("   ")
     ]

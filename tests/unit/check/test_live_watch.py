@@ -97,14 +97,14 @@ def rings(reader: RecordingReader, limit_s: float) -> list[tuple[int, str]]:
     "path", [*SHIPPED, *captures.all_text_forms(), *HEALTHY], ids=lambda path: path.stem
 )
 def test_a_healthy_conversation_never_rings(path: Path) -> None:
-    """`log --until stall` reports nothing in healthy recordings but one known long silence."""
+    """`log --until stall` reports no silence in recordings of working agents."""
     with RecordingReader(path) as reader:
         assert len(rings(reader, LIMIT_S)) == (path.stem in LONG)
 
 
 @pytest.mark.parametrize("path", [*captures.weighted_captures()])
 def test_a_capture_never_rings(path: Path, tmp_path: Path) -> None:
-    """`log --until stall` reports nothing in recorded conversations of real agents."""
+    """`log --until stall` reports no silence in captured conversations of real agents."""
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(path), recorder)
     with RecordingReader(tmp_path / "x.db") as reader:
@@ -113,13 +113,13 @@ def test_a_capture_never_rings(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", HANGS)
 def test_a_hang_rings_once(name: str) -> None:
-    """`log --until stall` reports each silence of an agent that is longer than the limit once."""
+    """`log --until stall` reports each silence that exceeds the limit once."""
     with RecordingReader(REPORTS / f"{name}.jsonl") as reader:
         assert [second for second, _ in rings(reader, LIMIT_S)] == HANGS[name]
 
 
 def test_a_running_call_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a tool call runs, `log --until stall` accepts a longer silence than elsewhere."""
+    """`log --until stall` allows a longer silence while a tool call runs."""
     with RecordingReader(DIRECTORY / "hang.db") as reader:
         assert rings(reader, 2) == []
         monkeypatch.setattr(judgement, "CALL_S", 2.0)
@@ -158,10 +158,7 @@ def look(watch: LiveWatch, reader: RecordingReader, recorder: LogWriter, seconds
 
 
 def test_a_silence_rings_once(recorder: LogWriter, reader: RecordingReader) -> None:
-    """`log --until stall` reports a silence that reaches the limit once, and then the next silence.
-
-    It also sees frames that the recorder has not yet put into the database.
-    """
+    """If an agent is silent twice, `log --until stall` reports each silence once."""
     after = partial(look, LiveWatch(reader, 60), reader, recorder)
     assert after(59) is None
     kind, sentence = after(1)
@@ -175,10 +172,7 @@ def test_a_silence_rings_once(recorder: LogWriter, reader: RecordingReader) -> N
 
 
 def test_only_the_agents_own_silence_rings(recorder: LogWriter, reader: RecordingReader) -> None:
-    """`log --until stall` reports a tool call that takes ten minutes.
-
-    It never reports that an agent waits for a person, the client or a program.
-    """
+    """`log --until stall` never reports an agent that waits for a person or for the client."""
     after = partial(look, LiveWatch(reader, 60), reader, recorder)
     call = {"toolCallId": "c", "title": "make"}
     recorder.to_client(update("s", "tool_call", **call, status="in_progress"))
@@ -221,10 +215,7 @@ def test_nothing_rings_at_the_size_cap(recorder: LogWriter, reader: RecordingRea
 def test_a_cancel_leaves_the_same_hangs(
     recorder: LogWriter, reader: RecordingReader, method: str
 ) -> None:
-    """After a cancel, `show` and `log --until` blame an agent that is silent.
-
-    Before, they blame a client that has not answered the agent's request.
-    """
+    """If an agent stays silent after a cancel, `log --until problem` blames the agent."""
     recorder.to_client(request(7, method, sessionId="s", path="/srv/a", options=[], toolCall={}))
     recorder.to_agent(notification("session/cancel", sessionId="s"))
     watch, judge = LiveWatch(reader, 60), LiveWatch(reader, None, problem=True)
@@ -259,7 +250,7 @@ def test_a_silence_is_more_than_a_problem(recorder: LogWriter, reader: Recording
 
 
 def test_rules_are_those_of_the_dialect(tmp_path: Path) -> None:
-    """Once the dialect is known, `log --until problem` applies its rules to the messages before."""
+    """`log --until problem` also applies a dialect's rules to messages before it was detected."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         RecordingReader(recorder.path) as reader,

@@ -40,7 +40,7 @@ def _found(path: Path, level: Level | None) -> Counter[tuple[str, int, str | Non
 
 @pytest.mark.parametrize("path", SELECTION, ids=lambda path: path.stem)
 def test_masking_makes_no_finding(path: Path) -> None:
-    """`check` finds nothing in a masked copy that it does not find in the original recording."""
+    """`check` finds nothing in a masked copy that it does not find in the original."""
     original = _found(path, None)
     for name, level in LEVELS.items():
         assert _found(path, level) - original == Counter(), name
@@ -75,7 +75,7 @@ def _blanked() -> list[str]:
     ],
 )
 def test_a_text_that_stands_for_another_is_not_judged(redaction: str, broken: set[str]) -> None:
-    """`check` does not judge a masked text as a word, as a path, or as equal to another text."""
+    """`check` does not judge values that are masked."""
     header, *rest = text_form_of(_blanked())
     first = json.loads(header)
     first["recording"]["redaction"] = redaction

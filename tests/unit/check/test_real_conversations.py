@@ -144,7 +144,7 @@ def test_real_peers_are_judged_by_the_specification(tmp_path: Path, path: Path) 
 
 @pytest.mark.parametrize("path", sorted(REPORTS.glob("*.jsonl")), ids=_name)
 def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
-    """For a conversation rebuilt from a bug report, `check` and `show` blame the side at fault."""
+    """For a conversation rebuilt from a bug report, `check` blames the side that was at fault."""
     with RecordingReader(path) as reader:
         findings, errors = Checker(reader).read().findings, summarize(reader).error_codes
     _agree(findings, errors)
@@ -155,7 +155,7 @@ def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
 
 
 def test_the_table_is_about_conversations_that_exist() -> None:
-    """All recordings of real agents with listed findings of `check` exist."""
+    """Every recording in the tests' table of findings exists."""
     assert {*EXPECTED, *WENT_WRONG} <= {_name(path) for path in CONVERSATIONS}
 
 

@@ -7,12 +7,12 @@ from tests.tools.rules_page import PAGE, page
 
 
 def test_the_page_is_current() -> None:
-    """The manual page about the rules of `check` equals the output of `make rules`."""
+    """The manual page about the rules of `check` is what `make rules` writes."""
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
 def test_every_rule_has_its_row() -> None:
-    """The manual page about the rules of `check` lists each rule, even one never applied."""
+    """The manual page about the rules of `check` lists every rule."""
     text = page()
     for name in (*rules(), *left_out()):
         anchor = f'<a id="{name.replace(".", "-")}"></a>' * (name in rules())

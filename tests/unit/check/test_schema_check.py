@@ -63,16 +63,13 @@ def updated(dialect: str = V1, **update: Any) -> list[str]:
 
 @pytest.mark.parametrize("example", protocol_documents.official(), ids=lambda case: case.method)
 def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> None:
-    """The schema check finds a mistake in exactly those examples of ACP that are noted as invalid.
-
-    A null result of two methods is noted as invalid, but accepted.
-    """
+    """The schema check finds a mistake in exactly those ACP examples that are marked as invalid."""
     is_null = example.method in NULL_RESULTS and example.message.get("result", 0) is None
     assert bool(judged(example, V1)[0]) == (example.valid_v1_schema is False and not is_null)
 
 
 def test_the_slips_of_the_reference_are_named_exactly() -> None:
-    """The schema check reports the known mistakes in the specification's examples, and no other."""
+    """The schema check finds only the known mistakes in the examples of ACP's specification."""
     assert [
         words
         for example in protocol_documents.official()
@@ -90,7 +87,7 @@ def test_the_slips_of_the_reference_are_named_exactly() -> None:
 
 @pytest.mark.parametrize("example", protocol_documents.draft(), ids=lambda case: case.method)
 def test_examples_of_the_draft_are_right(example: Example) -> None:
-    """Each example of the 1.0 draft fits the schema for the draft, without unknown members."""
+    """Every example of the 1.0 draft is valid under the draft's schema."""
     assert judged(example, DRAFT) == ([], [])
 
 
@@ -121,10 +118,7 @@ def test_the_draft_requires_what_its_tables_require(
 
 
 def test_the_draft_requires_members_of_results() -> None:
-    """The schema for the 1.0 draft requires the members of results that its tables require.
-
-    It accepts other types of content than those that the draft names.
-    """
+    """The schema for the 1.0 draft requires the members that the draft requires of results."""
     told = wrong_result(DRAFT, TO_AGENT, "session/set_mode", {"currentMode": "plan"})
     assert [*map(str, told)] == ["/result/previousMode: expected a value, got nothing"]
     exited = {"exitCode": None, "signal": "SIGTERM"}
@@ -134,10 +128,7 @@ def test_the_draft_requires_members_of_results() -> None:
 
 
 def test_unknown_methods_are_no_problem() -> None:
-    """The schema check accepts methods that are unknown or sent by the wrong side.
-
-    Other rules judge them.
-    """
+    """The schema check accepts messages with unknown methods."""
     for dialect, schema in SCHEMAS.items():
         assert schema.compare(TO_AGENT, "no/method", False, 1).fits, dialect
         assert schema.compare(TO_CLIENT, "session/prompt", True, 1).fits
@@ -149,7 +140,7 @@ def test_unknown_methods_are_no_problem() -> None:
 
 
 def test_params_may_be_absent_where_none_are_required() -> None:
-    """The schema check takes missing or null params as an empty JSON object."""
+    """The schema check reads missing params as an empty JSON object."""
     for value in (ABSENT, None, {}):
         assert wrong_params(V1, TO_AGENT, "logout", value) == []
     (missing,) = wrong_params(V1, TO_AGENT, "session/new")
@@ -174,7 +165,7 @@ def test_null_metadata_is_accepted() -> None:
 
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
-    """If a JSON member with a default is null, the schema check reports it as a lesser problem."""
+    """If a JSON member that has a default is null, the schema check reports a null value."""
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
     assert str(problem) == "/params/mcpServers: expected array, got null"
     assert problem.mismatch is Mismatch.NULL
@@ -190,7 +181,7 @@ def test_nullable_members_may_be_null() -> None:
 
 
 def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
-    """If a JSON object names its kind, the schema check reports what is wrong for this kind."""
+    """If a JSON object names its kind, the schema check judges the object by that kind."""
     assert updated(sessionUpdate="agent_message_chunk", content={"type": "text"}) == [
         "/params/update/content/text: expected string, got nothing"
     ]
@@ -203,7 +194,7 @@ def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
 
 
 def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
-    """In v1, the schema check reports an unknown kind of update; v2 allows further kinds."""
+    """In v1, the schema check reports an unknown kind of update."""
     value = {"sessionId": "s", "update": {"sessionUpdate": "dance"}}
     (problem,) = wrong_params(V1, TO_CLIENT, "session/update", value)
     assert (problem.pointer, problem.got, problem.mismatch) == (
@@ -216,7 +207,7 @@ def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
 
 
 def test_a_missing_discriminator_is_named() -> None:
-    """If a JSON object does not name its kind, the schema check reports only this."""
+    """If a JSON object does not name its kind, the schema check reports only the missing kind."""
     problems = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
     assert [*map(str, problems)] == [
         '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'
@@ -224,7 +215,7 @@ def test_a_missing_discriminator_is_named() -> None:
 
 
 def test_one_of_two_members_is_missing() -> None:
-    """If one of two JSON members must be present, the schema check reports a lack of both once."""
+    """If one of two JSON members is required and both are missing, one problem is reported."""
     block = {"type": "resource", "resource": {"uri": "file:///a"}}
     params = {"sessionId": "s", "prompt": [block]}
     problems = wrong_params(V1, TO_AGENT, "session/prompt", params)
@@ -234,7 +225,7 @@ def test_one_of_two_members_is_missing() -> None:
 
 
 def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
-    """The schema check accepts an MCP server without a type as one with stdio."""
+    """The schema check takes an MCP server without a type as a stdio server."""
     stdio = {"name": "n", "command": "c", "args": [], "env": []}
     for server in (stdio, {**stdio, "type": "stdio"}):
         params = {"cwd": "/", "mcpServers": [server]}
@@ -251,7 +242,7 @@ def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
 
 
 def test_unstable_types_are_right_too() -> None:
-    """The schema check judges JSON members that are only in the unstable schema by that schema."""
+    """The schema check judges JSON members of the unstable schema by that schema."""
     assert wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s", "cwd": "/"}) == []
     (problem,) = wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s"})
     assert str(problem) == "/params/cwd: expected string, got nothing"
@@ -265,10 +256,7 @@ def test_unstable_types_are_right_too() -> None:
 
 @pytest.mark.parametrize("name", [17, {}, ["x"]])
 def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
-    """The schema check judges a JSON member by the version of the schema that defines it.
-
-    An older version may allow any value.
-    """
+    """The schema check judges a JSON member by the version of the schema that defines it."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t"}
     assert updated(**call, name="edit_file") == updated(**call, name=None) == []
     (problem,) = updated(**call, name=name)
@@ -284,7 +272,7 @@ def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
 
 
 def test_members_that_no_type_names_are_extra() -> None:
-    """The schema check reports JSON members that no type defines as extra, except in `_meta`."""
+    """The schema check reports JSON members that no type of the schema defines."""
     value = {
         "cwd": 1,
         "mcpServers": [{"name": "n", "command": "c", "args": [], "env": [], "~/": 1}],
@@ -296,7 +284,7 @@ def test_members_that_no_type_names_are_extra() -> None:
 
 
 def test_former_types_are_right_too() -> None:
-    """The schema check accepts types of removed unstable versions and of earlier drafts of v2."""
+    """The schema check accepts types that only earlier drafts of v2 had."""
     models = {"currentModelId": "m", "availableModels": [{"modelId": "m", "name": "M"}]}
     result = {"sessionId": "s", "models": models}
     assert wrong_result(V1, TO_AGENT, "session/new", result) == []
@@ -307,14 +295,14 @@ def test_former_types_are_right_too() -> None:
 
 
 def test_members_of_the_unstable_schema_are_not_extra() -> None:
-    """A JSON member that any version of the schema defines is not extra for the schema check."""
+    """The schema check accepts a JSON member that any version of the schema defines."""
     capabilities = {"plan": {}, "fs": {"watch": True}}
     value = {"protocolVersion": 1, "clientCapabilities": capabilities}
     assert extra(V1, TO_AGENT, "initialize", value) == ["/params/clientCapabilities/fs/watch"]
 
 
 def test_what_is_free_stays_free() -> None:
-    """For the schema check, `rawInput`, `rawOutput` and maps may contain any JSON members."""
+    """The schema check accepts any JSON members in `rawInput` and `rawOutput`."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t", "rawInput": {"a": {}}}
     value: dict[str, Any] = {"sessionId": "s", "update": call}
     assert extra(V1, TO_CLIENT, "session/update", value) == []
@@ -331,7 +319,7 @@ def test_what_is_free_stays_free() -> None:
 
 
 def test_a_member_whose_name_is_no_text_is_extra() -> None:
-    """A JSON member with half a surrogate pair in its name is extra for the schema check."""
+    """The schema check reports a JSON member whose name contains half a surrogate pair."""
     value = {**NEW, "\ud800": 1}
     assert wrong_params(V1, TO_AGENT, "session/new", value) == []
     assert extra(V1, TO_AGENT, "session/new", value) == ["/params/\ud800"]
@@ -341,7 +329,7 @@ def test_a_member_whose_name_is_no_text_is_extra() -> None:
 
 @pytest.mark.parametrize("levels", [200, 300, 900])
 def test_a_message_may_be_nested_deeply(levels: int) -> None:
-    """The schema check judges messages that are nested deeply or have halves of surrogate pairs."""
+    """The schema check can judge a deeply nested message."""
     deep: Any = "\ud800"
     for _ in range(levels):
         deep = {"in": deep}
@@ -363,14 +351,14 @@ def test_many_problems_are_not_all_named() -> None:
 
 
 def test_what_is_wrong_far_behind_in_a_list_is_found() -> None:
-    """The schema check finds a problem late in a list of thousands of items."""
+    """The schema check finds a problem near the end of a list of thousands of items."""
     servers = [{"name": "n", "command": "c", "args": [], "env": []}] * 5_000
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {**NEW, "mcpServers": [*servers, 1]})
     assert str(problem) == "/params/mcpServers/5000: expected object, got 1"
 
 
 def test_names_that_a_type_leaves_open_are_told_apart() -> None:
-    """Where v2 allows words of one's own, such as `_x`, the schema check accepts and lists them."""
+    """In v2, the schema check accepts names that begin with `_` and lists them."""
     state = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "_tired"}
     value = {"sessionId": "s", "update": state}
     comparison = SCHEMAS[V2].compare(TO_CLIENT, "session/update", False, value)
@@ -391,7 +379,7 @@ def test_the_validator_is_imported_with_the_first_check() -> None:
 
 @pytest.mark.parametrize("source", ["v1", "v1-unstable", "v2", "draft-1.0"])
 def test_hand_written_messages_are_right(source: str) -> None:
-    """The schema check accepts each valid message that the tests have for its dialect."""
+    """The schema check accepts each valid message of the tests in its dialect."""
     dialect = source.removesuffix("-unstable")
     examples = [example for example in protocol_documents.schemas() if example.source == source]
     assert [problems for example in examples if any(problems := judged(example, dialect))] == []

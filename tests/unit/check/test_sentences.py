@@ -33,7 +33,7 @@ def sections(kind: str) -> list[tuple[str, str, list[str]]]:
 
 @pytest.mark.parametrize(("name", "after", "lines"), sections("obeying"))
 def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> None:
-    """If an exchange obeys a sentence of ACP's specification, `check` reports at most hints."""
+    """`check` finds no error if an exchange obeys a sentence of the specification."""
     told = [line for line in lines if not line.startswith(" ")]
     findings = check_lines([*before(after), *told]).findings
     assert [finding for finding in findings if finding.severity is not Severity.INFO] == [], name
@@ -41,7 +41,7 @@ def test_who_obeys_is_not_accused(name: str, after: str, lines: list[str]) -> No
 
 @pytest.mark.parametrize(("name", "after", "lines"), sections("breaking"))
 def test_who_breaks_a_sentence_is_found(name: str, after: str, lines: list[str]) -> None:
-    """If an exchange disobeys a sentence of ACP's specification, a rule of `check` is broken."""
+    """`check` finds a broken rule if an exchange disobeys a sentence of the specification."""
     assert judge(lines, after) == lines, name
 
 

@@ -22,10 +22,7 @@ def failures(*verdicts: JobVerdict) -> dict[str | None, ET.Element | None]:
 
 
 def test_junit_has_a_case_for_each_recording() -> None:
-    """The JUnit report of `verify` on several recordings has a case for each, sorted by name.
-
-    A case fails unless its recording is clean.
-    """
+    """The JUnit report of `verify` on several recordings has one case for each recording."""
     actual = failures(
         verdict("b.db", VerdictKind.DIFFERS, "end_turn →\n  max_tokens"), verdict("a.db")
     )
@@ -37,10 +34,7 @@ def test_junit_has_a_case_for_each_recording() -> None:
 
 
 def test_a_case_lists_findings_and_runs() -> None:
-    """In the JUnit report of `check` on several recordings, a failed case lists all reasons.
-
-    The worst is first.
-    """
+    """In the JUnit report of `check` on several recordings, a failed case lists all its reasons."""
     members: dict[str, Any] = {"command": "check", "broken": 7}
     findings = (FINDING | {"severity": "warning"}, FINDING, FINDING | {"known": True})
     item = verdict("a.db", VerdictKind.FINDINGS, findings=findings, **members)
@@ -58,7 +52,7 @@ def test_a_case_lists_findings_and_runs() -> None:
 
 
 def test_a_reason_is_one_printable_line() -> None:
-    """No control characters in results of `check` on several recordings reach the terminal."""
+    """A result of `check` on several recordings is printed without control characters."""
     item = verdict("a", VerdictKind.DIFFERS, "a\n\tb\x1b[2J" + "x" * 5000)
     assert reason(item).startswith("#13: a b\\x1b[2Jxxx")
     assert len(reason(item)) <= 2000

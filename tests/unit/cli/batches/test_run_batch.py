@@ -89,10 +89,7 @@ def verdicts(*paths: Path) -> dict[str, Any]:
 
 
 def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Path, Kinds]) -> None:
-    """A `check` of a directory prints a line for each recording that is not clean.
-
-    Its JUnit report has a case for each recording.
-    """
+    """A `check` of a directory prints one line for each recording that is not clean."""
     whole = run("check", "recs", "--results", "whole.jsonl", "--junit", "whole.xml")
     assert whole.exit_code == 2
     once = verdicts(here / "whole.jsonl")
@@ -120,7 +117,7 @@ def test_what_is_still_being_recorded_is_named(here: Path) -> None:
 
 
 def test_a_changed_recording_is_checked_anew(here: Path) -> None:
-    """A `check --results` that is run again checks only new recordings and changed ones."""
+    """If `check --results` is run again, only new and changed recordings are checked."""
     (here / "some").mkdir()
     for name in ("hello", "crash", "tour"):
         shutil.copy(RECORDINGS / f"{name}.db", here / "some")
@@ -142,7 +139,7 @@ def test_a_changed_recording_is_checked_anew(here: Path) -> None:
 
 
 def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
-    """`check` of a directory does not read a pipe in it, and reports the pipe as unreadable."""
+    """A `check` of a directory reports a pipe in it as unreadable."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     os.mkfifo(here / "some" / "pipe.jsonl")
@@ -161,7 +158,7 @@ def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
 
 
 def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
-    """If an error about a recording is too long, only the file name in it is cut in the results."""
+    """If a result of `check` is too long for its line, only the file name in it is shortened."""
     name = f"{'n' * 250}.db"
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some" / name)
@@ -175,10 +172,7 @@ def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
 
 
 def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
-    """If `check --results` is run on fewer recordings, the results of the others stay in the file.
-
-    They are not counted in its output.
-    """
+    """If `check --results` is run on fewer recordings, earlier results of the others are kept."""
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
     assert run("check", "*.db", "--results", "r.jsonl").exit_code == 1
@@ -190,7 +184,7 @@ def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
 
 
 def test_a_batch_finds_what_the_command_finds(here: Path) -> None:
-    """`check` of one recording has the same findings and exit code with and without `--results`."""
+    """`check` of one recording has the same findings with and without `--results`."""
     words = ("check", RECORDINGS / "tour.db", "--fail-on=info", "--ignore-rule", "meta")
     report = run(*words, "--json")
     variables: dict[str, Any] = {
@@ -208,7 +202,7 @@ def test_a_batch_finds_what_the_command_finds(here: Path) -> None:
 
 
 def test_a_report_of_a_directory_is_that_of_its_recordings(here: Path) -> None:
-    """`check --json` of a file name pattern prints the same as with the names of the recordings."""
+    """`check --json` with a file name pattern prints the same as with the matching names."""
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
     named = run("check", "crash.db", "hello.db", "--json")
@@ -249,7 +243,7 @@ def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("here")
 def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If `check` of several recordings cannot read a file of an option, the error is one line."""
+    """If `check` of several recordings cannot read an option's file, the error is one line."""
 
     def refuse(path: str) -> str:
         raise PermissionError(13, "Permission denied", path)
@@ -264,10 +258,7 @@ def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch
 def test_a_file_of_rules_travels_with_each_verification(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`verify` of a recording on workers sends them the rules of its `--rules` file.
-
-    Results that were made with other rules are not reused.
-    """
+    """`verify` sends the rules of its `--rules` file to each worker."""
     jobs: list[Job] = []
 
     class Kept(Inline):
@@ -299,7 +290,7 @@ def test_a_file_of_rules_travels_with_each_verification(
 def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """If its terminal is closed, a `check` of several recordings ends by the signal SIGHUP."""
+    """If its terminal is closed, a `check` of several recordings ends by SIGHUP."""
 
     def fail(_: BatchScreen) -> None:
         raise OSError(errno.EIO, "input/output error")
@@ -341,13 +332,13 @@ def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
 )
 @pytest.mark.usefixtures("here")
 def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
-    """Wrong use of a command on several recordings is refused in one line before it starts."""
+    """Wrong use of a command on several recordings is refused in one line."""
     assert why in complaint(*words)
 
 
 @pytest.mark.parametrize("word", [".", "home"])
 def test_new_runs_are_not_recorded_among_those_to_verify(here: Path, word: str) -> None:
-    """`verify` on a directory refuses to record new runs there, since it would verify them next."""
+    """`verify` of a directory refuses to record new runs into the same directory."""
     (here / "home").mkdir()
     said = complaint("verify", word, "--", "true", home=here / "home")
     assert said.startswith(f"new runs would be recorded in {here}/home, which is in a directory to")
@@ -384,10 +375,7 @@ def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
     ],
 )
 def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any, ...]) -> None:
-    """In `verify` of several recordings, the words after `--` are the agent's command.
-
-    Options are passed to workers in a fixed order.
-    """
+    """In `verify` of several recordings, the words after `--` are the agent's command."""
     assert example.main(words.split(), standalone_mode=False) == expected
 
 
@@ -402,7 +390,7 @@ def test_variables_are_repeated_as_options() -> None:
 
 
 def test_a_verdict_is_one_line() -> None:
-    """`verify` of several recordings prints a line for a result, whatever characters it has."""
+    """In `verify` of several recordings, each result is one line."""
     verdict = JobVerdict(
         *("a\x1b.db", "verify", "d", 1, VerdictKind.DIFFERS, 0.0),
         first_divergence=FirstDivergence(3, "it left"),
@@ -411,7 +399,7 @@ def test_a_verdict_is_one_line() -> None:
 
 
 def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
-    """`faults sweep` of several recordings prints exit code and last output of each failed run."""
+    """For each failed run, `faults sweep` of several recordings prints the client's exit code."""
     runs = (
         {"plan": "@x", "outcome": "crashed", "exit_code": 1, "output": "no module"},
         {"plan": "@y", "outcome": "not reached", "exit_code": 0, "output": ""},
@@ -422,7 +410,7 @@ def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
 
 
 def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> None:
-    """`verify` of several recordings prints results sorted by name, each as early as possible."""
+    """`verify` of several recordings prints its results sorted by name."""
     screen = BatchScreen("abcd", [], clock=lambda: 0.0)
 
     def show(name: str) -> list[str]:
@@ -444,7 +432,7 @@ def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_summary_counts_and_times() -> None:
-    """The last line of `verify` on several recordings counts earlier, new and missing results."""
+    """The last line of `verify` on several recordings counts new results and earlier ones."""
     now = iter([0.0, 754.0, 754.0])
     before = [VerdictKind.CLEAN] * 130 + [VerdictKind.DIFFERS]
     screen = BatchScreen(["a"] * 12, before, clock=lambda: next(now))
@@ -458,7 +446,7 @@ def test_the_summary_counts_and_times() -> None:
 
 
 def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The progress of `verify` on several recordings is always below the results printed so far."""
+    """The progress line of `verify` on several recordings stays below the printed results."""
     shown = io.StringIO()
     monkeypatch.setattr(shown, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", shown)

@@ -41,7 +41,7 @@ def findings(*arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
-    """`check` names the broken rule, the side, the frame and what is required, and exits with 1."""
+    """`check` prints each broken rule with the side and the frame that broke it."""
     path = written(tmp_path / "x.jsonl", REUSED)
     result = run("inspect", "check", path)
     assert result.exit_code == 1
@@ -52,7 +52,7 @@ def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
 
 
 def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
-    """`check` prints the same text with and without an option that writes a report file."""
+    """`check` prints the same text whether or not it also writes a report file."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -72,7 +72,7 @@ def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
 
 
 def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
-    """`check` calls a recording with only known findings clean, and --top lists only new ones."""
+    """`check` calls a recording clean if its baseline has all findings."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -89,7 +89,7 @@ def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
 
 
 def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
-    """`check` prints one line about a clean recording, with the numbers of rules and frames."""
+    """`check` prints one line about a clean recording."""
     result = run("check", written(tmp_path / "x.jsonl", HANDSHAKE))
     assert result.exit_code == 0
     assert re.fullmatch(
@@ -99,7 +99,7 @@ def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Path) -> None:
-    """`check` lists unanswered prompts and exits of the agent together with broken rules."""
+    """`check` lists an unanswered prompt together with the broken rules."""
     lines = [
         *HANDSHAKE,
         '-> #1 session/new {"cwd": "/proj/app", "mcpServers": []}',
@@ -130,7 +130,7 @@ def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Pa
 def test_a_conversation_that_failed_fails_the_check(
     tmp_path: Path, lines: list[str], code: int, rule: str
 ) -> None:
-    """`check` fails if a request is unanswered, or if a recording is empty or cut off."""
+    """`check` fails if a request is unanswered."""
     path = written(tmp_path / "x.jsonl", lines)
     result = run("check", path)
     assert result.exit_code == code
@@ -138,7 +138,7 @@ def test_a_conversation_that_failed_fails_the_check(
 
 
 def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path) -> None:
-    """If `check` exits with 3 for an incomplete recording, it says why, even without findings."""
+    """If `check` exits with 3 because a recording is incomplete, it prints this reason."""
     path = written(tmp_path / "x.jsonl", [*HANDSHAKE, "== recorder is killed"])
     result = run("check", path)
     assert result.exit_code == 3
@@ -162,7 +162,7 @@ def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_json_has_all_of_it(tmp_path: Path) -> None:
-    """The JSON output of `check` has each finding's rule, side, frame, source and text."""
+    """The output of `check --json` has the rule, side and frame of each finding."""
     path = written(tmp_path / "x.jsonl", REUSED)
     result = run("check", "--json", path, path)
     report = json.loads(result.stdout)
@@ -179,7 +179,7 @@ def test_json_has_all_of_it(tmp_path: Path) -> None:
 
 
 def test_rules_are_chosen(tmp_path: Path) -> None:
-    """Options of `check` select rules, or leave rules out, by their names or their groups."""
+    """Options of `check` select or leave out rules by name or by group."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert {finding["rule"] for finding in findings(path, "--rule", "rpc.id-reused")} == {
         "rpc.id-reused"
@@ -192,13 +192,13 @@ def test_rules_are_chosen(tmp_path: Path) -> None:
     ("fail_on", "code"), [("never", 0), ("error", 1), ("warning", 1), ("info", 1)]
 )
 def test_what_fails_can_be_chosen(tmp_path: Path, fail_on: str, code: int) -> None:
-    """With --fail-on, `check` prints less severe findings too, but does not fail over them."""
+    """`check --fail-on` also prints findings that are not severe enough to fail."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert run("check", path, "--fail-on", fail_on, "--rule", "rpc.id-reused").exit_code == code
 
 
 def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
-    """Without options, `check` fails only because of errors, not because of warnings or hints."""
+    """Without options, `check` does not fail because of warnings."""
     lines = [re.sub(r', "(client|agent)Info": \{[^}]*\}', "", line) for line in HANDSHAKE]
     path = written(tmp_path / "x.jsonl", lines)
     assert {finding["severity"] for finding in findings(path)} == {"info"}
@@ -207,7 +207,7 @@ def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
 
 
 def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
-    """`check` fails because of new findings, but not because of findings that its baseline has."""
+    """`check` does not fail because of findings that its baseline has."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     made = run("check", path, "--baseline", known, "--update-baseline")
     assert made.exit_code == 0
@@ -224,7 +224,7 @@ def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
 
 
 def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
-    """If its baseline is invalid, `check` prints an error of one line and leaves the file alone."""
+    """The error about an invalid baseline of `check` is one line."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     assert "cannot read" in complaint("check", path, "--baseline", known)
     known.write_text("{", encoding="utf-8")
@@ -255,7 +255,7 @@ def test_a_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path
 
 
 def test_a_rule_is_explained() -> None:
-    """`check --explain` prints a rule with a good and a bad example, and checks nothing."""
+    """`check --explain` prints a rule with a good and a bad example."""
     told = run("check", "--explain", "rpc.id-reused").stdout
     assert told.startswith("rpc.id-reused\n  An id is not reused while its request is open.\n")
     for word in ("JSON-RPC 2.0", "keeps it, after a v1 handshake", "breaks it, after", "-> #2"):
@@ -267,7 +267,7 @@ def test_a_rule_is_explained() -> None:
 
 
 def test_a_rule_that_no_specification_states_says_so() -> None:
-    """`check --explain` of a rule that only acp-proxy has says so, and links no documentation."""
+    """If no specification states a rule, `check --explain` says that it is a rule of acp-proxy."""
     explained = run("check", "--explain", "turn.refusal").stdout
     assert "source      a rule of acp-proxy\n" in explained
     assert "\npage " not in explained
@@ -275,19 +275,19 @@ def test_a_rule_that_no_specification_states_says_so() -> None:
 
 @pytest.mark.parametrize("name", ["meta", "meta.*"])
 def test_the_rules_of_a_group_are_listed(name: str) -> None:
-    """`check --explain` of a group lists the requirement of each rule in the group."""
+    """`check --explain` with a group lists the rules of the group."""
     lines = run("check", "--explain", name).stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["meta.type", "meta.root-field", "meta.trace"]
 
 
 def test_a_hint_cannot_be_less_severe() -> None:
-    """`check --explain` of a rule that never gives more than hints prints just this severity."""
+    """If a rule has only hints, `check --explain` prints no other severity for it."""
     assert "severity    info\n" in run("check", "--explain", "meta.trace").stdout
     assert "severity    error, or less" in run("check", "--explain", "rpc.version").stdout
 
 
 def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
-    """If all chosen rules belong to another dialect, `check` says that nothing was checked."""
+    """If all selected rules belong to another dialect, `check` says that nothing was checked."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert run("check", path, "--rule", "v2").stdout == (
         "judged  (c0ffee000001)  not checked: no chosen rule belongs to v1\n"
@@ -296,7 +296,7 @@ def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
 
 
 def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path) -> None:
-    """If a recording is unreadable, `check --update-baseline` leaves the baseline as it is."""
+    """If a recording is unreadable, `check --update-baseline` does not change the baseline."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     run("check", path, "--baseline", known, "--update-baseline")
     before = known.read_bytes()
@@ -307,7 +307,7 @@ def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path
 
 
 def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
-    """The last line of `check` says that nothing is new if the baseline has all findings."""
+    """If the baseline has all findings, the last line of `check` says that nothing is new."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     run("check", path, path, "--baseline", known, "--update-baseline")
     last = run("check", path, path, "--baseline", known).stdout.splitlines()[-1]
@@ -315,7 +315,7 @@ def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The manual page of `check` shows its real output, except for the number of rules."""
+    """The output of `check` in its manual page is real output."""
     monkeypatch.chdir(ROOT)
     manual = (ROOT / "docs/commands/check.md").read_text(encoding="utf-8")
     example = r"^```\n\$ acp-proxy (check recordings/crash\.db)\n(.*?)^```"

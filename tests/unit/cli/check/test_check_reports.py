@@ -43,7 +43,7 @@ def one_of(report: CheckReport) -> CheckedRecording:
 
 
 def test_an_annotation_names_file_line_and_frame() -> None:
-    """GitHub annotations of `check` name file, line and frame: frame 4 is line 5 of the JSONL."""
+    """A GitHub annotation of `check` names the file, the line and the frame of a finding."""
     (line,) = check_reports.annotations(checked())
     assert line.startswith(
         "::error file=judged.jsonl,title=rpc.id-reused by the client,line=5::#4 session/new: "
@@ -70,10 +70,7 @@ def test_known_findings_are_not_annotated() -> None:
 
 
 def test_junit_has_a_case_for_each_rule() -> None:
-    """The JUnit report of `check` has a case for each rule, with what the rule found as its output.
-
-    The case fails if `check` fails because of the rule.
-    """
+    """The JUnit report of `check` has a case for each rule."""
     suite = ET.fromstring(junit(checked(), RPC))
     cases = {case.get("name"): case for case in suite}
     assert {*cases} == {"rpc.id-reused", "rpc.unanswered"}
@@ -99,7 +96,7 @@ def test_junit_has_a_case_for_each_rule() -> None:
 def test_a_recording_stands_for_its_text_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, place: str
 ) -> None:
-    """Reports of `check` name the line in the recording's text form (JSONL), by a relative path."""
+    """A report of `check` names the line of a frame in the recording's text form."""
     moved = evolve(one_of(checked()), path=path)
     assert place_of(moved) == place
     monkeypatch.chdir(tmp_path)

@@ -122,7 +122,7 @@ def test_screens_match_the_golden_files() -> None:
 @pytest.mark.parametrize("columns", [1, 39, 40, 80, 110, 400])
 @pytest.mark.parametrize("color", [False, True])
 def test_no_line_is_wider_than_the_terminal(columns: int, color: bool) -> None:
-    """No line of `diff` is wider than the terminal, with colours or without."""
+    """No line of `diff` is wider than the terminal."""
     for line in screen(differing(), columns, color=color).splitlines():
         assert columns_of(plain(line)) <= columns
 
@@ -137,7 +137,7 @@ def test_colours_take_the_place_of_brackets() -> None:
 
 
 def test_changed_whitespace_is_visible() -> None:
-    """`diff` puts changed whitespace into brackets, even with colours."""
+    """`diff` puts changed whitespace into brackets."""
     words = "one two three four five six seven eight nine ten eleven twelve thirteen"
     field = Field("/params/text", f"{words} {words}", f"{words}  {words}")
     result = differing([evolve(ENTRIES[0], fields=(field,))])
@@ -162,7 +162,7 @@ def test_recorded_text_does_not_control_the_terminal() -> None:
 
 
 def test_equal_recordings_need_few_lines() -> None:
-    """If two recordings are equal, `diff` prints their names, their latencies and that they are."""
+    """If two recordings are equal, `diff` prints only a few lines."""
     shown = screen(equal(), None)
     assert len(shown.splitlines()) == 8
     assert "only in" not in shown
@@ -172,7 +172,7 @@ def test_equal_recordings_need_few_lines() -> None:
 
 
 def test_many_differences_are_counted_first() -> None:
-    """If there are many differences, `diff` also prints their number above the list."""
+    """If there are many differences, `diff` prints their number above the list."""
     few, many = differing(), differing(ENTRIES * 200)
     assert screen(few, None).count(verdict(few)) == 1
     assert screen(many, None).count(verdict(many)) == 2
@@ -184,7 +184,7 @@ def test_many_differences_are_counted_first() -> None:
 
 
 def test_recordings_of_one_name_are_distinguished_by_path() -> None:
-    """`diff` of two recordings with the same name tells them apart by their paths."""
+    """If two recordings have the same name, `diff` prints their paths."""
     result = equal()
     result = evolve(result, b=evolve(result.b, name=result.a.name))
     first, second = screen(result, None).splitlines()[:2]
@@ -193,7 +193,7 @@ def test_recordings_of_one_name_are_distinguished_by_path() -> None:
 
 
 def test_the_ending_is_shown_in_words() -> None:
-    """`diff` prints in words how a recording ended, and names the signal that ended the agent."""
+    """If a signal ended the agent, `diff` prints the name of the signal."""
 
     def ending(*fields: Field) -> list[str]:
         shown = screen(evolve(differing(()), ending=fields), None)
@@ -208,7 +208,7 @@ def test_the_ending_is_shown_in_words() -> None:
 
 
 def test_a_long_value_is_cut() -> None:
-    """`diff` cuts long values and lists, and prints how many items it left out."""
+    """`diff` cuts a long list and prints how many items it left out."""
     fields = (
         Field("/params/a", ["x" * 10_000], only="a"),
         Field("/params/b", "y" * 10_000 + " end", "end"),
@@ -223,7 +223,7 @@ def test_a_long_value_is_cut() -> None:
 
 
 def test_deeply_nested_values_are_not_shown() -> None:
-    """`diff` prints that a value is nested too deeply in place of the value."""
+    """If a value is nested too deeply, `diff` prints a note in place of the value."""
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
@@ -237,7 +237,7 @@ def test_deeply_nested_values_are_not_shown() -> None:
 
 
 def test_json_has_a_line_for_each_part() -> None:
-    """`diff --json` prints a line for each part of its result; NaN, which JSON lacks, is null."""
+    """`diff --json` prints a line for each part of its result."""
     fields = (Field("/params/a", float("nan"), "\ud800"), Field("/params/b", 2**70, 1.5))
     result = differing([*ENTRIES, evolve(ENTRIES[0], fields=fields)])
     lines = [json.loads(line) for line in printed(result, DiffJson).splitlines()]
@@ -266,10 +266,7 @@ def junit(result: Diff) -> str:
 
 
 def test_junit_has_a_case_for_each_lane() -> None:
-    """The JUnit report of `diff` has cases for the handshake, each session, and the agent's end.
-
-    A failed case has the lines that `diff` prints.
-    """
+    """The JUnit report of `diff` has a case for each session."""
     report = ET.fromstring(junit(differing()))
     failures = {case.get("name"): case.find("failure") for case in report}
     assert [*failures] == ["handshake", "connection", "session:1", "session:2", "ending"]
@@ -283,7 +280,7 @@ def test_junit_has_a_case_for_each_lane() -> None:
 
 
 def test_a_junit_failure_has_at_most_500_lines() -> None:
-    """A failed JUnit case of `diff` has at most 500 lines, and the number of lines left out."""
+    """A failed JUnit case of `diff` has at most 500 lines."""
     entry = DiffEntry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
     lines = junit(differing([entry] * 10_000)).splitlines()
     assert len(lines) < 520
@@ -291,7 +288,7 @@ def test_a_junit_failure_has_at_most_500_lines() -> None:
 
 
 def test_a_junit_failure_begins_with_the_first_difference() -> None:
-    """A failed JUnit case of `diff` begins with the first difference, cut if it is too long."""
+    """A failed JUnit case of `diff` begins with the first difference."""
     fields = tuple(Field(f"/params/{n}", 1, 2) for n in range(1000))
     long = DiffEntry(Change.CHANGED, "connection", "to-agent", "long", 5, 5, 1, 1, fields)
     short = DiffEntry(Change.ONLY_A, "connection", "to-agent", "short", 6, a_frames=1)
@@ -306,7 +303,7 @@ def test_a_junit_failure_begins_with_the_first_difference() -> None:
 
 
 def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
-    """For `diff`, two runs of one conversation with other ids are equal, and the exit code is 0."""
+    """`diff` finds two runs of one conversation equal, although their ids differ."""
     a = record(tmp_path / "a.db")
     result = run("inspect", "diff", a, record(tmp_path / "b.db", session="s-2"))
     assert (result.exit_code, result.stderr) == (0, "")
@@ -314,7 +311,7 @@ def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
 
 
 def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
-    """`diff` exits with 1 if the recordings differ, and suggests rules to ignore differences."""
+    """`diff` exits with 1 if the recordings differ."""
     result = run("inspect", "diff", *pair)
     assert result.exit_code == 1
     assert '      /result/stopReason  "end_turn" → "refusal"\n' in result.stdout
@@ -334,7 +331,7 @@ def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
 
 
 def test_exact_compares_bytes(tmp_path: Path) -> None:
-    """`diff --exact` compares bytes: even two ids differ, and no rules are suggested."""
+    """`diff --exact` compares bytes, so recordings with other ids differ."""
     a, b = record(tmp_path / "a.db"), record(tmp_path / "b.db", session="s-2")
     result = run("inspect", "diff", a, b, "--exact")
     assert result.exit_code == 1
@@ -343,7 +340,7 @@ def test_exact_compares_bytes(tmp_path: Path) -> None:
 
 
 def test_a_filter_restricts_what_is_compared(pair: tuple[Path, Path]) -> None:
-    """`diff` with a filter compares only matching frames, and not how the agents ended."""
+    """`diff` with a filter compares only matching frames."""
     assert run("inspect", "diff", *pair, "dir:to-agent").exit_code == 0
     result = run("inspect", "diff", *pair, "dir:to-client", "kind:notification")
     assert result.exit_code == 1
@@ -351,21 +348,21 @@ def test_a_filter_restricts_what_is_compared(pair: tuple[Path, Path]) -> None:
 
 
 def test_how_the_agent_ended_counts_without_a_filter(tmp_path: Path) -> None:
-    """`diff` without a filter also compares the exit codes of the agents."""
+    """`diff` without a filter also compares how the agents ended."""
     a, b = record(tmp_path / "a.db"), record(tmp_path / "b.db", code=7)
     assert "\n\nending\n~ exit code  0 → 7\n" in run("inspect", "diff", a, b).stdout
     assert run("inspect", "diff", a, b, "seq:1..99").exit_code == 0
 
 
 def test_a_filter_without_matches_is_reported(pair: tuple[Path, Path]) -> None:
-    """If a filter of `diff` matches no frame, `diff` says so, although nothing differs."""
+    """If a filter of `diff` matches no frame, `diff` says so on stderr."""
     result = run("inspect", "diff", *pair, "method:nothing")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: no frame matches FILTER\n"
 
 
 def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> None:
-    """`diff` reports two different exit codes, but not one that a recording lacks."""
+    """`diff` does not report an exit code that only one recording has."""
     recorded = record_conversation(tmp_path / "a.db")
     header, *lines = run("inspect", "export", recorded).stdout.splitlines()
     silent, failed = json.loads(header), json.loads(header)
@@ -380,7 +377,7 @@ def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> 
 
 
 def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Path) -> None:
-    """`diff` compares an incomplete or running recording as far as it goes, with a warning."""
+    """`diff` compares an incomplete recording up to its end, and warns about it."""
     a = record_conversation(tmp_path / "a.db")
     with LogWriter(tmp_path / "b.db") as recorder:
         handshake(recorder)
@@ -395,7 +392,7 @@ def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Pat
 
 
 def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    """`diff` prints the same with and without the option --junit."""
+    """`diff` prints the same text with and without `--junit`."""
     bare = run("inspect", "diff", *pair)
     result = run("inspect", "diff", *pair, "--junit", tmp_path / "report.xml")
     assert (result.exit_code, result.stdout) == (1, bare.stdout)
@@ -405,7 +402,7 @@ def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> No
 
 
 def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
-    """Recorded names and texts cannot control a terminal or break JSON and XML from `diff`."""
+    """Recorded text cannot control the terminal through the output of `diff`."""
     report = tmp_path / "report.xml"
     paths = []
     for name, value in (("a", EVIL), ("b", "other")):
@@ -432,7 +429,7 @@ def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
 
 
 def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    """With the rules that `diff --learn` prints, `diff` finds the same two recordings equal."""
+    """With the rules that `diff --learn` printed, `diff` finds the two recordings equal."""
     result = run("inspect", "diff", *pair, "--learn")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: with 2 rules A and B are equal\n"
@@ -446,7 +443,7 @@ def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
-    """If ids correspond one to one in two recordings, `diff --learn` makes a rule to pair them."""
+    """If ids of two recordings correspond one to one, `diff --learn` pairs them by a rule."""
     a = record(tmp_path / "a.db", said="build-1234")
     b = record(tmp_path / "b.db", said="build-5678")
     result = run("inspect", "diff", a, b, "--learn")
@@ -459,7 +456,7 @@ def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
 
 
 def test_differences_that_no_rule_removes_are_printed(tmp_path: Path) -> None:
-    """A frame that only one of two recordings has is a difference for `diff` under any rules."""
+    """With any rules, `diff` reports a frame that only one recording has."""
     a, b = record(tmp_path / "a.db"), record_conversation(tmp_path / "b.db")
     result = run("inspect", "diff", a, a, "--learn")
     assert (result.exit_code, result.stdout) == (0, "")
@@ -474,7 +471,7 @@ def test_differences_that_no_rule_removes_are_printed(tmp_path: Path) -> None:
 
 
 def test_rules_as_json(pair: tuple[Path, Path]) -> None:
-    """`diff --learn --json` prints the rules that make the recordings equal as one JSON object."""
+    """`diff --learn --json` prints the learned rules as one JSON object."""
     (summary,) = values(*pair, "--learn", code=0)
     assert summary == {
         "type": "learned",
@@ -488,7 +485,7 @@ def test_rules_as_json(pair: tuple[Path, Path]) -> None:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="expected bash")
 def test_a_rule_can_be_pasted_into_a_shell() -> None:
-    """A rule that `diff` suggests can be pasted into a shell as one word on one line."""
+    """A rule that `diff` suggests is quoted for a shell."""
     for pointer in ("/params/x", "/params/*/a b", "/it's", "/$HOME`id`", f"/{EVIL}'\\7", "/é\t你"):
         rule = quoted(pointer)
         assert rule.isprintable()
@@ -531,7 +528,7 @@ def test_recordings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_is_not_an_error(pair: tuple[Path, Path]) -> None:
-    """If stdout is closed, `diff` prints no error, and exits with 1 if the recordings differ."""
+    """If stdout is closed, `diff` prints no error."""
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(
@@ -558,7 +555,7 @@ def test_help_has_valid_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_cause_comes_before_its_effects() -> None:
-    """`diff` lists differences of both directions in the order of the first recording."""
+    """`diff` lists differences in the order of the first recording's frames."""
     pair = (DIRECTORY / f"edit-{word}.db" for word in ("allowed", "rejected"))
     lines = run("diff", *pair).stdout.splitlines()
     places = [line.split() for line in lines if re.match(r"[-~+] +#", line)]
@@ -570,7 +567,7 @@ def test_a_cause_comes_before_its_effects() -> None:
 
 
 def test_very_many_differences_are_printed_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If there are very many differences, `diff` prints them by session and not sorted by frame."""
+    """If there are very many differences, `diff` lists them by session."""
     whole = screen(differing(), 80)
     monkeypatch.setattr("acp_proxy.cli.diff.diff_screen._SORTED", 0)
     assert sorted(screen(differing(), 80).splitlines()) != whole.splitlines()

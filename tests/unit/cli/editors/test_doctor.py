@@ -53,7 +53,7 @@ def answering(home: Path, how: str = "echo acp-proxy, version 0.1.0") -> Path:
 
 
 def test_a_healthy_machine(tmp_path: Path) -> None:
-    """If nothing is wrong on a machine, `doctor` marks no result with a cross, and exits with 0."""
+    """If nothing is wrong on a machine, `doctor` exits with 0."""
     configure(tmp_path, str(answering(tmp_path)), "record", "--", f"{tmp_path}/bin/agent")
     record_conversation(tmp_path / "x.db")
     result = doctor(tmp_path)
@@ -68,7 +68,7 @@ def test_a_healthy_machine(tmp_path: Path) -> None:
 
 
 def test_a_sick_machine(tmp_path: Path) -> None:
-    """`doctor` prints below each problem the commands that solve it, and exits with 1."""
+    """`doctor` prints below each problem the commands that solve it."""
     configure(tmp_path, f"{tmp_path}/gone/acp-proxy", "--", "gone")
     machine(tmp_path).recordings.chmod(0o777)
     result = doctor(tmp_path, ACP_PROXY_OFF="1", ACP_PROXY_KEEP="30")
@@ -85,7 +85,7 @@ def test_a_sick_machine(tmp_path: Path) -> None:
 
 
 def test_the_same_as_json(tmp_path: Path) -> None:
-    """``doctor --json`` prints one object, and exits with the same code as without ``--json``."""
+    """`doctor --json` prints one object."""
     result = doctor(tmp_path, "--json", ACP_PROXY_OFF="1")
     assert result.exit_code == 1
     data = json.loads(result.stdout)
@@ -118,10 +118,7 @@ def test_what_setup_writes_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_secrets_are_masked(tmp_path: Path) -> None:
-    """`doctor` masks secrets in commands, variables and recordings unless --unredacted is given.
-
-    It never shows the values of variables in an editor's settings.
-    """
+    """`doctor` masks secrets unless `--unredacted` is given."""
     configure(tmp_path, f"{tmp_path}/acp-proxy", "record", "--", KEY, ACP_PROXY_GRACE=VALUE)
     with LogWriter(machine(tmp_path).recordings / "x.db") as running:
         handshake(running)
@@ -138,7 +135,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
-    """If one check of `doctor` has many results, only the first are printed; --json has all."""
+    """If one check of `doctor` has many results, only the first are printed."""
     entry = {"type": "custom", "command": "/gone/acp-proxy", "args": ["record", "--", "/gone/a"]}
     path = configure(tmp_path, "x")
     path.write_text(json.dumps({"agent_servers": {f"{n}": entry for n in range(8)}}), "utf-8")
@@ -149,7 +146,7 @@ def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
 
 
 def test_arguments_are_read_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` does not blame an editor's settings for a wrong variable in the user's own shell."""
+    """`doctor` does not blame an editor's settings for a wrong variable in the user's shell."""
     monkeypatch.setenv("ACP_PROXY_GRACE", "x")
     assert command.read_record(["--check", "-o", "a", "--", "x", "--", "y"]) == ["x", "--", "y"]
 

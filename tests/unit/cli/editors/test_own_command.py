@@ -26,7 +26,7 @@ def script(directory: Path) -> Path:
 
 
 def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`setup` writes the absolute path of the acp-proxy that runs, and does not resolve links."""
+    """`setup` writes the absolute path of the running acp-proxy and does not resolve links."""
     (tmp_path / "link").symlink_to(script(tmp_path / "real"))
     link = tmp_path / "bin/acp-proxy"
     link.parent.mkdir()
@@ -43,7 +43,7 @@ def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_module_has_the_script_beside_its_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`setup` takes the acp-proxy script beside Python, else one in PATH, else `-m acp_proxy`."""
+    """If acp-proxy runs as a Python module, `setup` writes the script beside that Python."""
     monkeypatch.setattr(sys, "argv", ["/x/acp_proxy/__main__.py"])
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
     actual = script(tmp_path / "bin")
@@ -57,7 +57,7 @@ def test_a_module_has_the_script_beside_its_python(
 
 
 def test_a_path_that_goes_away_is_known() -> None:
-    """`setup` recognizes that acp-proxy is in a temporary directory, such as one of uvx or pipx."""
+    """`setup` recognizes that acp-proxy runs from a temporary directory, for example by uvx."""
     places = (
         "/home/me/.cache/uv/archive-v0/abc", "/tmp/clone/.venv", "/data/uvcache/archive-v0/abc",
         "/data/uvcache/environments-v2/abc", "/data/uvcache/builds-v0/.tmpabc",
@@ -72,7 +72,7 @@ def test_a_path_that_goes_away_is_known() -> None:
 
 
 def test_a_link_into_a_cache_goes_away_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`setup` recognizes that acp-proxy is a link into a cache directory, which may be emptied."""
+    """`setup` recognizes that acp-proxy is a link into a cache directory."""
     link = tmp_path / "acp-proxy"
     link.symlink_to("/nowhere/.cache/uv/archive-v0/abc/bin/acp-proxy")
     monkeypatch.setattr(own, "_TEMPORARY", re.compile(r"/\.cache/"))

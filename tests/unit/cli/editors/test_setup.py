@@ -57,7 +57,7 @@ def linux(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_lists_clients_and_agents(home: Path) -> None:
-    """`setup` lists the agents of each editor, and the names of their variables without values."""
+    """`setup` lists the agents of each editor."""
     shown = setup(home).stdout
     for name, agents in AGENTS.items():
         assert f"\n{name} " in shown
@@ -71,7 +71,7 @@ def test_it_lists_clients_and_agents(home: Path) -> None:
 
 
 def test_the_next_step_is_a_client_whose_agents_are_not_recorded(tmp_path: Path) -> None:
-    """`setup` ends with a suggestion: ``setup`` for agents not yet recorded, or else ``list``."""
+    """If an editor has an agent that is not recorded, `setup` ends with the next command to run."""
     plain = {"OpenCode": {"type": "custom", "command": "opencode", "args": ["acp"]}}
     (tmp_path / ZED).parent.mkdir(parents=True)
     (tmp_path / ZED).write_text(json.dumps({"agent_servers": plain}))
@@ -103,7 +103,7 @@ def test_it_finds_nothing(tmp_path: Path) -> None:
 
 
 def test_settings_are_ready_to_paste(home: Path) -> None:
-    """The settings that `setup` prints have absolute paths and all that the agent's entry has."""
+    """The settings that `setup` prints contain absolute paths."""
     result = setup(home, "zed", "--agent", "opencode")
     actual = json.loads(result.stdout)["agent_servers"]["OpenCode (recorded)"]
     assert actual["command"].startswith("/")
@@ -132,7 +132,7 @@ def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
 
 
 def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Path) -> None:
-    """If an editor has no agent, `setup` takes an agent that is installed, or says what to do."""
+    """If an editor has no agent, `setup` suggests an agent that is installed."""
     (home / JETBRAINS).unlink()
     assert [*json.loads(setup(home, "jetbrains").stdout)["agent_servers"]] == [
         "OpenCode (recorded)"
@@ -145,7 +145,7 @@ def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Pa
 
 
 def test_a_command_in_a_cache_is_not_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`setup --write` refuses if acp-proxy runs from a cache; without --write, it only warns."""
+    """`setup --write` is refused if acp-proxy runs from a cache directory."""
     monkeypatch.setattr(command, "is_temporary", is_temporary)
     monkeypatch.setattr(command, "own_command", lambda _: ("/x/.cache/uv/bin/acp-proxy",))
     before = (home / ZED).read_bytes()
@@ -160,7 +160,7 @@ def test_a_command_in_a_cache_is_not_written(home: Path, monkeypatch: pytest.Mon
 
 
 def test_an_entry_is_written_and_taken_back(home: Path) -> None:
-    """`setup --write` adds settings that record an agent, with the secrets that it never prints."""
+    """`setup --undo` removes the settings that `setup --write` added."""
     path = home / ZED
     path.chmod(0o640)
     before = path.read_bytes()
@@ -188,7 +188,7 @@ def test_an_entry_is_written_and_taken_back(home: Path) -> None:
 
 
 def test_a_missing_file_is_made_and_removed(home: Path) -> None:
-    """`setup --undo` first undoes the latest change, and removes a settings file that it made."""
+    """`setup --undo` removes a settings file that `setup --write` created."""
     path = home / JETBRAINS
     path.unlink()
     path.parent.rmdir()
@@ -202,7 +202,7 @@ def test_a_missing_file_is_made_and_removed(home: Path) -> None:
 
 
 def test_an_agent_is_recorded_once(home: Path) -> None:
-    """`setup` refuses to add an agent twice; with another command, it numbers the second one."""
+    """`setup` refuses to add an agent that it has already added."""
     words = ("jetbrains", "--agent", "opencode", "--write", "--yes")
     setup(home, *words)
     path = home / JETBRAINS
@@ -213,10 +213,7 @@ def test_an_agent_is_recorded_once(home: Path) -> None:
 
 
 def test_what_was_changed_since_stays(home: Path) -> None:
-    """`setup --undo` keeps other later changes of the settings.
-
-    It refuses if its own change was changed.
-    """
+    """`setup --undo` keeps changes that the user made after `setup --write`."""
     path = home / ZED
     setup(home, "zed", "--agent", "opencode", "--write", "--yes")
     path.write_bytes(path.read_bytes().replace(b"One Dark", b"Other"))
@@ -235,7 +232,7 @@ def test_what_was_changed_since_stays(home: Path) -> None:
 def test_it_asks_on_a_terminal(
     home: Path, monkeypatch: pytest.MonkeyPatch, answer: bool, code: int
 ) -> None:
-    """On a terminal, `setup` asks before it writes, and writes only after the answer yes."""
+    """On a terminal, `setup` asks before it writes."""
 
     class Terminal:
         platform = "linux"
@@ -261,7 +258,7 @@ def test_it_asks_on_a_terminal(
 def test_an_agent_of_ones_own_is_recorded(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`setup` makes file names in an agent's command absolute, since editors start it anywhere."""
+    """`setup` makes file names in an agent's command absolute."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").touch()
     (tmp_path / "acp").touch()
@@ -275,7 +272,7 @@ def test_an_agent_of_ones_own_is_recorded(
 
 
 def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) -> None:
-    """If an editor's settings are a Lua program, `setup` says that it found no agent in it."""
+    """If an editor's Lua settings name no known agent, `setup` says so."""
     (home / "bin/opencode").unlink()
     file = home / ".config/nvim/init.lua"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -287,7 +284,7 @@ def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) ->
 
 
 def test_broken_settings_are_one_line_below_the_table(home: Path) -> None:
-    """`setup` lists settings that cannot be read by path, and prints the reason on stderr."""
+    """`setup` lists settings that cannot be read, and prints the reason on stderr."""
     (home / ZED).write_text("{bad")
     result = setup(home)
     (line,) = (line for line in result.stdout.splitlines() if line.startswith("zed "))
@@ -297,7 +294,7 @@ def test_broken_settings_are_one_line_below_the_table(home: Path) -> None:
 
 
 def test_it_never_writes_without_being_told_to(home: Path) -> None:
-    """Without a terminal and without --yes, `setup` shows the change and writes nothing."""
+    """Without a terminal and without `--yes`, `setup` writes nothing."""
     before = (home / ZED).read_bytes()
     result = run("setup", "zed", "--agent", "opencode", "--write", **variables(home))
     assert result.exit_code == 2
@@ -336,7 +333,7 @@ def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:
 
 
 def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
-    """`setup --write` refuses settings that are read-only, hard-linked or invalid JSON."""
+    """`setup --write` refuses read-only settings with an error of one line."""
     path = home / ZED
     words = ("zed", "--agent", "opencode", "--write", "--yes")
     path.chmod(0o400)
@@ -360,7 +357,7 @@ def test_files_that_cannot_be_written_are_one_line(home: Path) -> None:
 
 
 def test_what_is_kept_may_be_damaged(home: Path) -> None:
-    """If the copy of settings that `setup` keeps for --undo is damaged, the error names it."""
+    """If the copy of settings for `setup --undo` is damaged, the error names the copy."""
     setup(home, "zed", "--agent", "opencode", "--write", "--yes")
     (kept,) = (home / ".local/share/acp-proxy/setup").iterdir()
     kept.write_text("{")

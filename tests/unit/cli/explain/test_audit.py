@@ -127,7 +127,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_rows_with_marks_are_shown_before_others(
     monkeypatch: pytest.MonkeyPatch, recording: Path
 ) -> None:
-    """If `audit` shortens a table, the actions that it marks for attention stay in it."""
+    """If `audit` shortens a table, the actions that need attention stay in it."""
     read = screen(monkeypatch, None, recording, "--top", "2").partition("\nread  23\n")[2]
     assert [line.split()[1] for line in read.splitlines()[1:3]] == ["#6", "#50"]
     assert "and 21 more, see --top" in read
@@ -154,7 +154,7 @@ def test_nothing_was_done(tmp_path: Path) -> None:
 
 
 def test_very_large_lines(tmp_path: Path) -> None:
-    """In a line of over 2 MB, `audit` looks for paths only at the beginning."""
+    """If a line is larger than 2 MB, `audit` looks for paths only at its beginning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for stream, message in showcase().lines[:5]:
             (recorder.to_agent if stream == "to-agent" else recorder.to_client)(message)
@@ -241,13 +241,13 @@ PAIRED = {
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_recordings_in_the_repository(name: str) -> None:
-    """`audit` lists the same actions in recordings as a person who has read them."""
+    """The actions that `audit` lists for each shipped recording are those listed by hand."""
     assert listed(ROOT / "recordings" / f"{name}.db") == RECORDED[name]
 
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_captured_agents(tmp_path: Path, name: str) -> None:
-    """`audit` shows that Claude Code acts through its client, and Gemini by itself."""
+    """`audit` shows that Claude Code acts through its client."""
     agent, scenario = name.split()
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(CAPTURES[agent] / f"{scenario}.jsonl"), recorder)
@@ -256,7 +256,7 @@ def test_captured_agents(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", PAIRED)
 def test_agents_of_the_pairs(name: str) -> None:
-    """`audit` shows that Codex and vibe act by themselves, but opencode writes by its client."""
+    """`audit` shows that Codex and vibe act by themselves."""
     assert listed(ROOT / "tests" / "data" / "pairs" / f"{name}.a.jsonl") == PAIRED[name]
 
 
@@ -270,8 +270,5 @@ def all_findings() -> Iterator[tuple[str, str]]:
 
 
 def test_no_recording_in_the_repository_has_a_problem() -> None:
-    """`audit` finds nothing in the shipped recordings that was refused or done without asking.
-
-    Nor does it find an action outside of the working directory.
-    """
+    """`audit` finds no action without permission in the shipped recordings."""
     assert [*all_findings()] == []

@@ -37,20 +37,20 @@ def shown(raw: bytes, *, elide: bool = False) -> str:
     ],
 )  # fmt: skip
 def test_the_layout_is_that_of_python(value: object) -> None:
-    """`log --seq` breaks and indents the lines of a message like Python's json module."""
+    """`log --seq` indents a message as Python's json module does."""
     expected = json.dumps(value, indent=2, ensure_ascii=False)
     assert shown(json.dumps(value, ensure_ascii=False).encode()) == expected
     assert shown(json.dumps(value, ensure_ascii=False, indent=7).encode()) == expected
 
 
 def test_values_are_not_changed() -> None:
-    """`log --seq` prints numbers with all recorded digits, and strings with their escapes."""
+    """`log --seq` prints numbers with all recorded digits."""
     raw = rb'{"a":1.0,"a":1E+2,"n":123456789012345678901234567890,"s":"\/\n\\u00e9"}'
     assert shown(raw).replace("\n  ", "").replace("\n", "").replace(": ", ":").encode() == raw
 
 
 def test_escaped_letters_are_written_out() -> None:
-    """`log --seq` decodes escaped letters in a message, but not escaped control characters."""
+    """`log --seq` decodes escaped letters in a message."""
     raw = rb'["\u4f60\u00e9\ud83d\ude00","\u001b[2J\u202e\ud83d","\\u4f60","\u0022"]'
     assert (
         shown(raw)
@@ -68,7 +68,7 @@ def test_escaped_letters_are_written_out() -> None:
 
 
 def test_each_piece_has_its_colour() -> None:
-    """`log --seq` gives names, strings, words and numbers of JSON colours of their own."""
+    """`log --seq` prints JSON names, strings and numbers in different colours."""
     lines = list(pretty(b'{"a":["b",1,true]}'))
     inks = [(text, ink) for line in lines for text, ink, _ in line if text.strip()]
     assert inks == [
@@ -87,7 +87,7 @@ def test_each_piece_has_its_colour() -> None:
 
 
 def test_base64_is_replaced_by_its_size_on_request() -> None:
-    """`log --seq` does not take a short text, or a text with spaces, for base64."""
+    """`log --seq` does not mistake a text with spaces for base64."""
     data = base64.b64encode(bytes(3000)).decode()
     words = "word " * 100
     raw = json.dumps({"data": data, "text": words, "short": data[:100]}).encode()
@@ -112,7 +112,7 @@ def test_base64_is_replaced_by_its_size_on_request() -> None:
     ],
 )
 def test_invalid_json_is_written_as_it_is(raw: bytes) -> None:
-    """`log --seq` shows invalid JSON unchanged, except for control characters."""
+    """`log --seq` prints invalid JSON unchanged, except for control characters."""
     text = shown(raw)
     assert all(line.isprintable() for line in text.split("\n"))
     kept = raw.decode(errors="backslashreplace").translate({ord(" "): None})
@@ -176,7 +176,7 @@ def test_a_file_has_its_lines(tmp_path: Path) -> None:
 
 
 def test_a_long_line_is_wrapped() -> None:
-    """`log --seq` wraps a long line between words; a text without spaces stays on one line."""
+    """`log --seq` wraps a long line between words."""
     said = "word " * 60 + "end"
     ((place, lines),) = texts(update("s", "agent_message_chunk", content=text(said)))
     assert place == "/params/update/content/text"
@@ -186,14 +186,14 @@ def test_a_long_line_is_wrapped() -> None:
 
 
 def test_only_newlines_end_a_line() -> None:
-    """`log --seq` breaks a text only at newlines, and prints other line separators as escapes."""
+    """`log --seq` breaks a text only at newlines."""
     assert texts({"result": {"content": "a\tb\u2028c\r\nd\r\n\n"}}) == [
         ("/result/content", ["a       b\u2028c", "d", ""])
     ]
 
 
 def test_the_output_of_a_terminal_is_decoded() -> None:
-    """`log --seq` decodes the base64 in which v2 has output of terminals, unless it is invalid."""
+    """In v2, `log --seq` decodes the base64 of terminal output."""
     data = base64.b64encode("3 passed…\n1 failed\n".encode()).decode()
     chunk = update("s", "terminal_output_chunk", terminalId="t", data=data)
     assert texts(chunk) == [("/params/update/data", ["3 passed…", "1 failed"])]
@@ -218,7 +218,7 @@ def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
 
 
 def test_an_invalid_line_has_no_unfolded_texts() -> None:
-    """`log --seq` prints no texts separately if a line is invalid JSON or nested too deeply."""
+    """If a line is invalid JSON, `log --seq` prints no texts below it."""
     assert list(unfolded(b"not json")) == []
     assert list(unfolded(b"[" * 1000)) == []
     assert texts({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [
@@ -231,7 +231,7 @@ def test_an_invalid_line_has_no_unfolded_texts() -> None:
 
 
 def test_a_row_has_offset_bytes_and_ascii() -> None:
-    """The hex view that `log --seq` prints of invalid bytes has offsets, the bytes and ASCII."""
+    """The hex view of `log --seq` shows offsets, bytes and ASCII."""
     assert list(hex_view(b"caf\xe9 \x1b[2J and more")) == [
         "00000000  63 61 66 e9 20 1b 5b 32 4a 20 61 6e 64 20 6d 6f  caf. .[2J and mo",
         "00000010  72 65                                            re",
@@ -240,19 +240,19 @@ def test_a_row_has_offset_bytes_and_ascii() -> None:
 
 @pytest.mark.parametrize("raw", [b"", b"text", "你好é😀".encode() * 3000])
 def test_utf8_has_no_rows(raw: bytes) -> None:
-    """`log --seq` has no hex view of valid UTF-8, even if a chunk ends within a character."""
+    """`log --seq` has no hex view of valid UTF-8."""
     assert list(hex_view(raw)) == []
 
 
 def test_only_rows_near_bad_bytes_are_shown() -> None:
-    """The hex view of `log --seq` shows only the invalid bytes of a line, and those around them."""
+    """The hex view of `log --seq` shows only invalid bytes and the bytes around them."""
     shown = list(hex_view(b"x" * 100_000 + b"\xff" + b"y" * 100_000))
     assert [row[:8] for row in shown] == ["…", "00018690", "000186a0", "000186b0", "…"]
     assert " ff 79 " in shown[2]
 
 
 def test_the_number_of_rows_is_limited() -> None:
-    """If a whole line is binary data, the hex view of `log --seq` shows its first bytes."""
+    """If a whole line is binary data, the hex view of `log --seq` shows only its first bytes."""
     shown = list(hex_view(b"\xff" * 1_000_000))
     assert len(shown) == 33
     assert shown[-1] == "…"

@@ -38,7 +38,7 @@ def story(tmp_path: Path) -> Path:
 
 
 def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
-    """`log` in a pipe aligns columns, has the text at the end of each line, and cuts nothing."""
+    """In a pipe, `log` aligns the columns of its lines and cuts nothing."""
     lines = run("inspect", "log", story).stdout.splitlines()
     assert [line.split()[0] for line in lines] == [str(n) for n in range(1, 24)]
     assert lines[5:10] == [
@@ -55,7 +55,7 @@ def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
 
 
 def test_output_that_is_no_terminal_is_plain_and_never_cut(tmp_path: Path) -> None:
-    """In a file or a pipe, a line of `log` has its full length and no colours."""
+    """In a pipe, `log` prints lines in full and without colours."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("word " * 300 + "end")))
     out = run("inspect", "log", recorder.path, COLUMNS="40").stdout
@@ -64,7 +64,7 @@ def test_output_that_is_no_terminal_is_plain_and_never_cut(tmp_path: Path) -> No
 
 
 def test_colours_can_be_forced(story: Path) -> None:
-    """With FORCE_COLOR, `log` has a colour for each direction; NO_COLOR overrides FORCE_COLOR."""
+    """With FORCE_COLOR, `log` has a colour for each direction."""
     lines = run("inspect", "log", story, FORCE_COLOR="1").stdout.splitlines()
     assert "\x1b[1;38;5;32m→ session/prompt" in lines[5]
     assert "\x1b[38;5;28m← agent_message_chunk" in lines[6]
@@ -75,7 +75,7 @@ def test_colours_can_be_forced(story: Path) -> None:
 
 
 def test_as_json_there_is_a_line_for_each(story: Path) -> None:
-    """`log --json` prints each frame and each event as one line of JSON, in order of numbers."""
+    """`log --json` prints each frame and each event as one line of JSON."""
     result = run("inspect", "log", "--json", story)
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert [row["seq"] for row in rows] == list(range(1, 24))
@@ -95,7 +95,7 @@ def test_as_json_there_is_a_line_for_each(story: Path) -> None:
 
 
 def test_raw_has_the_bytes_that_were_received(story: Path) -> None:
-    """``log --raw`` prints the bytes of all frames in order, with their line endings."""
+    """`log --raw` prints the bytes of all frames in order."""
     with RecordingReader(story) as reader:
         expected = b"".join(bytes(r["raw"]) + r["newline"].encode() for r in reader.frames())
     out = run("inspect", "log", "--raw", story).stdout_bytes
@@ -104,7 +104,7 @@ def test_raw_has_the_bytes_that_were_received(story: Path) -> None:
 
 
 def test_one_frame_in_full(story: Path) -> None:
-    """`log --seq` prints a frame's line, its details, its message, and its request or answer."""
+    """`log --seq` prints a frame's line, its details and its message."""
     lines = run("inspect", "log", "--seq", "9", story).stdout.splitlines()
     assert lines[0].startswith("     9     0.008 ← session/request_permission   #0    →10 ")
     assert lines[1].startswith("  time        2025-06-15 ")
@@ -157,7 +157,7 @@ def test_one_frame_in_full(story: Path) -> None:
 
 
 def test_a_line_that_is_not_utf8_in_full(tmp_path: Path) -> None:
-    """For a line that is not UTF-8, `log --seq` shows the parse error and a hex view."""
+    """If a frame is not UTF-8, `log --seq` prints a hex view of its bytes."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"caf\xe9 \x1b[2J\n")
     lines = run("inspect", "log", "--seq", "2", recorder.path).stdout.splitlines()
@@ -170,7 +170,7 @@ def test_a_line_that_is_not_utf8_in_full(tmp_path: Path) -> None:
 
 
 def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
-    """`log` prints a line for each message of a JSON-RPC batch, with method, id and preview."""
+    """For a JSON-RPC batch, `log` prints a line for each message."""
     path = tmp_path / "batches.jsonl"
     path.write_bytes(b"".join(lines_of(*CHAT)))
     batch, *members = run("inspect", "log", path, "kind:error").stdout.splitlines()
@@ -183,7 +183,7 @@ def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
 
 
 def test_a_batch_in_full(tmp_path: Path) -> None:
-    """For a JSON-RPC batch, `log --seq` prints a line for each message, and all of its JSON."""
+    """For a JSON-RPC batch, `log --seq` prints a line for each message and then all of the JSON."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client([notification("_a"), notification("_b")])
     out = run("inspect", "log", "--seq", "2", recorder.path).stdout
@@ -193,7 +193,7 @@ def test_a_batch_in_full(tmp_path: Path) -> None:
 
 
 def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
-    """For a JSON-RPC batch, `log --seq` prints the same line for each message as `log`."""
+    """For a message of a JSON-RPC batch, `log --seq` prints the same line as `log`."""
     path = tmp_path / "batches.jsonl"
     path.write_bytes(b"".join(lines_of(*CHAT)))
     lines = run("inspect", "log", path, "seq:4").stdout.splitlines()
@@ -202,7 +202,7 @@ def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
 
 
 def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
-    """`log --seq` cuts a frame of megabytes, with a note on how to print the rest."""
+    """If a frame has megabytes, `log --seq` cuts it and says how to print the rest."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "_ask", x="y" * (3 << 20)))
         recorder.to_client(result(1, x="z" * (3 << 20)))
@@ -225,7 +225,7 @@ def test_one_frame_as_json_and_as_bytes(story: Path) -> None:
 
 
 def test_one_event_in_full(story: Path) -> None:
-    """``log --seq`` prints an event with its line, its time and its data; an event has no bytes."""
+    """`log --seq` prints an event with its time and its data."""
     lines = run("inspect", "log", "--seq", "23", story).stdout.splitlines()
     assert lines[0].endswith("the agent exited with 3")
     assert lines[1].startswith("  time ")
@@ -237,14 +237,14 @@ def test_one_event_in_full(story: Path) -> None:
 
 @pytest.mark.parametrize("number", ["24", "9223372036854775808", "99999999999999999999999"])
 def test_an_unknown_number_is_refused(story: Path, number: str) -> None:
-    """`log --seq` reports a frame that does not exist, however large its number is."""
+    """`log --seq` reports that a frame number does not exist."""
     answer = complaint("inspect", "log", "--seq", number, story)
     assert answer == f"no frame or event {number} in {story}; the last one is 23"
     assert complaint("inspect", "log", "--around", number, story) == answer
 
 
 def test_raw_and_json_exclude_each_other(story: Path) -> None:
-    """``log --raw`` together with ``--json`` is a usage error."""
+    """`log --raw --json` is a usage error."""
     assert complaint("inspect", "log", "--raw", "--json", story) == (
         "expected --json or --raw, got both"
     )
@@ -252,7 +252,7 @@ def test_raw_and_json_exclude_each_other(story: Path) -> None:
 
 @pytest.mark.parametrize("other", [["--seq", "1"], ["--follow"], ["--lines", "1"]])
 def test_around_excludes_other_choices(story: Path, other: list[str]) -> None:
-    """`log --around` is refused together with other options that select frames."""
+    """`log --around` is refused together with options that select frames."""
     assert complaint("inspect", "log", "--around", "5", *other, story) == (
         "expected --around without --seq, --lines and --follow"
     )
@@ -287,7 +287,7 @@ def streamed(tmp_path: Path) -> Path:
 
 
 def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
-    """`log` prints successive chunks of a message as one line; --no-fold prints each chunk."""
+    """`log` prints successive chunks of a message as one line."""
     lines = run("inspect", "log", streamed).stdout.splitlines()
     assert " ".join(line.split()[0] for line in lines) == "1 2 3 4 5–7 8 9 10–12 13"
     expected = "5–7 0.004 ← agent_message_chunk ×3 2 ms 487 B one two three"
@@ -297,14 +297,14 @@ def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
 
 @pytest.mark.parametrize("form", ["--json", "--raw"])
 def test_programs_get_every_chunk(streamed: Path, form: str) -> None:
-    """`log --json` and `log --raw` print each chunk of a message, and join none of them."""
+    """`log --json` prints each chunk of a message separately."""
     folded = run("inspect", "log", form, streamed).stdout_bytes
     assert folded == run("inspect", "log", form, "--no-fold", streamed).stdout_bytes
     assert folded.count(b"agent_message_chunk") == 6
 
 
 def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
-    """The options --turn and --session of `log` can be combined, also with a filter."""
+    """The options `--turn` and `--session` of `log` can be combined."""
     assert numbers("--turn", "1", streamed) == ["4", "5–7", "8"]
     assert numbers("--session", "right", streamed) == ["9", "10–12", "13"]
     assert numbers("--session", "r", streamed, "kind:request") == ["9"]
@@ -313,7 +313,7 @@ def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
 
 
 def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
-    """`log --turn` includes stderr lines during the turn, but not those before or after it."""
+    """`log --turn` includes the stderr lines that came during the turn."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.stderr("before")  # 2
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 3
@@ -328,7 +328,7 @@ def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
 
 
 def test_a_missing_recording_is_reported(streamed: Path) -> None:
-    """If a turn or a session does not exist, `log` says which turns or sessions there are."""
+    """If a turn does not exist, `log` says which turns there are."""
     assert complaint("inspect", "log", "--turn", "3", streamed) == (
         f"no turn 3 in {streamed}; number of turns: 2"
     )
@@ -357,13 +357,13 @@ def test_around_a_frame(streamed: Path) -> None:
     ],
 )
 def test_the_last_lines(streamed: Path, count: str, expected: str) -> None:
-    """``log -n`` prints the requested number of lines, each of them whole."""
+    """`log -n` prints the requested number of lines."""
     assert " ".join(numbers("-n", count, streamed)) == expected
     assert " ".join(numbers("-n", count, "--follow", streamed)) == expected
 
 
 def test_the_last_lines_of_what_is_chosen(streamed: Path) -> None:
-    """`log -n` counts only the lines that match the filter, also with --json and --raw."""
+    """`log -n` counts only lines that match the filter."""
     assert seqs("-n", "2", streamed) == [12, 13]
     assert seqs("-n", "2", streamed, "kind:request") == [4, 9]
     assert numbers("-n", "1", streamed, "dir:to-agent") == ["9"]
@@ -372,7 +372,7 @@ def test_the_last_lines_of_what_is_chosen(streamed: Path) -> None:
 
 
 def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
-    """`log -n` counts thousands of successive chunks as one line, and finds the lines before it."""
+    """`log -n` counts thousands of successive chunks as one line."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for _ in range(3000):
@@ -413,10 +413,7 @@ def test_following_a_finished_recording_reads_it(story: Path) -> None:
 
 
 def test_a_finished_recording_may_have_had_a_problem(story: Path) -> None:
-    """`log --follow --until problem` of a finished recording exits with 1 if it has an error.
-
-    With ``--until end`` it exits with 0, and also with ``--until stall`` after a past silence.
-    """
+    """`log --follow --until problem` of a finished recording exits with 1 if there was an error."""
     ended = f"acp-proxy: the recording has ended: {story}\n"
     for until in ("end", "stall:1s"):
         result = run("inspect", "log", "-n", "0", "-f", "--until", until, story)
@@ -436,14 +433,14 @@ def test_a_condition_is_one_of_three(story: Path, until: str) -> None:
 
 @pytest.mark.parametrize("words", [[], ["--follow", "--seq", "1"]])
 def test_a_condition_needs_a_recording_that_is_followed(story: Path, words: list[str]) -> None:
-    """`log --until` is wrong use without --follow, or together with --seq."""
+    """`log --until` without `--follow` is a usage error."""
     assert complaint("inspect", "log", *words, "--until", "end", story) == (
         "expected --until with --follow, and without --seq"
     )
 
 
 def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path) -> None:
-    """`log` prints frames of the database and frames only in the capture log in one order."""
+    """`log` prints frames of the database and of the capture log in one order."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -453,7 +450,7 @@ def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path)
 
 
 def test_a_large_frame_is_printed_whole(tmp_path: Path) -> None:
-    """`log --json` prints a line of three megabytes as one line, and `--raw` prints its bytes."""
+    """`log --json` prints a frame of three megabytes as one line."""
     said = line(update("s", "agent_message_chunk", content=text("x" * (3 << 20))))
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, said)
@@ -465,7 +462,7 @@ def test_a_large_frame_is_printed_whole(tmp_path: Path) -> None:
 def test_times_by_the_clock_and_between_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``log --time`` prints local times in milliseconds, or the seconds since the line before."""
+    """`log --time` prints the seconds between lines."""
     monkeypatch.setenv("TZ", "Etc/GMT-2")
     time.tzset()
     with LogWriter(tmp_path / "x.db") as recorder:

@@ -36,12 +36,12 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.iterdir()))
 def test_screens_match_the_golden_files(shown: dict[str, str], name: str) -> None:
-    """The output of `log` equals the files that `python -m tests.tools.screens` writes."""
+    """The output of `log` is the same as in the golden files."""
     assert shown[name] == (GOLDEN / name).read_text(encoding="utf-8")
 
 
 def test_every_screen_has_a_golden_file(shown: dict[str, str]) -> None:
-    """For each tested output of `log` there is a file with what is expected, and no other file."""
+    """Each golden file of `log` belongs to a tested output."""
     assert set(shown) == {path.name for path in GOLDEN.iterdir()}
 
 
@@ -51,7 +51,7 @@ def plain(line: str) -> str:
 
 
 def test_recorded_text_does_not_control_the_terminal(shown: dict[str, str]) -> None:
-    """All that `log` prints is printable characters and colours, and colours change no text."""
+    """`log` prints recorded text without control characters."""
     for name, content in shown.items():
         shown_text = plain(content).replace("\u200d", "")  # which joins the parts of an emoji
         assert all(map(str.isprintable, shown_text.split("\n"))), name
@@ -71,7 +71,7 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path, columns: int, color:
 
 
 def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
-    """The text of all lines of `log` begins in one column, even behind wide characters."""
+    """The text of all lines of `log` begins in the same column."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for method in ("_a", "_你好", "_😀", "_e\u0301"):
             recorder.to_client(notification(method, x="HERE"))
@@ -103,10 +103,7 @@ def test_of_a_long_id_a_terminal_shows_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
-    """In a pipe, `log` prints one line for each frame or event.
-
-    On a terminal it also prints column titles, lines for turns, and pauses.
-    """
+    """In a pipe, `log` prints one line for each frame or event."""
     path = record_odd(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         items = list(fold(reader.rows()))
@@ -117,7 +114,7 @@ def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
 
 
 def test_only_half_of_a_wide_terminal_is_before_the_content(tmp_path: Path) -> None:
-    """On a terminal of 120 columns, at least half of each line of `log` is for recorded text."""
+    """On a terminal of 120 columns, `log` gives at least half of each line to recorded text."""
     path = record_odd(tmp_path / "x.db")
     for columns, titles in (
         (80, ["#", "seconds", "message", "id", "content"]),
@@ -131,7 +128,7 @@ def test_only_half_of_a_wide_terminal_is_before_the_content(tmp_path: Path) -> N
 
 
 def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
-    """If a filter leaves out frames, `log` prints no pause between the lines before and after."""
+    """If a filter leaves out frames, `log` prints no pause in their place."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.t_ns += 6_000 * MS
@@ -147,7 +144,7 @@ def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
 
 
 def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
-    """`log` marks a frame and its answer with triangles, and on a terminal also frames left out."""
+    """`log --around` marks a frame and its answer with triangles."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(5, "session/list"))
@@ -171,7 +168,7 @@ def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
 def test_a_span_of_numbers_is_short_on_a_terminal(
     tmp_path: Path, numbers: tuple[int, int], shown: str
 ) -> None:
-    """On a terminal, `log` prints frame numbers such as 12340–99: only the digits that differ."""
+    """On a terminal, `log` shortens a range of frame numbers to 12340–99."""
     first, last = numbers
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
@@ -185,7 +182,7 @@ def test_a_span_of_numbers_is_short_on_a_terminal(
 
 
 def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
-    """On a terminal, `log` cuts a long method, but keeps the mark for success after it."""
+    """If a method is too long for its column, `log` cuts the method."""
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", "title": "Edit"}}
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, method in enumerate(
@@ -208,7 +205,7 @@ def test_long_methods_push_no_column_out(tmp_path: Path) -> None:
 
 
 def test_an_update_has_its_kind_for_a_method(tmp_path: Path) -> None:
-    """`log` prints the kind of a session update as its method, unless the kind is not a word."""
+    """For a session update, `log` prints the kind of the update as the method."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for kind in ("agent_message_chunk", "plan", "x y", ""):
             recorder.to_client(update("s", kind, content=text("Hi"), entries=[]))
@@ -220,7 +217,7 @@ def test_an_update_has_its_kind_for_a_method(tmp_path: Path) -> None:
 
 
 def test_ends_of_streams_are_one_line_only_if_they_come_at_once(tmp_path: Path) -> None:
-    """`log` prints the ends of two streams on one line only if both have one reason and time."""
+    """If two streams ended at one time for one reason, `log` prints both ends on one line."""
     with LogWriter(tmp_path / "x.db") as recorder:
         ends = (capture_log.TO_AGENT, "a"), (capture_log.STDERR, "a"), (capture_log.TO_CLIENT, "b")
         for stream, reason in ends:

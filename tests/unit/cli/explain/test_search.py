@@ -65,7 +65,7 @@ def test_all_recordings_are_searched_newest_first(home: Path) -> None:
     ],
 )
 def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int]) -> None:
-    """`search` finds text in messages, stderr, invalid lines and events, with options of grep."""
+    """`search` finds text in messages, stderr, invalid lines and events."""
     result = run("inspect", "search", *arguments, "new", home=home)
     assert [int(line.split(":")[1]) for line in result.stdout.splitlines()] == seqs
     assert result.exit_code == (0 if seqs else 1)
@@ -75,7 +75,7 @@ def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int])
 def test_a_terminal_is_told_that_nothing_was_found(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal, a `search` that finds nothing names on stderr what it has searched."""
+    """On a terminal, `search` without a match names the recordings that it has searched."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 80)
     result = run("search", "zzz", home=home)
     expected = f"acp-proxy: 0 of 36 frames in 2 recordings ({home}) match 'zzz'\n"
@@ -120,7 +120,7 @@ def test_a_directory_or_several_recordings_are_searched_each_once(home: Path) ->
 
 
 def test_counts_are_by_recording(home: Path) -> None:
-    """``search --count`` prints the number of matches, for each of several recordings."""
+    """`search --count` prints the number of matches of each recording."""
     result = run("inspect", "search", "-c", "edit", home=home)
     assert result.stdout == "new:2\nold:2\n"
     assert run("inspect", "search", "-c", "edit", "new", home=home).stdout == "2\n"
@@ -156,7 +156,7 @@ def test_json_has_the_place_of_a_match(home: Path) -> None:
 
 
 def test_a_running_recording_is_searched_to_its_last_frame(home: Path) -> None:
-    """`search` finds the newest frames of a running recording, and a text that spans two chunks."""
+    """`search` finds the newest frames of a running recording."""
     with LogWriter(home / "live.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("one pie")))
         recorder.index()
@@ -166,7 +166,7 @@ def test_a_running_recording_is_searched_to_its_last_frame(home: Path) -> None:
 
 
 def test_unreadable_recordings_are_reported_and_the_rest_is_searched(home: Path) -> None:
-    """If a recording is unreadable, `search` says so on stderr, and exits with 2, like grep."""
+    """If a recording is unreadable, `search` says so on stderr and exits with 2."""
     (home / "text.db").write_text("hello")
     (home / "empty.db").touch()
     newer = record_conversation(home / "newer.db")
@@ -210,12 +210,12 @@ def test_an_empty_directory_has_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """If a pattern or a filter of `search` is invalid, the error says where."""
+    """If a pattern of `search` is invalid, the error names the place in the pattern."""
     assert complaint("inspect", "search", *arguments, home=home) == answer
 
 
 def test_recorded_text_does_not_control_a_terminal(home: Path) -> None:
-    """`search` makes control characters within a match or around it visible."""
+    """`search` escapes control characters around a match."""
     with LogWriter(home / "evil.db") as recorder:
         recorder.stderr("a \x1b[31mred\x07 word")
         recorder.finish()
@@ -233,7 +233,7 @@ def test_colour_marks_the_match(home: Path) -> None:
 def test_a_huge_line_is_searched_without_being_held(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`search` reads a very long line in pieces, and finds texts in it."""
+    """`search` reads a very long line in pieces and finds text in it."""
     monkeypatch.setattr(frame_table, "WHOLE_LINE", 100)
     result = run("inspect", "search", "hello 你", "new", home=home)
     assert result.stdout.startswith("new:6:0.005:to-agent:session/prompt:")
@@ -254,7 +254,7 @@ def test_ctrl_c_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_pattern_that_never_ends_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If matching a pattern takes `search` too long, it gives up, and names the frame."""
+    """If a pattern takes too long on one frame, `search` stops and names the frame."""
     monkeypatch.setattr(time_limit, "_TICK_S", 0.02)
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("a" * 200 + "!")))
@@ -270,7 +270,7 @@ def test_a_pattern_that_never_ends_is_given_up(
 
 
 def test_a_search_that_goes_on_has_no_limit() -> None:
-    """`search` may take any time in all, but gives up if one frame takes too much time."""
+    """`search` may take any time in total, as long as no single frame takes too long."""
     limit = time_limit.TimeLimit()
     tick = partial(limit._tick, signal.SIGVTALRM, None)
     for _ in range(3):

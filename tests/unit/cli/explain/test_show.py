@@ -44,7 +44,7 @@ def shown(path: Path) -> dict[str, str]:
 
 
 def test_the_first_screen(tmp_path: Path) -> None:
-    """`show` prints client and agent, the messages, the problems and the last lines of stderr."""
+    """`show` prints the client, the agent, the messages and the problems."""
     path = record_conversation(tmp_path / "story.db")
     dialect = "v1, protocol 1 (protocolVersion 1 in initialize, and no sign of another dialect)"
     assert (
@@ -101,14 +101,14 @@ dialect     {dialect}
 
 
 def test_a_running_recording_says_so(tmp_path: Path) -> None:
-    """`show` says of a recording whose recorder still runs that it is still running."""
+    """If the recorder still runs, `show` says that the recording is running."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         assert shown(recorder.path)["ended"] == "still running"
 
 
 def test_an_incomplete_recording_says_so(tmp_path: Path) -> None:
-    """If a recording has no last record, `show` says that the recorder was killed."""
+    """If a recording has no end, `show` says that the recorder was killed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     assert shown(recorder.path)["ended"] == (
@@ -118,7 +118,7 @@ def test_an_incomplete_recording_says_so(tmp_path: Path) -> None:
 
 
 def test_a_killed_agent_ended_by_a_signal(tmp_path: Path) -> None:
-    """If a signal killed the agent, `show` prints the signal and no exit code."""
+    """If a signal killed the agent, `show` prints the signal."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.EXIT, signal=9)
         recorder.close("told to stop")
@@ -135,7 +135,7 @@ def test_peers_without_a_name(tmp_path: Path) -> None:
 
 
 def test_each_peer_has_a_row_with_its_capabilities(tmp_path: Path) -> None:
-    """`show` prints the name and the capabilities of client and agent, and the ways to log in."""
+    """`show` prints the name and the capabilities of client and agent."""
     can = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": True}
     agent = {"loadSession": True, "promptCapabilities": {"image": True}, "_meta": {"x.dev": {}}}
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -151,7 +151,7 @@ def test_each_peer_has_a_row_with_its_capabilities(tmp_path: Path) -> None:
 
 
 def test_signals_are_listed(tmp_path: Path) -> None:
-    """`show` lists the signals that were passed on, and a gap in the recording as a problem."""
+    """`show` lists the signals that were passed on to the agent."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
@@ -162,7 +162,7 @@ def test_signals_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
-    """If the recorder could not run beside the agent, `show` says that nothing was recorded."""
+    """If the recorder could not start, `show` says that nothing was recorded."""
     reason = "cannot run beside the agent: no room; the agent runs unrecorded"
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.NOTE, action="unrecorded", reason=reason)
@@ -197,7 +197,7 @@ def test_a_child_session_names_its_parent() -> None:
 
 
 def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
-    """`show` says up to which frame the rules were checked, and how to check the rest."""
+    """`show` says up to which frame it has checked the rules."""
     path = tmp_path / "x.jsonl"
     plan = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}'
@@ -214,7 +214,7 @@ def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
 
 
 def test_unlisted_findings_are_counted(tmp_path: Path) -> None:
-    """The first line of `show` counts all problems, although only five of each kind are listed."""
+    """The first line of `show` counts all problems, although only some are listed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.GAP, reason="disk full", since=0)
@@ -227,7 +227,7 @@ def test_unlisted_findings_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
-    """`show` does not say that the recorder was killed if a recording stopped on a full disk."""
+    """If recording stopped on a full disk, `show` does not say that the recorder was killed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
@@ -237,7 +237,7 @@ def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None:
-    """`show` does not take a gap in the middle of a recording for its end."""
+    """`show` does not mistake a gap in a recording for its end."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
         handshake(recorder)
@@ -294,7 +294,7 @@ def test_a_running_recording_never_only_runs(
 
 
 def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
-    """`show` cuts long lists, says how many entries it left out, and how to see them."""
+    """`show` cuts a long list and says how many entries it left out."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(300):
             recorder.to_agent(request(n, "session/new", cwd="/srv", mcpServers=[]))
@@ -334,7 +334,7 @@ def test_recorded_text_does_not_control_the_terminal(tmp_path: Path) -> None:
 
 
 def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
-    """`show --json` has everything that `show` prints, with numbers in place of words."""
+    """`show --json` contains everything that `show` prints."""
     result = run("inspect", "show", "--json", record_conversation(tmp_path / "story.db"))
     assert result.stdout.count("\n") == 1
     summary = json.loads(result.stdout)
@@ -372,7 +372,7 @@ def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
 
 
 def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
-    """`show` reads a recording's JSONL that names the dialect but not why it was detected."""
+    """`show` reads a recording in text form that does not say why its dialect was detected."""
     path = tmp_path / "draft.jsonl"
     header = {"id": "0", "name": "x", "dialect": "draft-1.0", "tool_version": "0"}
     header["started_at"] = "2025-01-01T00:00:00Z"
@@ -382,7 +382,7 @@ def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("count", "heading"), [(2, "(2 lines)"), (99, "of 99 lines)")])
 def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading: str) -> None:
-    """`show` prints above its lines of stderr how many of them there are and how many it shows."""
+    """Above the lines of stderr, `show` prints how many there are."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in range(count):
@@ -395,7 +395,7 @@ def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading
 
 
 def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
-    """The last lines of stderr in `show` have the colour of stderr, not that of errors."""
+    """`show` prints lines of stderr in the colour of stderr."""
     with LogWriter(tmp_path / "failed.db") as recorder:
         handshake(recorder)
         recorder.stderr("info: here I am")
@@ -415,7 +415,7 @@ def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
 def test_turns_of_several_sessions_fit_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """If there are several sessions, `show` cuts the line of each turn to the terminal's width."""
+    """If there are several sessions, `show` cuts the lines of turns to the terminal's width."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in (1, 2, 3):
@@ -466,7 +466,7 @@ def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
 def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
     tmp_path: Path, closed: bool, end: str
 ) -> None:
-    """`show` says up to which moment it counted a silence that has not ended."""
+    """If a silence has not ended, `show` says up to which moment it is counted."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))
@@ -486,7 +486,7 @@ def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
 
 
 def test_a_crash_has_its_last_words_beside_it(tmp_path: Path) -> None:
-    """If the agent crashed, `show` prints the last lines of stderr directly below the problem."""
+    """If the agent crashed, `show` prints the last lines of stderr below the problem."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))

@@ -73,7 +73,7 @@ def test_screens_match_the_golden_files(
 def test_every_step_of_a_turn_can_be_asked_for(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """`stats --turn 2` shows what took time in turn 2, in place of the slowest turn."""
+    """`stats --turn 2` shows what took time in turn 2."""
     slowest, named = (
         screen(monkeypatch, None, waiting_chat, *more) for more in ((), ("--turn", "2"))
     )
@@ -93,7 +93,7 @@ def test_no_line_is_wider_than_the_terminal(
 
 
 def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`stats` separates thousands by commas, and writes long times in minutes and hours."""
+    """`stats` separates thousands by commas."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(1200):
             recorder.stderr("x")
@@ -107,7 +107,7 @@ def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_prompts_are_counted_in_a_recording_without_times(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`stats` counts prompts even if all frames of a recording have the same time."""
+    """`stats` counts the prompts of a recording without times."""
     header, *lines = run(
         "inspect", "export", record_conversation(tmp_path / "x.db")
     ).stdout.splitlines()
@@ -126,7 +126,7 @@ def test_prompts_are_counted_in_a_recording_without_times(
 def test_turns_and_calls_beyond_the_top_are_only_counted(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """If `stats` leaves out turns or tool calls, it says how many, and which option shows them."""
+    """If `stats` leaves out turns, it says how many."""
     out = screen(monkeypatch, None, waiting_chat, "--top", "1")
     assert "  … and 1 lighter tool call, see --top\n" in out
     assert "  … and 1 quicker turn, see --top\n" in out
@@ -145,7 +145,7 @@ def test_turns_and_calls_beyond_the_top_are_only_counted(
 def test_turns_have_the_tokens_that_the_agent_reported(
     monkeypatch: pytest.MonkeyPatch, name: str, facts: str, title: str, row: str
 ) -> None:
-    """`stats` prints the tokens and the cost on its second line, and also for each turn."""
+    """`stats` prints the tokens that the agent reported."""
     out = screen(monkeypatch, None, captures.ROOT / f"{name}.jsonl").splitlines()
     assert out[1] == facts
     assert title in out
@@ -153,7 +153,7 @@ def test_turns_have_the_tokens_that_the_agent_reported(
 
 
 def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
-    """`stats` with a filter counts only matching frames, but shows a matching turn as a whole."""
+    """`stats` with a filter counts only matching frames."""
     statistics = values(waiting_chat, "method:fs/* or kind:stderr")
     (method,) = statistics["methods"]
     assert (method["method"], method["frames"], method["requests"]) == ("fs/read_text_file", 2, 1)
@@ -164,7 +164,7 @@ def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
 
 
 def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
-    """If no frame matches, `stats` prints no tables and reports this on stderr."""
+    """If no frame matches the filter, `stats` reports this on stderr."""
     result = run("inspect", "stats", waiting_chat, "method:nothing")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: 0 of 69 frames match method:nothing\n"
@@ -172,7 +172,7 @@ def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
 
 
 def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
-    """The error of `stats` about an unknown turn has the number of turns."""
+    """The error of `stats` about an unknown turn says how many turns there are."""
     assert (
         complaint("inspect", "stats", waiting_chat, "--turn", "3")
         == f"no turn 3 in {waiting_chat}; number of turns: 2"
@@ -191,7 +191,7 @@ def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:
 
 
 def test_numbers_are_exact(waiting_chat: Path) -> None:
-    """Each number in `stats --json` equals a count that the tests make over all frames."""
+    """Each number in `stats --json` is correct."""
     statistics = values(waiting_chat)
     first, two = statistics["turns"]
     assert first["prompt"] == "please run the tests 请运行测试 😀 and fix what fails"
@@ -239,7 +239,7 @@ def test_a_silence_is_named_as_show_names_it(tmp_path: Path) -> None:
 
 
 def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """For `stats`, a turn of a running recording that has not ended lasts until now."""
+    """In a running recording, `stats` counts the time of an open turn until now."""
     recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
     monkeypatch.setattr(time, "time_ns", lambda: WALL_NS + 3600 * SECOND)
     try:

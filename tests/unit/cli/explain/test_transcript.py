@@ -73,7 +73,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
 
 
 def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
-    """In a Markdown transcript, the details of failed requests are open, and others folded."""
+    """In a Markdown transcript, the details of a failed request are unfolded."""
     conversation = Talk()
     conversation.call("toolu_01XyZ", title="Read a.py")
     conversation.call("b", title="pytest -q")
@@ -96,7 +96,7 @@ def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
 
 
 def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
-    """`transcript` cuts long texts and says so; with --full it does not cut them."""
+    """`transcript` cuts long texts unless `--full` is given."""
     conversation = Talk()
     conversation.ends("a", rawOutput="begin" + "x" * 5000 + "end")
     path = write(conversation, tmp_path / "x.jsonl")
@@ -109,10 +109,7 @@ def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
 
 
 def test_a_turn_or_a_filter(tmp_path: Path) -> None:
-    """A transcript begins with the turn or the filter that selected it.
-
-    A turn that does not exist is an error.
-    """
+    """A transcript of one turn begins with the number of the turn."""
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.prompt()
@@ -127,10 +124,7 @@ def test_a_turn_or_a_filter(tmp_path: Path) -> None:
 
 
 def test_a_file_is_new_and_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`transcript` replaces a file only with --force.
-
-    It warns if the text is too long for an issue on GitHub.
-    """
+    """`transcript` replaces an existing file only with `--force`."""
     output, path = tmp_path / "t.md", ROOT / "recordings" / "hello.db"
     printed = run("inspect", "transcript", path)
     assert run("inspect", "transcript", path, "-o", output).output == ""

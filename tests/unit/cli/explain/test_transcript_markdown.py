@@ -29,7 +29,7 @@ def test_a_text_without_control_characters_is_unchanged(text: str) -> None:
 
 
 def test_control_characters_are_visible() -> None:
-    """A transcript makes control characters visible, except tabs; CR LF counts as a line end."""
+    """A transcript makes control characters visible, except for tabs."""
     assert [*fenced("a\r\n\x1b[2J\u202e\u2028\x85b\r")] == [
         "```text",
         "a",
@@ -39,7 +39,7 @@ def test_control_characters_are_visible() -> None:
 
 
 def test_long_lines_are_wrapped_but_not_those_of_code() -> None:
-    """A transcript wraps long lines between words and keeps their indents, except in code."""
+    """A transcript wraps long lines between words, except in code."""
     words = "word " * 40
     text = f"  {words}\n```\n{words}\n```\n{words}"
     (fence,) = fences(fenced(text, wrapped=True))
@@ -59,7 +59,7 @@ def test_a_code_span_holds_its_text(text: str) -> None:
 
 
 def test_usual_text_is_easy_to_read() -> None:
-    """In a Markdown transcript, a code span has one backtick at each end, if its text has none."""
+    """In a Markdown transcript, a code span has one backtick at each end."""
     assert code_span("pytest -q") == "`pytest -q`"
     assert code_span("a `b`") == "`` a `b` ``"
     assert code_span("") == code_span("  ") == ""
@@ -67,7 +67,7 @@ def test_usual_text_is_easy_to_read() -> None:
 
 @given(text=HOSTILE)
 def test_any_text_is_one_cell(text: str) -> None:
-    """In a Markdown transcript, no recorded character ends a cell of a table, a line or a tag."""
+    """In a Markdown transcript, recorded text cannot end a cell of a table."""
     inner = re.sub(r"^<code>|</code>$", "", code(text))
     assert not set(inner) & set("|`<>*[]\\\n\r@~$")
 

@@ -26,7 +26,7 @@ def screen(
 
 
 def test_a_terminal_gets_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal, `transcript` prints no HTML and no Markdown fences; elsewhere, it does."""
+    """On a terminal, `transcript` prints no HTML and no Markdown fences."""
     path = ROOT / "recordings" / "tour.db"
     shown = screen(monkeypatch, 80, path)
     assert not re.search(r"</?\w+>|```|^\|", shown, re.MULTILINE)
@@ -37,7 +37,7 @@ def test_a_terminal_gets_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_markdown_of_a_message_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On a terminal, `transcript` prints headings and bold words in colours, without Markdown."""
+    """On a terminal, `transcript` prints Markdown headings and bold words in colour."""
     conversation = Talk()
     said = "## A *title*\nfor **all** `x = 1` of it\n```py\n**kwargs\n```\n2 ** 3 ** 4\n- one"
     conversation.update("agent_message_chunk", content=text(said))
@@ -51,7 +51,7 @@ def test_markdown_of_a_message_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_output_loses_its_colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On a terminal, `transcript` drops recorded colour codes; in Markdown it shows them."""
+    """On a terminal, `transcript` drops recorded colour codes."""
     conversation = Talk()
     output = text("\x1b[1;31mFAILED\x1b[0m a\x1b]8;;http://x\x07b")
     conversation.update(
@@ -64,7 +64,7 @@ def test_output_loses_its_colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal, `transcript` indents what belongs to a tool call, such as its permission."""
+    """On a terminal, `transcript` indents a permission request below its tool call."""
     lines = screen(monkeypatch, 80, ROOT / "recordings" / "tour.db").splitlines()
     heads = [line[:21].rstrip() for line in lines if re.search(r" #\d", line)]
     first = heads.index("Tool call  Edit greet")
@@ -88,7 +88,7 @@ def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_findings_and_pauses_are_below_their_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal, `transcript` prints problems and pauses below the entries they belong to."""
+    """On a terminal, `transcript` prints a problem below the entry that it belongs to."""
     late = screen(monkeypatch, 100, ROOT / "recordings" / "late-updates.db")
     assert "agent broke a rule #10 · 4 warnings  demo-client" in late.splitlines()[0]
     assert re.search(r"  → completed +#11, .*\n  ! #11 session/update: tool_call_update", late)
@@ -108,7 +108,7 @@ def test_findings_and_pauses_are_below_their_entries(monkeypatch: pytest.MonkeyP
 def test_calls_at_the_same_time_share_no_request(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """If two tool calls run at once, `transcript` prints a file request below neither of them."""
+    """If two tool calls run at the same time, `transcript` puts a file request below neither."""
     conversation = Talk()
     conversation.call("a", title="First")
     conversation.call("b", title="Second")
@@ -122,7 +122,7 @@ def test_calls_at_the_same_time_share_no_request(
 
 
 def test_the_end_of_a_turn_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`transcript` prints the stop reason of a turn above it, and with --full also below it."""
+    """`transcript` prints the stop reason of a turn above the turn."""
     path = ROOT / "recordings" / "tour.db"
     assert "End of the turn" not in screen(monkeypatch, 80, path)
     assert "\nEnd of the turn  end_turn" in screen(monkeypatch, 80, path, "--full")
@@ -133,7 +133,7 @@ def test_the_end_of_a_turn_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_numbers_of_frames_are_at_the_right(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    """On a terminal, headings of `transcript` end with frame numbers, in one column."""
+    """On a terminal, headings of `transcript` end with frame numbers in one column."""
     for name in ("tour", "terminal", "crash"):
         shown = screen(monkeypatch, columns, ROOT / "recordings" / f"{name}.db")
         heads = re.findall(r"^.*  #\d.*$", shown, re.MULTILINE)
@@ -144,7 +144,7 @@ def test_numbers_of_frames_are_at_the_right(monkeypatch: pytest.MonkeyPatch, col
 def test_a_terminal_is_not_named_where_it_has_an_entry(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`transcript` names the terminal of a tool call only if the terminal is not shown itself."""
+    """`transcript` does not name a tool call's terminal if the terminal has its own entry."""
     path = ROOT / "recordings" / "terminal.db"
     assert "│ terminal terminal-1" not in screen(monkeypatch, 80, path)
     assert "\n  │ terminal terminal-1\n" in screen(monkeypatch, 80, path, "--full")
@@ -170,7 +170,7 @@ def test_hostile_text_fits_the_terminal_and_does_not_command_it(
 def test_long_output_is_short_unless_all_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """On a terminal, `transcript` cuts the output of a command, unless it failed or with --full."""
+    """On a terminal, `transcript` cuts the output of a command unless the command failed."""
     output = "\n".join(f"line {n}" for n in range(30))
     conversation = Talk()
     for name, status in (("a", "completed"), ("b", "failed")):

@@ -64,7 +64,7 @@ def client(mode: str) -> str:
 
 @pytest.mark.slow
 def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> None:
-    """`faults sweep` prints how the client ended with each plan, and writes it as JUnit."""
+    """`faults sweep` prints for each fault plan how the client ended."""
     plan("1-fine", 'kind = "slice"')
     plan("2-gone", 'kind = "exit"')
     options = ["--plans", "plans", "--timeout", "60", "--junit", "out.xml", "--json"]
@@ -84,7 +84,7 @@ def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> Non
 
 @pytest.mark.slow
 def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
-    """If a client hangs, `faults sweep` kills its processes and prints no exit code."""
+    """If a client hangs, `faults sweep` kills it."""
     plan("hangs", 'kind = "drop"')
     options = ["--plans", "plans", "--timeout", "3", "--json"]
     result = run(*sweep, *options, "--client", client("forks"))
@@ -102,7 +102,7 @@ def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "outcome"), [("shows", "error shown"), ("silent", "failed")])
 def test_a_client_that_handles_its_errors_passes(sweep: list[str], mode: str, outcome: str) -> None:
-    """For `faults sweep`, a client that reports an error or exits with an error code has passed."""
+    """In `faults sweep`, a client that exits with an error code has passed."""
     plan("gone", 'kind = "close"')
     options = ["--plans", "plans/gone.toml", "--timeout", "60"]
     result = run(*sweep, *options, "--client", client(mode))
@@ -129,7 +129,7 @@ UNTESTED = (
 @pytest.mark.slow
 @pytest.mark.parametrize(("code", "answer"), UNTESTED, ids=["no-agent", "silent-client"])
 def test_a_sweep_that_tests_nothing_fails(sweep: list[str], code: str, answer: str) -> None:
-    """If a client ends without having used the agent, `faults sweep` exits with 2 and says why."""
+    """If a client never used the agent, `faults sweep` exits with 2."""
     Path("idle.py").write_text(code)
     command = f"{shlex.quote(sys.executable)} idle.py {{agent}}"
     result = run(*sweep, "--plans", "@all", "--junit", "out.xml", "--json", "--client", command)
@@ -142,7 +142,7 @@ def test_a_sweep_that_tests_nothing_fails(sweep: list[str], code: str, answer: s
 
 @pytest.mark.slow
 def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> None:
-    """If a client fails even without faults, `faults sweep` tries no plan and exits with 2."""
+    """If a client fails even without faults, `faults sweep` tries no fault plan."""
     fails = CLIENT + "print('first', file=sys.stderr)\nraise SystemExit('no such module')"
     Path("client.py").write_text(fails)
     result = run(*sweep, "--plans", "@all", "--client", client("plain"))
@@ -156,7 +156,7 @@ def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> N
 
 @pytest.mark.slow
 def test_a_plan_that_never_fired_is_not_reached(sweep: list[str]) -> None:
-    """`faults sweep` reports a plan whose faults never happened; its JUnit case is skipped."""
+    """`faults sweep` reports a fault plan whose faults never occurred as not reached."""
     Path("plans", "none.toml").write_text('[[fault]]\nkind = "drop"\nwhere = "method:none"\n')
     options = ["--plans", "plans", "--timeout", "60", "--junit", "out.xml"]
     result = run(*sweep, *options, "--client", client("plain"))
@@ -169,7 +169,7 @@ def test_a_plan_that_never_fired_is_not_reached(sweep: list[str]) -> None:
 
 
 def test_a_run_that_starts_no_agent_tests_nothing() -> None:
-    """`faults sweep` says of a run in which the client started no agent that it tested nothing."""
+    """If a client started no agent, `faults sweep` says that the run tested nothing."""
     took_it = ClientRun("@x", "error shown", 1, 0.1, None, "", started=True, received=None)
     assert took_it.untested is None
     assert "never started" in str(evolve(took_it, started=False).untested)
@@ -186,7 +186,7 @@ def test_the_agent_command_takes_the_place_in_the_client_command() -> None:
 
 
 def test_a_sweep_refuses_wrong_use(sweep: list[str]) -> None:
-    """`faults sweep` refuses invalid or no plans, an unknown client and an unwritable report."""
+    """`faults sweep` refuses an invalid fault plan."""
     words = [*sweep, "--client", f"{sys.executable} {{agent}}"]
     assert complaint(*words, "--plans", "plans") == "expected plans (*.toml) in plans"
     plan("bad", 'kind = "dorp"')
@@ -216,7 +216,7 @@ def test_a_sweep_refuses_wrong_use(sweep: list[str]) -> None:
     ],
 )
 def test_a_caught_error_is_not_a_crash(complaints: bytes, outcome: str) -> None:
-    """For `faults sweep`, a traceback of a client is a crash only if the exit code is an error."""
+    """In `faults sweep`, a client that prints a traceback but exits with 0 did not crash."""
     assert outcome_of(1, complaints, is_silent=False) == outcome
     assert outcome_of(0, complaints, is_silent=False) == "finished"
     assert outcome_of(-11, b"", is_silent=True) == "crashed"

@@ -53,7 +53,7 @@ def test_only_lines_that_are_printed_are_made(
     has_junit: bool,
     most: int,
 ) -> None:
-    """Of very many differences, `verify` formats only those that it prints or writes into JUnit."""
+    """If there are very many differences, `verify` formats only those that it prints."""
     junit = tmp_path / "report.xml" if has_junit else None
     old, new = (record(tmp_path, chatty(word)) for word in ("one", "another"))
     engine = Verification(RecordedClient(old.script(as_sent=True)), VerifyOptions())
@@ -72,7 +72,7 @@ def test_only_lines_that_are_printed_are_made(
 def test_frames_sent_early_are_reported_on_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On stderr, `verify` lists the frames that it sent earlier than they were recorded."""
+    """`verify` lists on stderr the frames that it sent earlier than recorded."""
     transcript = f"""
         {SESSION}
         -> #2 session/prompt {{"sessionId": "s"}}
@@ -97,7 +97,7 @@ def test_frames_sent_early_are_reported_on_stderr(
 def test_a_stall_in_a_later_run_is_a_stall(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If only the second of two runs stalls, `verify` exits with 3, and JUnit has a failed case."""
+    """If the second of two runs stalls, `verify` exits with 3."""
     junit = tmp_path / "report.xml"
     recorded = record(
         tmp_path, '1-2 handshake\n-> #1 session/list {}\n<- #1 result {"sessions": []}'

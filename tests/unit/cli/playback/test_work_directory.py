@@ -25,7 +25,7 @@ def test_each_recorded_directory_has_a_place() -> None:
 
 
 def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
-    """If the user of `verify` chooses a working directory, it is kept with its contents."""
+    """If the user of `verify` chooses a working directory, its files are kept."""
     (tmp_path / "file").touch()
     with directories(["/a/b", "/a/b/c", "/d"], tmp_path) as places:
         assert places["/a/b"] == str(tmp_path)
@@ -36,13 +36,13 @@ def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_not_a_path_is_left_out() -> None:
-    """`verify` makes no temporary directory for a recorded one that cannot be a path."""
+    """`verify` makes no temporary directory for a recorded name that cannot be a path."""
     with directories(["/nul\0", "/half\ud800", "nul\0"], None, "/start") as places:
         assert places == {}
 
 
 def test_a_relative_directory_is_resolved_like_the_recorded_one(tmp_path: Path) -> None:
-    """`verify` takes a recorded relative path as one from where the recorded agent was started."""
+    """`verify` resolves a recorded relative path from the recorded agent's working directory."""
     recorded = [".", "sub", "./sub/../sub/deep", "", "/home/me/web/sub", "C:here", "a\\b"]
     with directories(recorded, tmp_path, "/home/me/web") as places:
         sub = f"{tmp_path}/sub"
@@ -88,7 +88,7 @@ def test_a_relative_directory_leads_nowhere_else(
 
 
 def test_relative_directories_of_other_systems() -> None:
-    """`verify` takes a relative Windows path as one from where the recorded agent was started."""
+    """`verify` resolves a recorded relative Windows path from the agent's working directory."""
     with directories(["..\\x", "D:y"], None, "C:\\w\\z") as places:
         assert Path(places["C:\\w\\x"]).name == "x"
         assert places["..\\x"] == places["C:\\w\\x"]
@@ -96,7 +96,7 @@ def test_relative_directories_of_other_systems() -> None:
 
 
 def test_other_systems_have_other_paths() -> None:
-    """Recorded paths of other systems cannot lead out of the temporary directory of `verify`."""
+    """A recorded Windows path cannot lead out of the temporary directory of `verify`."""
     with directories(["C:\\Users\\me", "/a/..", "/..", "\\\\host\\share\\x"], None) as places:
         assert places["C:\\Users\\me"].endswith("/me")
         scratch = places["C:\\Users\\me"].rsplit("/", 1)[0]
@@ -106,7 +106,7 @@ def test_other_systems_have_other_paths() -> None:
 
 @pytest.mark.parametrize("name", ["x" * 300, "💥" * 90])
 def test_a_long_name_is_cut(name: str) -> None:
-    """`verify` cuts the name of a temporary directory that is too long, but not in a character."""
+    """If the name of a temporary directory is too long, `verify` cuts it between characters."""
     with directories([f"/{name}", f"/a/{name}"], None) as places:
         assert all(Path(place).is_dir() for place in places.values())
         assert name.startswith(Path(places[f"/{name}"]).name)
@@ -118,7 +118,7 @@ def test_a_long_name_is_cut(name: str) -> None:
 
 
 def test_no_link_leads_out(tmp_path: Path) -> None:
-    """`verify` refuses a directory if a symbolic link leads it out of the one the user chose."""
+    """`verify` refuses a symbolic link that leads out of the chosen working directory."""
     work, outside = tmp_path / "work", tmp_path / "outside"
     work.mkdir()
     outside.mkdir()
@@ -133,7 +133,7 @@ def test_no_link_leads_out(tmp_path: Path) -> None:
 
 
 def test_directories_that_were_made_are_removed_if_empty(tmp_path: Path) -> None:
-    """`verify` removes only empty directories that it made itself, and follows no link."""
+    """At its end, `verify` removes only empty directories that it has made itself."""
     work, outside = tmp_path / "work", tmp_path / "outside"
     (work / "there").mkdir(parents=True)
     (outside / "deep").mkdir(parents=True)

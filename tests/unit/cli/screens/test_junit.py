@@ -20,7 +20,7 @@ SEEN = "\\x1b[2J\\x00\\ud800\\uffff\\u202e\\r\\n\\t]]>&<\"'\U0001f600"
 
 
 def test_a_suite_counts_its_cases() -> None:
-    """Each case of a JUnit report has its time and its output, if they are known."""
+    """Each case of a JUnit report contains its time."""
     cases = [
         Case("all", "fine"),
         Case("all", "slow", seconds=1.23456, output=["one", "two"]),
@@ -50,7 +50,7 @@ def test_a_suite_may_be_empty() -> None:
 
 
 def test_characters_that_xml_forbids_become_visible() -> None:
-    """Characters that XML forbids are written as escapes in a JUnit report; line ends stay."""
+    """Characters that XML forbids are escaped in a JUnit report."""
     case = Case(EVIL, EVIL, Failure(EVIL, EVIL, [EVIL, "end"]), output=[EVIL])
     root = ET.fromstring(suite(EVIL, [case]).encode())
     (actual,), (failure,), (output,) = root, root.iter("failure"), root.iter("system-out")
@@ -62,7 +62,7 @@ def test_characters_that_xml_forbids_become_visible() -> None:
 
 @pytest.mark.parametrize("module", ["cli.record", "cli.playback.replay", "testing.replayed_agent"])
 def test_xml_is_imported_only_for_reports(module: str) -> None:
-    """A recorder does not import the library for XML, since this would delay the agent."""
+    """A recorder does not import the library for XML."""
     script = f"import sys, acp_proxy.{module}; sys.exit('xml.etree.ElementTree' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
@@ -78,10 +78,7 @@ def lines_of(divergence: Divergence) -> Iterator[str]:
 
 
 def test_a_failed_lane_is_named_after_its_root_cause() -> None:
-    """The JUnit reports of `replay` and `verify` have a case for each session that failed.
-
-    Hints do not fail a case.
-    """
+    """The JUnit report of `verify` has a case for each session that failed."""
     actual = [
         divergence(Rank.INFO, "b", DivergenceKind.EARLY),
         divergence(Rank.CASCADE, "b", DivergenceKind.UNPLAYED),

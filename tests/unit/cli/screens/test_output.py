@@ -35,7 +35,7 @@ def test_colour_is_for_terminals_by_default(
     force_color: str | None,
     colored: bool,
 ) -> None:
-    """NO_COLOR overrides FORCE_COLOR, and both override whether stdout is a terminal."""
+    """NO_COLOR overrides FORCE_COLOR."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     for name, value in (("NO_COLOR", no_color), ("FORCE_COLOR", force_color)):
         if value is None:
@@ -46,7 +46,7 @@ def test_colour_is_for_terminals_by_default(
 
 
 def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands print lines as wide as the terminal; if stdout is a file, there is no limit."""
+    """If stdout is a file, commands print lines of any length."""
     monkeypatch.setenv("COLUMNS", "47")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
     assert output.width() is None
@@ -55,7 +55,7 @@ def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_printed_lines_have_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each message on stderr is one line, and control characters in it are escaped."""
+    """In messages on stderr, control characters are escaped."""
     output.say("a\x1b[2J\nb")
     output.warn("a\x1b[2J\nb")
     said = capsys.readouterr()
@@ -79,7 +79,7 @@ class Pipe(io.BytesIO):
 def test_lines_are_written_in_blocks_unless_the_reader_waits(
     monkeypatch: pytest.MonkeyPatch, terminal: bool, flushes: list[int]
 ) -> None:
-    """Commands write each line to a terminal at once, but several lines at a time to a pipe."""
+    """On a terminal, commands write each line at once."""
     pipe = Pipe()
     stdout = io.TextIOWrapper(pipe, encoding="ascii")
     monkeypatch.setattr(stdout, "isatty", lambda: terminal)
@@ -97,7 +97,7 @@ def test_lines_are_written_in_blocks_unless_the_reader_waits(
 
 
 def test_json_is_the_same_bytes_in_every_locale(tmp_path: Path) -> None:
-    """A line of JSON on stdout is UTF-8, even if stdout has another encoding."""
+    """JSON on stdout is UTF-8, even if stdout has another encoding."""
     raw = io.BytesIO()
     before = sys.stdout
     sys.stdout = io.TextIOWrapper(raw, encoding="ascii", newline="\n")
@@ -149,7 +149,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A progress bar on the terminal shows how much is done, and disappears at the end."""
+    """After a second of work, a progress bar is shown; it disappears at the end."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     result = list(progress(clock.work(20, 0.2), 20, "searching", clock=clock))
@@ -170,7 +170,7 @@ def test_before_a_second_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_without_a_terminal_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a terminal, commands show no progress bar, and measure no time for it."""
+    """Without a terminal, commands show no progress bar."""
     stderr = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stderr)
     clock = Clock()
@@ -204,10 +204,7 @@ def test_the_bar_is_cleared_when_the_loop_stops_early(monkeypatch: pytest.Monkey
 def test_a_printed_line_breaks_at_spaces(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A message that is longer than the terminal is wide is wrapped between words.
-
-    An indented line is not wrapped.
-    """
+    """A message that is wider than the terminal is wrapped between words."""
     monkeypatch.setattr(output, "width", lambda: 20)
     output.say("two recordings in /a/long/directory")
     output.say("  two recordings in /a/long/directory")
@@ -217,7 +214,7 @@ def test_a_printed_line_breaks_at_spaces(
 
 
 def test_a_message_breaks_at_spaces_outside_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal, a message is wrapped between words, but not within a quoted command."""
+    """A message on a terminal is not wrapped within a quoted command."""
     terminal = on_terminal(monkeypatch)
     monkeypatch.setenv("COLUMNS", "40")
     output.warn("put `acp-proxy record --` before the command of the agent")

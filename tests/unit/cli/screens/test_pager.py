@@ -47,7 +47,7 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 @pytest.mark.parametrize("command", ["show", "log", "stats", "audit", "transcript", "list"])
 def test_commands_for_people_use_it(terminal: Terminal, command: str) -> None:
-    """On a terminal, commands such as `log` write coloured text to the pager, not to stdout."""
+    """On a terminal, `log` writes its output to the pager."""
     what = TOUR.parent if command == "list" else TOUR
     shown = run("inspect", command, what, ACP_PROXY_PAGER=terminal.command, COLUMNS="80")
     assert (shown.exit_code, shown.stdout) == (0, "")
@@ -73,7 +73,7 @@ def test_commands_for_people_use_it(terminal: Terminal, command: str) -> None:
     ids=lambda words: " ".join(map(str, words[:3])),
 )
 def test_programs_get_none(terminal: Terminal, words: list[str | Path]) -> None:
-    """No pager is started for JSON and other output for programs, and none with --follow."""
+    """No pager is started for JSON output."""
     shown = run(*words, ACP_PROXY_PAGER=terminal.command)
     assert shown.exit_code == 0
     assert shown.stdout
@@ -95,7 +95,7 @@ def test_a_failure_starts_none(terminal: Terminal) -> None:
 
 
 def test_who_quits_early_sees_no_error(terminal: Terminal) -> None:
-    """If the user quits the pager, the rest of a command's output is dropped without an error."""
+    """If the user quits the pager early, the command prints no error."""
     assert terminal.shown is None
     shown = run("inspect", "log", TOUR, ACP_PROXY_PAGER="true")
     assert (shown.exit_code, shown.output) == (0, "")
@@ -112,7 +112,7 @@ def test_an_error_comes_after_what_was_printed(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize("pager", ["", "cat", "'", "no-such-pager -x"])
 def test_an_empty_or_missing_pager_is_none(terminal: Terminal, pager: str) -> None:
-    """If PAGER is empty or its program is missing, a command prints its output directly."""
+    """If PAGER is empty, a command prints its output directly."""
     shown = run("inspect", "show", TOUR, ACP_PROXY_PAGER=pager, PAGER=terminal.command)
     assert "tour" in shown.stdout
     assert terminal.shown is None
@@ -121,7 +121,7 @@ def test_an_empty_or_missing_pager_is_none(terminal: Terminal, pager: str) -> No
 def test_no_progress_bar_is_drawn_beside_it(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Once the pager has been started, no progress bar is drawn, since both use the terminal."""
+    """After the pager has been started, no progress bar is drawn."""
     times = iter(range(1000))
     before = ""
 
@@ -142,7 +142,7 @@ def test_no_progress_bar_is_drawn_beside_it(
 
 
 def test_a_real_terminal(tmp_path: Path) -> None:
-    """On a terminal, the pager gets colours, and `less` gets options unless LESS is set."""
+    """On a terminal, the pager gets text with colours."""
     leader, follower = pty.openpty()
     page = tmp_path / "page"
     environment = {name: value for name, value in os.environ.items() if name != "LESS"}

@@ -32,7 +32,7 @@ def test_the_headline_has_the_state_and_what_was_found(
     counts: dict[str, int],
     shown: str,
 ) -> None:
-    """The first line that `show` prints about a recording ends with the number of its problems."""
+    """The first line of `show` ends with the number of problems."""
     page = RecordingPage(Screen())
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         page.headline(reader.recording, *verdict(counts, "fine"), live=live)
@@ -43,7 +43,7 @@ def test_the_headline_has_the_state_and_what_was_found(
 
 
 def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
-    """In the output of `show`, all labels have one width, and those without a text are left out."""
+    """All labels in the output of `show` have the same width."""
     page = RecordingPage(Screen())
     page.row("agent", "codex ", piece("1.0", Ink.FAINT))
     page.row("note", "")
@@ -60,7 +60,7 @@ def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_text_is_shortened() -> None:
-    """A text that `show` cuts because it is too long ends in an ellipsis."""
+    """If `show` cuts a text, the text ends with an ellipsis."""
     assert shortened("123456789012") == "123456789012"
     assert shortened("1234567890123") == "12345678901…"
     assert shortened("1234567890123", None) == "1234567890123"
@@ -75,5 +75,5 @@ def test_a_text_is_shortened() -> None:
     ],
 )
 def test_a_prompt_in_one_line_has_no_marks(prompt: str, shown: str) -> None:
-    """`show` prints the beginning of a prompt without marks of Markdown and line breaks."""
+    """`show` prints the beginning of a prompt without Markdown."""
     assert in_one_line(prompt) == shown

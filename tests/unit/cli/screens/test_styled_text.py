@@ -40,12 +40,12 @@ FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}"
     ],
 )
 def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
-    """On the terminal, CJK characters and emoji are counted as two columns, accents as none."""
+    """A CJK character is counted as two terminal columns."""
     assert columns_of(text) == columns
 
 
 def test_characters_that_are_not_looked_up_take_one_column() -> None:
-    """Characters whose width is not looked up are all one column wide, as Unicode says."""
+    """Characters that acp-proxy takes as one column wide are that wide in Unicode."""
     narrow = [chr(code) for code in range(0x3000) if _NARROW.fullmatch(chr(code))]
     assert len(narrow) > 500
     assert {character for character in narrow if wcwidth(character) != 1} == set()
@@ -75,7 +75,7 @@ def test_characters_that_are_not_looked_up_take_one_column() -> None:
     ],
 )
 def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cut: str) -> None:
-    """Printed text that does not fit ends in an ellipsis; no wide character is cut in half."""
+    """If a text is cut to a width, no wide character is cut in half."""
     assert fit(text, columns) == cut
     if columns is not None:
         assert columns_of(fit(text, columns)) <= columns
@@ -85,7 +85,7 @@ def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cu
     ("text", "padded"), [("ab", "ab  |"), ("你", "你  |"), ("abcde", "abcde|"), ("", "    |")]
 )
 def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
-    """A cell of a table is filled with spaces up to its width; one that is too long is not cut."""
+    """A cell of a table is filled with spaces up to its width."""
     assert pad(text, 4) + "|" == padded
 
 
@@ -116,7 +116,7 @@ def test_control_characters_become_visible(text: str, shown: str) -> None:
     ],
 )
 def test_text_is_painted(ink: Ink | None, bold: bool, painted: str) -> None:
-    """On the terminal, the colour of a text ends with the text; other text is printed as it is."""
+    """The colour of a printed text ends with the text."""
     screen = Screen(color=True)
     assert screen.line(piece("a", ink, bold=bold)) == painted
     assert screen.line(piece("", ink, bold=bold)) == ""
@@ -141,7 +141,7 @@ def test_colours_can_be_read_on_dark_and_on_light(ink: Ink) -> None:
 
 
 def test_a_text_is_cut_at_its_beginning() -> None:
-    """When text is measured for the terminal, wide characters count as two columns."""
+    """When a text is cut at its beginning, wide characters count as two columns."""
     assert [fit_end("a你好", n) for n in (5, 4, 3, 2, 1, 0)] == [
         "a你好",
         "…好",
@@ -153,7 +153,7 @@ def test_a_text_is_cut_at_its_beginning() -> None:
 
 
 def test_a_text_is_cut_in_its_middle() -> None:
-    """A printed text that is cut in the middle keeps its beginning and its end."""
+    """A text that is cut in its middle keeps its beginning and its end."""
     assert [fit_middle("/a/你好/bcde", n) for n in (12, 11, 8, 3, 2, 1, 0)] == [
         "/a/你好/bcde",
         "/a/你…/bcde",
@@ -166,7 +166,7 @@ def test_a_text_is_cut_in_its_middle() -> None:
 
 
 def test_a_long_path_breaks_after_a_slash() -> None:
-    """If a printed path is wider than a line, it is wrapped between its parts."""
+    """If a printed path is too long for a line, it is wrapped after a slash."""
     path = "/home/someone/projects/acp-proxy/.venv/bin/python"
     lines = [*Screen(20).wrapped(piece("  "), piece(f"at {path}"))]
     parts = ["  at /home/someone/", "  projects/", "  acp-proxy/.venv/", "  bin/python"]
@@ -174,7 +174,7 @@ def test_a_long_path_breaks_after_a_slash() -> None:
 
 
 def test_who_is_to_blame_stays_on_a_line() -> None:
-    """Words in brackets that say which side is to blame are not wrapped to two lines."""
+    """The words in brackets that say which side is to blame stay on one line."""
     lines = [*Screen(30).wrapped(piece(""), piece("it leaks  [term.leaked by the agent]"))]
     assert lines == ["it leaks", "[term.leaked by the agent]"]
 

@@ -34,14 +34,14 @@ COLUMNS = [
     ],
 )
 def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list[str]) -> None:
-    """If a table is too wide for the terminal, unimportant columns go first, then cells are cut."""
+    """If a table is too wide for the terminal, unimportant columns are left out first."""
     actual = list(table(COLUMNS, Screen(width)))
     assert actual == lines
     assert width is None or max(map(columns_of, actual)) <= width
 
 
 def test_colours_end_where_a_cell_ends() -> None:
-    """The colour of a cell covers its text only, and not the spaces that fill the column."""
+    """The colour of a cell does not extend to the spaces that fill the column."""
     column = Column("a", [cell("x", 28), cell("long", 28)], right=True)
     _, short, _ = table([column], Screen(color=True))
     assert short == "   \x1b[38;5;28mx\x1b[0m"
@@ -57,13 +57,13 @@ ROW = ("1", "a long name", "22", "some text")
 
 
 def test_without_a_terminal_everything_is_there() -> None:
-    """In a pipe, a table has all its columns, each as wide as its widest cell."""
+    """In a pipe, a table has all its columns."""
     assert _layout(HEADINGS, [ROW], None) == [(0, 1), (1, 11), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [("1", "n", "", "")], None) == [(0, 1), (1, 4), (2, 1), (3, 1)]
 
 
 def test_columns_of_high_rank_are_left_out_first() -> None:
-    """If a table is too wide, columns of high rank are left out first, those of rank 0 never."""
+    """If a table is too wide, columns of rank 0 are never left out."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]
@@ -71,22 +71,19 @@ def test_columns_of_high_rank_are_left_out_first() -> None:
 
 
 def test_room_goes_to_what_matters_most() -> None:
-    """Columns of a table first grow to a preferred width, and then to that of the widest cell."""
+    """A column of a table is first widened to its preferred width, then to its widest cell."""
     assert _layout(HEADINGS, [ROW], 18) == [(0, 1), (1, 6), (2, 2), (3, 3)]
     assert _layout(HEADINGS, [ROW], 24) == [(0, 1), (1, 6), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [ROW], 99) == [(0, 1), (1, 11), (2, 2), (3, 9)]
 
 
 def test_an_empty_column_is_left_out_on_a_terminal() -> None:
-    """On a terminal, a column of a table whose cells are all empty is left out."""
+    """On a terminal, a column with only empty cells is left out."""
     assert [n for n, _ in _layout(HEADINGS, [("1", "n", "", "c")], 80)] == [0, 1, 3]
 
 
 def test_cells_are_cut_and_filled() -> None:
-    """Cells that are too long are cut at their end, paths at their beginning.
-
-    The last cell of a line is not filled with spaces.
-    """
+    """If a path is too long for its cell, the path is cut at its beginning."""
     columns = [
         Column("A", [cell("abcdef"), cell("a")], least=4),
         Column("B", [cell("a/b/cd"), cell("b")], keeps_end=True, least=5),
@@ -96,7 +93,7 @@ def test_cells_are_cut_and_filled() -> None:
 
 
 def test_a_stacked_bar_shows_every_part() -> None:
-    """A bar of `stats` that has several parts shows each part, however small it is."""
+    """A stacked bar of `stats` shows every part, however small it is."""
     parts = [*map(piece, "█░ptf")]
     spent = dict(zip(parts, (500, 499, 1), strict=False))
     bar = text_of(stacked(spent, 2000, 20))
@@ -111,7 +108,7 @@ def test_a_stacked_bar_shows_every_part() -> None:
      (95, 500, "         #")],
 )  # fmt: skip
 def test_a_bar_is_drawn_at_its_time(start: int, duration: int, shown: str) -> None:
-    """In `stats --turn`, each bar begins at the time when its work began, and is never empty."""
+    """In `stats --turn`, a bar begins at the time when its work began."""
     assert (
         "".join(text for text, _, _ in placed(start, duration, 100, 10, ("#", None, False)))
         == shown
