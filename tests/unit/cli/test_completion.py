@@ -46,7 +46,7 @@ def offered(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
 
 
 def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion of a recording offers `latest`, names (newest first), and files here."""
+    """Shell completion of a recording offers `latest` and the names of recordings."""
     (home.parent / "here" / "mine.jsonl").touch()
     every = ["latest", "help", "hello", "broken", "mine.jsonl"]
     assert offered(monkeypatch, "inspect", "note", "") == every
@@ -55,14 +55,14 @@ def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion of a recording offers nothing after a slash: the shell completes paths."""
+    """After a slash, shell completion of a recording is left to the shell."""
     assert offered(monkeypatch, "inspect", "note", f"{home}/he") == [f"{home}/he"]
 
 
 def test_directories_are_offered_for_directory_arguments(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Shell completion offers directories to `search` and `prune`, and recordings to `search`."""
+    """Shell completion of `prune` offers directories."""
     (home.parent / "here" / "sub").mkdir()
     assert "sub/" in offered(monkeypatch, "inspect", "search", "x", "")
     assert "sub/" not in offered(monkeypatch, "inspect", "note", "")
@@ -83,7 +83,7 @@ def test_directories_are_offered_for_directory_arguments(
 def test_a_filter_is_completed(
     home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
 ) -> None:
-    """Shell completion of a filter offers its keys, such as `kind:`, and values of some of them."""
+    """Shell completion of a filter offers its keys, such as `kind:`."""
     assert home.is_dir()
     assert offered(monkeypatch, "inspect", "search", "x", "-w", *typed) == offers
 
@@ -101,7 +101,7 @@ def test_a_filter_is_completed(
 def test_bash_splits_a_filter_at_its_colon(
     home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
 ) -> None:
-    """In bash, shell completion of a filter offers only what comes after the colon."""
+    """In bash, shell completion of a filter offers only the part after the colon."""
     assert home.is_dir()
     assert offered(monkeypatch, "log", "help", *typed) == offers
     assert offered(monkeypatch, "inspect", "log", "--json", "help", *typed) == offers
@@ -109,7 +109,7 @@ def test_bash_splits_a_filter_at_its_colon(
 
 @pytest.mark.usefixtures("home")
 def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion offers rules after `check --rule` and the like, and otherwise recordings."""
+    """Shell completion of `check --rule` offers the rules of `check`."""
     assert offered(monkeypatch, "check", "hel") == ["help", "hello"]
     for option in ("--rule", "--ignore-rule", "--explain"):
         assert offered(monkeypatch, "check", option, "ses")[0] == "session"
@@ -117,7 +117,7 @@ def test_rules_and_their_groups_are_offered(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion offers acp-proxy's fault plans, or files, wherever a plan is expected."""
+    """Shell completion of a fault plan offers the plans of acp-proxy."""
     for words in (
         ["faults", "explain"],
         ["record", "--faults"],
@@ -131,20 +131,20 @@ def test_plans_and_kinds_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_values_of_an_option_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion offers the values of options such as those of `record --redact`."""
+    """Shell completion offers the values of an option that has a fixed set of values."""
     assert offered(monkeypatch, "record", "--redact", "") == ["secrets", "private", "none"]
     assert offered(monkeypatch, "inspect", "export", "x", "--level", "p") == ["private"]
 
 
 def test_a_command_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shell completion offers the commands and options that begin with the typed letters."""
+    """Shell completion offers the commands that begin with the typed letters."""
     assert offered(monkeypatch, "doc") == ["doctor"]
     assert offered(monkeypatch, "doctor", "--j") == ["--json"]
 
 
 @pytest.mark.skipif(BASH is None or PROGRAM is None, reason="expected bash and the program")
 def test_bash_completes(home: Path) -> None:
-    """The completion script for bash completes recordings and filters when bash runs it."""
+    """In bash, the completion script completes the names of recordings."""
     assert BASH is not None
     assert PROGRAM is not None
     script = f"""
@@ -167,7 +167,7 @@ def test_bash_completes(home: Path) -> None:
 def test_clients_and_known_agents_are_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Shell completion offers editors and agents for `setup`, and ``@NAME`` for known agents."""
+    """Shell completion of `setup` offers the known editors."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (tmp_path / ".acpx").mkdir()

@@ -27,7 +27,7 @@ def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
 
 
 def test_help_and_mistakes_name_what_was_typed() -> None:
-    """If a user types `acp-proxy show` without `inspect`, help and errors leave it out as well."""
+    """If `acp-proxy show` is typed without `inspect`, its help also leaves out `inspect`."""
     assert run("show", "--help").stdout.startswith("Usage: acp-proxy show [OPTIONS] [REC]\n")
     assert complaint("log", "--lin", "3") == (
         "no such option '--lin'; did you mean --lines? See `acp-proxy log --help`"
@@ -37,13 +37,13 @@ def test_help_and_mistakes_name_what_was_typed() -> None:
 
 @pytest.mark.parametrize("words", [[], ["inspect"], ["faults"]])
 def test_no_line_of_a_list_of_commands_is_cut(words: list[str]) -> None:
-    """In the help, each line of the list of commands fits into 80 columns without being cut."""
+    """In the help, no line of the list of commands is cut at 80 columns."""
     shown = run(*words, "--help", COLUMNS="80").stdout
     assert not re.search(r"^  [a-z].*\w\.\.\.$", shown, re.MULTILINE)
 
 
 def test_a_group_without_a_command_prints_its_help() -> None:
-    """A group such as `faults` without a command prints its help, with the code of wrong use."""
+    """The command group `faults` without a command prints its help."""
     result = run("faults")
     assert result.exit_code == 2
     assert "\nCommands:\n  list " in result.stderr
@@ -51,7 +51,7 @@ def test_a_group_without_a_command_prints_its_help() -> None:
 
 @pytest.mark.parametrize("word", ["show", "log", "stats", "audit", "secrets", "export"])
 def test_what_only_reads_takes_the_latest(word: str) -> None:
-    """A command that only reads takes the latest recording if no recording is given."""
+    """Without an argument, a command that only reads takes the latest recording."""
     without = run(word, home=RECORDINGS)
     assert without.exit_code == 0
     assert without.output == run("inspect", word, "latest", home=RECORDINGS).output
@@ -62,12 +62,12 @@ def test_what_only_reads_takes_the_latest(word: str) -> None:
     [["note"], ["import"], ["replay"], ["verify"]],
 )
 def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
-    """A command that writes a file or starts an agent is refused if no recording is given."""
+    """Without an argument, a command that writes a file is refused."""
     assert complaint(*arguments, home=RECORDINGS).startswith("missing argument '")
 
 
 def test_a_gate_names_what_it_checks() -> None:
-    """`secrets --check` without files is refused, since it would check nothing in CI."""
+    """`secrets --check` without files is refused."""
     assert complaint("secrets", "--check", home=RECORDINGS).startswith("expected the recordings")
 
 
@@ -96,12 +96,12 @@ def test_a_gate_names_what_it_checks() -> None:
     ],
 )
 def test_a_slip_is_answered_with_the_nearest_word(arguments: list[str], near: str) -> None:
-    """A misspelt command, option or other name is answered with the nearest existing name."""
+    """The error about a misspelt command suggests the most similar command."""
     assert near in complaint(*arguments, home=RECORDINGS)
 
 
 def test_help_stands_before_a_command_as_well() -> None:
-    """`acp-proxy help COMMAND` prints the command's help, and `help` alone the program's."""
+    """`acp-proxy help COMMAND` prints the help of the command."""
     assert run("help", "faults", "list").stdout == run("faults", "list", "--help").stdout
     assert run("help").stdout == run("--help").stdout
     assert run("-V").stdout == run("--version").stdout
@@ -109,7 +109,7 @@ def test_help_stands_before_a_command_as_well() -> None:
 
 @pytest.mark.parametrize("typed", MEANT)
 def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
-    """The hints for words that users type by mistake name commands that exist."""
+    """If a command is often mistyped, the hint for it names a command that exists."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     if name != "*":
@@ -122,7 +122,7 @@ def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
 
 
 def test_nothing_is_meant_that_is_not_like_it() -> None:
-    """If a mistyped name is like no other, the error does not suggest one with "did you mean"."""
+    """If a mistyped name is similar to no name, the error suggests none."""
     assert "did you mean" not in complaint("faults", "explain", "@nosuch")
     assert complaint("faults", "explain", "@nosuch").count(", ") > 5
     assert "did you mean" not in complaint("xyzzy")
@@ -133,7 +133,7 @@ def test_nothing_is_meant_that_is_not_like_it() -> None:
     [("unanswered", "is:unanswered"), ("failed", "is:failed"), ("errors", "is:error")],
 )
 def test_a_state_in_place_of_a_recording_is_a_filter(word: str, meant: str) -> None:
-    """If a state such as `failed` is typed in place of a recording, the error suggests a filter."""
+    """If `failed` is typed in place of a recording, the error suggests a filter."""
     assert complaint("log", word, home=RECORDINGS).endswith(f"`acp-proxy log latest {meant}`")
 
 

@@ -29,7 +29,7 @@ def test_the_help_of_a_command_fits_on_a_page(name: str) -> None:
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_the_help_of_a_command_begins_with_examples(name: str) -> None:
-    """In the help of a command, one or two examples follow the purpose, before the options."""
+    """The help of a command shows examples before the options."""
     text = "\n".join(help_of(name))
     examples = text.partition("\nExamples:\n")[2].partition("\n\n")[0]
     assert 1 <= len(re.findall(r"^  \S", examples, re.MULTILINE)) <= 2
@@ -38,7 +38,7 @@ def test_the_help_of_a_command_begins_with_examples(name: str) -> None:
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_the_whole_help_has_every_option_and_example(name: str) -> None:
-    """The option `--help-all` shows all options and examples of a command."""
+    """`--help-all` shows all options and examples of a command."""
     text = "\n".join(help_of(name, "--help-all"))
     assert set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?![\w-])", text)) >= flags(COMMANDS[name])
     epilog = COMMANDS[name].epilog or ""
@@ -47,7 +47,7 @@ def test_the_whole_help_has_every_option_and_example(name: str) -> None:
 
 
 def test_the_help_of_the_root_says_what_serves_for_what() -> None:
-    """The help of `acp-proxy` has a table by purposes that names each command once."""
+    """The help of `acp-proxy` names each command once."""
     table = "\n".join(help_of("acp-proxy")).partition("I want to ...")[2].partition("\n\n")[0]
     cells = re.findall(r"^.{50}([a-z, ]+)(?:-- AGENT)?$", table, re.MULTILINE)
     words = [word.strip() for cell in cells for word in cell.split(",")]
@@ -56,5 +56,5 @@ def test_the_help_of_the_root_says_what_serves_for_what() -> None:
 
 
 def test_the_usage_names_a_command_in_one_way() -> None:
-    """The help of a command does not have the word `inspect`, even if it was typed."""
+    """The help of a command never contains the word `inspect`."""
     assert help_of("acp-proxy inspect show") == help_of("acp-proxy show")

@@ -123,7 +123,7 @@ def test_every_loss_has_claims() -> None:
 def test_what_was_lost_is_not_claimed(
     output_of: Callable[[Origin | None, str], str], lost: Any
 ) -> None:
-    """Commands do not print data that an imported log lacks, but print it for a recording."""
+    """Commands do not print data that an imported log lacks."""
     for name, pattern in CLAIMS[lost].items():
         assert re.search(pattern, output_of(None, name)), name
         match = re.search(pattern, output_of(log_of("zed", lost), name))
@@ -134,10 +134,7 @@ def test_what_was_lost_is_not_claimed(
 def test_nothing_is_claimed_if_everything_was_lost(
     output_of: Callable[[Origin | None, str], str], name: str
 ) -> None:
-    """If an imported log has nothing but messages, no command prints a duration or a time.
-
-    Nor is a size or an ending printed.
-    """
+    """If an imported log contains only messages, no command prints a time."""
     text = output_of(EVERYTHING, name)
     assert text
     match = re.search(rf"{DURATION}|\d\.\d{{3}}|\d k?B\b|{END}|silen|crash|recorded", text)
@@ -148,7 +145,7 @@ def test_nothing_is_claimed_if_everything_was_lost(
 def test_members_that_are_not_known_are_null(
     output_of: Callable[[Origin | None, str], str], name: str
 ) -> None:
-    """If an imported log has nothing but messages, durations and sizes in JSON output are null."""
+    """If an imported log contains only messages, durations in JSON output are null."""
     lost = TIMES if name == "list.json" else TIMES | SIZES  # its size is that of the file
     for line in output_of(EVERYTHING, name).splitlines():
         for member, value in members(json.loads(line)):
@@ -175,7 +172,7 @@ def members(value: Any) -> Iterator[tuple[str, Any]]:
 def test_inferred_times_are_shown_and_not_subtracted(
     output_of: Callable[[Origin | None, str], str],
 ) -> None:
-    """Commands print a guessed time of an imported log, but no duration computed from it."""
+    """If the times of an imported log are guessed, commands print no durations."""
     origin = log_of("lines", inferred_times=3, inferred_directions=2, skipped=1)
     assert "7.308" in output_of(origin, "log")
     assert "3 inferred times" in output_of(origin, "show")
@@ -187,7 +184,7 @@ def test_inferred_times_are_shown_and_not_subtracted(
 
 
 def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str]) -> None:
-    """`show` says which tool's log was imported, and how exact its times are."""
+    """`show` names the tool that wrote an imported log."""
     origin = log_of("jetbrains", "zone", "ending", resolution_ns=1_000_000, skipped=2)
     shown = output_of(origin, "show")
     assert "imported    from jetbrains, times in steps of 1 ms, 2 lines left out" in shown
@@ -210,7 +207,7 @@ def test_the_head_names_the_source(output_of: Callable[[Origin | None, str], str
 def test_times_without_a_zone_stay_those_of_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    """If an imported log has no time zone, commands print its times as they are in the log."""
+    """If an imported log has no time zone, commands print its times unchanged."""
     values = []
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "<-05>5")
@@ -244,7 +241,7 @@ def test_no_duration_is_finer_than_the_times(
     said: str,
     unsaid: str,
 ) -> None:
-    """If an imported log has times in seconds, a duration below a second is printed as "<1 s"."""
+    """If an imported log has times in whole seconds, a shorter duration is printed as "<1 s"."""
     origin = log_of("jetbrains", resolution_ns=step_ns)
     for name in TEXTS:
         assert re.search(unsaid, output_of(origin, name)) is None, name
@@ -259,7 +256,7 @@ def test_no_duration_is_finer_than_the_times(
 
 
 def test_a_comparison_leaves_out_what_one_of_two_does_not_have(tmp_path: Path) -> None:
-    """If one of two recordings is an imported log, `diff` compares neither latencies nor ends."""
+    """If A or B is an imported log, `diff` does not compare latencies."""
     ours = text_form(tmp_path / "ours.jsonl")
     crash = tmp_path / "crash.jsonl"
     text = ours.read_text(encoding="utf-8").replace('"exit_code": 3', '"exit_code": 4')
@@ -296,7 +293,7 @@ def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None
 
 
 def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
-    """If an imported log has no end, the replayed agent stays until the client leaves."""
+    """If an imported log has no end, the replayed agent runs until the client leaves."""
     for origin in (None, log_of("zed", "ending")):
         path = text_form(tmp_path / "roof.jsonl", origin)
         with RecordingReader(path) as reader:
@@ -305,7 +302,7 @@ def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
 
 
 def test_copies_have_the_origin_of_their_recording(tmp_path: Path) -> None:
-    """A copy, a bundle or an exported test of an imported log says from which tool it came."""
+    """A copy of an imported log says which tool wrote the log."""
     origin = log_of("zed", "times", "ending", skipped=2)
     path = text_form(tmp_path / "roof.jsonl", origin)
     run("inspect", "export", path, "-o", tmp_path / "masked.db", "--level", "private")
@@ -336,7 +333,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("option", NEEDED)
 def test_an_option_is_refused_if_what_it_needs_was_lost(tmp_path: Path, option: str) -> None:
-    """If an option needs data that an imported log does not contain, it is refused in one line."""
+    """An option that needs data which an imported log lacks is refused."""
     words, expected = REFUSED[option]
     for lost in {"times" if fact == "durations" else fact for fact in NEEDED[option][0]}:
         path = text_form(tmp_path / f"{lost}.jsonl", log_of("zed", lost))

@@ -80,7 +80,7 @@ def where_nothing_can_be_raised() -> None:
     "command", [in_a_class, in_a_chain, in_a_group, itself, where_nothing_can_be_raised]
 )
 def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> None:
-    """A command that Ctrl-C interrupts cleans up and prints nothing, whatever it raises then."""
+    """If Ctrl-C interrupts a command, the command prints nothing."""
     leave_at_once()
     tidied = []
 
@@ -97,7 +97,7 @@ def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> N
 
 @pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [ValueError()])])
 def test_other_mistakes_are_reported(error: Exception) -> None:
-    """An exception of another kind than by Ctrl-C is raised by the command, and not hidden."""
+    """An exception that Ctrl-C did not cause is raised by the command."""
 
     def run() -> None:
         raise error from ValueError()
@@ -107,7 +107,7 @@ def test_other_mistakes_are_reported(error: Exception) -> None:
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL, lambda *_: None])
 def test_a_chosen_signal_handler_stays(handler: signal.Handlers) -> None:
-    """If a signal handler for Ctrl-C was already chosen, acp-proxy does not replace it."""
+    """acp-proxy does not replace an existing signal handler for Ctrl-C."""
     signal.signal(signal.SIGINT, handler)
     leave_at_once()
     values = []

@@ -107,7 +107,7 @@ def lost_database(path: Path) -> None:
 def test_an_unreadable_file_is_reported(
     tmp_path: Path, command: list[str], make: Callable[[Path], None], answer: str
 ) -> None:
-    """For each kind of unreadable file, each command prints an error that names kind and path."""
+    """The error about an unreadable file names its kind and its path."""
     make(tmp_path / "x.db")
     before = {entry: entry.stat().st_size for entry in tmp_path.iterdir()}
     actual = complaint("inspect", *command, tmp_path / "x.db")
@@ -135,14 +135,14 @@ def test_an_unreadable_file_is_reported(
 def test_an_unknown_recording_is_reported(
     tmp_path: Path, command: list[str], word: str, answer: str
 ) -> None:
-    """An unknown recording, a wrong path and an ambiguous id each have an error of their own."""
+    """The error about an unknown recording differs from the error about an ambiguous id."""
     record_conversation(tmp_path / "one.db", id="aacc", wall=10**18)
     record_conversation(tmp_path / "two.db", id="aabb")
     assert complaint("inspect", *command, word, home=tmp_path).startswith(answer.format(tmp_path))
 
 
 def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
-    """Without any recording, the error about `latest` explains how to make one."""
+    """If there is no recording, the error about `latest` explains how to make one."""
     assert complaint("inspect", "show", "latest", home=tmp_path) == (
         f"no recording in {tmp_path}; put `acp-proxy record --` before an agent's command"
     )
@@ -194,7 +194,7 @@ def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_wrong_use(arguments: list[str], answer: str) -> None:
-    """The error about a wrong option, command or value is one line that names the help."""
+    """The error about a wrong option is one line."""
     actual = complaint(*arguments)
     assert actual.split(";")[-1] == answer.split(";")[-1]
     assert actual.replace('"', "'") == answer
@@ -218,14 +218,14 @@ def test_every_command_has_help(arguments: list[str]) -> None:
 
 
 def test_a_variable_called_version_is_not_ours(tmp_path: Path) -> None:
-    """The variable ACP_PROXY_VERSION has no effect, since it belongs to other programs."""
+    """The environment variable ACP_PROXY_VERSION has no effect."""
     assert run("inspect", "list", home=tmp_path, ACP_PROXY_VERSION="1.2").exit_code == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_full_disk_is_reported_in_one_line(options: tuple[str, ...]) -> None:
-    """If stdout is on a full disk, a command prints one line and exits with 2."""
+    """If stdout is on a full disk, a command exits with 2."""
     recording = str(Path(__file__).parents[3] / "recordings" / "tour.db")
     command = [sys.executable, "-m", "acp_proxy", "inspect", "log", recording, *options]
     with Path("/dev/full").open("wb") as full:

@@ -48,7 +48,7 @@ def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWriter]:
     ids=lambda words: words[0],
 )
 def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[str]) -> None:
-    """`latest` prefers recordings of the current directory; stderr names a newer one elsewhere."""
+    """`latest` prefers recordings of the current directory to newer ones elsewhere."""
     words = ["search", "x", "latest"] if command[0] == "search" else command
     if command[0] != "search":
         words = [command[0], "latest", *command[1:]]
@@ -61,7 +61,7 @@ def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[s
 def test_the_newest_recording_of_all_gives_no_warning(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the recording that `latest` selects is the newest of all, no command warns about it."""
+    """If `latest` selects the newest of all recordings, no warning is printed."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "latest", home=home).stderr == ""
 
@@ -79,7 +79,7 @@ def test_the_newest_recording_of_all_gives_no_warning(
     ids=lambda words: words[0],
 )
 def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
-    """A recording in the place of a filter is refused, and no file is written."""
+    """A recording in the place of a filter is refused."""
     words = [word.format(home=home) for word in words]
     refused = next(word for word in words[2:] if "newer" in word or word in ("latest", "bbbb"))
     assert complaint("inspect", *words, home=home).startswith(
@@ -90,7 +90,7 @@ def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
 
 
 def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
-    """If a word names a file that is not a recording, `log` takes it as a filter on the text."""
+    """If an argument names a file that is not a recording, `log` takes it as a filter."""
     home.parent.joinpath("a", "app.py").write_text("")
     home.parent.joinpath("a", "app.log").write_text("")
     record_conversation(home / "failed.db", id="cccc")
@@ -100,7 +100,7 @@ def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
 
 @pytest.mark.parametrize("word", ["newer", "newer.db", "bbbb"])
 def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
-    """If a file in this directory has the name of a recording, stderr names both."""
+    """If a file in the current directory hides a recording of the same name, stderr says so."""
     here = home.parent / "a"
     record_conversation(here / f"{word.removesuffix('.db')}.db", id="eeee", cwd=str(here))
     assert run("inspect", "show", word, home=home).stderr.startswith(
@@ -112,7 +112,7 @@ def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
 def test_a_recording_in_its_own_directory_hides_none(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the recordings directory itself, a name means the recording, and no warning is printed."""
+    """In the recordings directory, the name of a recording gives no warning."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "newer", home=home).stderr == ""
 
@@ -125,7 +125,7 @@ def test_following_prefers_what_runs(home: Path, running: LogWriter) -> None:
 
 
 def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: LogWriter) -> None:
-    """If `log --follow latest` takes a running recording, stderr names a newer ended one."""
+    """If `log --follow latest` takes a running recording, stderr names a newer one."""
     record_conversation(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
     told = run("inspect", "log", "latest", "--follow", home=home).stderr.splitlines()
     assert told == [
@@ -137,7 +137,7 @@ def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: Log
 def test_following_waits_for_the_next_recording(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If no recording is running, `log latest --follow` says so, and waits for the next one."""
+    """If no recording is running, `log latest --follow` waits for the next one."""
     with contextlib.ExitStack() as made:
 
         def begin(_: float) -> None:
@@ -155,7 +155,7 @@ def test_following_waits_for_the_next_recording(
 
 
 def test_ctrl_c_ends_the_wait(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C ends `log --follow` that waits for the next recording, with the usual exit code."""
+    """Ctrl-C ends `log --follow` while it waits for the next recording."""
 
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
@@ -169,7 +169,7 @@ def test_ctrl_c_ends_the_wait(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_removed_working_directory_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the working directory was removed, recordings are still found by path and by name."""
+    """If the working directory was removed, recordings are still found."""
     path = record_conversation(tmp_path / "story.db")
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -205,7 +205,7 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, where forks are used")
 def test_many_are_shared_among_processes() -> None:
-    """Many recordings are read by several processes, and the results stay in their order."""
+    """If several processes read many recordings, the results keep their order."""
     actual = list(mapped(where, THINGS))
     assert [number for number, _, _ in actual] == list(THINGS)
     assert os.getpid() not in {process for _, process, _ in actual}
@@ -221,12 +221,12 @@ def test_few_are_looked_at_here() -> None:
 
 
 def test_other_systems_use_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Recordings are read by several processes only on Linux, since forks are unsafe elsewhere."""
+    """On systems other than Linux, one process reads all recordings."""
     monkeypatch.setattr(sys, "platform", "darwin")
     assert {process for _, process, _ in mapped(where, THINGS)} == {os.getpid()}
 
 
 def test_a_failure_is_raised() -> None:
-    """If one of several processes that read recordings raises an exception, the command gets it."""
+    """If one of several processes raises an exception, the command raises it."""
     with pytest.raises(ZeroDivisionError):
         list(mapped(broken, THINGS))

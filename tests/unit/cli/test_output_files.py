@@ -79,7 +79,7 @@ def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str
 def test_no_report_takes_the_place_of_the_new_run(
     golden: Path, option: str, report: str, is_there: bool
 ) -> None:
-    """`verify` refuses to write a report over its new recording, even by another path."""
+    """`verify` refuses to write a report over its new recording."""
     Path("here").symlink_to(".")
     if is_there:
         shutil.copy(HELLO, "new.db")
@@ -91,7 +91,7 @@ def test_no_report_takes_the_place_of_the_new_run(
 
 @pytest.mark.parametrize("other", ["other.db", "hard.json", "text.jsonl", "left.db.log"])
 def test_no_report_takes_the_place_of_any_other_recording(golden: Path, other: str) -> None:
-    """A report never replaces a recording, either database or JSONL, but may replace a report."""
+    """A report never replaces a recording."""
     shutil.copy(HELLO, "other.db")
     Path("hard.json").hardlink_to(golden)
     with LogWriter(Path("left.db")) as recorder:
@@ -142,7 +142,7 @@ def test_two_reports_are_not_written_into_one_file(golden: Path, command: str, o
 )
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe"])
 def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], kind: str) -> None:
-    """A command's report is written neither through a symbolic link nor into a FIFO."""
+    """A report is not written through a symbolic link."""
     place, target = Path("place"), Path("target")
     if kind == "pipe":
         os.mkfifo(place)
@@ -157,7 +157,7 @@ def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], k
 
 
 def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
-    """Only the user can read a report, even if it replaces a file that everybody could read."""
+    """Only its owner can read a report."""
     umask = os.umask(0)
     try:
         for name in ("new", "old"):
@@ -172,7 +172,7 @@ def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
 
 
 def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> None:
-    """If a symbolic link appears at the path while a report is written, it is not followed."""
+    """If a symbolic link appears at a report's path meanwhile, the link is not followed."""
     target = tmp_path / "target"
     target.write_text("mine")
     (tmp_path / "report").symlink_to(target)
@@ -188,7 +188,7 @@ def test_a_device_may_take_two_reports() -> None:
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    """If a command cannot write a report, the error is one line with the reason."""
+    """If a report cannot be written, the error is one line."""
     with pytest.raises(Refusal, match=r"^cannot write .*: it is not a plain file$"):
         write_text(tmp_path, "x")
 
@@ -196,7 +196,7 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 def test_a_report_that_fails_does_not_stop_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If one of a command's reports cannot be written, the others are still written."""
+    """If one report cannot be written, the command still writes the others."""
     assert write_reports((None, lambda: pytest.fail("made")))
     assert not write_reports((tmp_path, lambda: "x"), (tmp_path / "x", lambda: "hé"))
     assert (tmp_path / "x").read_text(encoding="utf-8") == "hé"
@@ -208,7 +208,7 @@ def test_a_report_that_fails_does_not_stop_the_others(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
 def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
-    """If `replay` cannot write one report, it prints the reason and writes the other report."""
+    """If `replay` cannot write one report, it writes the other report."""
     words = [sys.executable, "-m", "acp_proxy", "replay", str(golden), "--report", "/dev/full"]
     result = subprocess.run(
         [*words, "--junit", "x.xml"], stdin=subprocess.DEVNULL, capture_output=True, text=True
@@ -220,17 +220,14 @@ def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
 
 
 def test_a_file_name_that_is_too_long_is_refused() -> None:
-    """If the name of a command's report is too long, it is refused before anything is written."""
+    """If the file name of a report is too long, the command is refused."""
     name = "x" * 300
     with pytest.raises(Refusal, match=f"^cannot write {name}: file name too long$"):
         check_report_files(Path(name))
 
 
 def test_a_failed_file_leaves_nothing(tmp_path: Path) -> None:
-    """If writing a report fails, half of it is not left behind.
-
-    A file that was made meanwhile is not replaced.
-    """
+    """If writing a report fails, no partial file is left."""
 
     def fail() -> Iterator[bytes]:
         yield b"half"

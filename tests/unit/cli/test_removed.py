@@ -12,7 +12,7 @@ from tests.support.command_line import run
 
 @pytest.mark.parametrize("typed", [typed for typed in REMOVED if typed.split()[0] not in STARTERS])
 def test_what_was_removed_says_what_serves_instead(typed: str) -> None:
-    """A command of earlier versions prints one line about its replacement, with exit code 2."""
+    """A command of earlier versions prints what replaces it."""
     result = run(*typed.split())
     assert result.exit_code == 2
     assert result.stderr == f"acp-proxy: {instead(*parts(typed))}\n"
@@ -23,7 +23,7 @@ def test_what_was_removed_says_what_serves_instead(typed: str) -> None:
 def test_the_command_of_an_editor_starts_whatever_was_removed(
     typed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An option of earlier versions prints what replaces it, and the command still starts."""
+    """An option of earlier versions prints what replaces it, and the command starts."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
@@ -33,7 +33,7 @@ def test_the_command_of_an_editor_starts_whatever_was_removed(
 
 
 def test_the_manual_lists_all_that_was_removed() -> None:
-    """The manual lists each removed command and option, in the order of the table in the code."""
+    """The manual lists each removed command and option."""
     rows: dict[str, list[str]] = {}
     for typed, serves in REMOVED.items():
         rows.setdefault(serves, []).append(f"`{typed}`")
@@ -43,7 +43,7 @@ def test_the_manual_lists_all_that_was_removed() -> None:
 
 
 def test_nothing_that_exists_is_in_the_table() -> None:
-    """No command or option in the table of removed ones still exists."""
+    """No command in the table of removed commands still exists."""
     for typed in REMOVED:
         name, *option = typed.split()
         command = cli.get_command(click.Context(cli), name)
@@ -57,14 +57,14 @@ def test_nothing_that_exists_is_in_the_table() -> None:
 
 
 def test_a_variable_of_a_removed_option_changes_nothing() -> None:
-    """An environment variable for a removed option has no effect and prints nothing."""
+    """An environment variable for a removed option has no effect."""
     for name in STARTERS:
         for option in removed_options(name):
             assert option.resolve_envvar_value(click.Context(cli)) is None
 
 
 def test_only_the_removed_values_of_an_option_are_refused() -> None:
-    """The error about a value of an option that earlier versions had names what replaces it."""
+    """If a value of an option was removed, the error names what replaces the value."""
     assert instead("verify", "--order", "session") is None
     assert instead("verify", "--timing", "fixed:2.5") == instead("verify", "--timing", "fixed:MS")
     assert instead("verify", "--timing") is None
@@ -73,10 +73,7 @@ def test_only_the_removed_values_of_an_option_are_refused() -> None:
 def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """`replay` ignores a removed value in an environment variable with a message.
-
-    `verify` refuses it.
-    """
+    """If an environment variable has a removed value, `replay` ignores the variable."""
     env = {"ACP_PROXY_REPLAY_ORDER": "causal", "ACP_PROXY_VERIFY_ORDER": "causal"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -95,7 +92,7 @@ def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
 
 
 def test_a_variable_of_what_was_removed_is_known() -> None:
-    """acp-proxy recognizes environment variables of removed options and says what replaces them."""
+    """acp-proxy recognizes an environment variable of a removed option."""
     assert of_variable("ACP_PROXY_DIALECT", "v1") == instead("record", "--dialect")
     assert of_variable("ACP_PROXY_REDACT_LEVEL", "private") == instead("redact")
     assert of_variable("ACP_PROXY_VERIFY_ORDER", "causal") == instead("verify", "--order", "causal")

@@ -32,7 +32,7 @@ def banner(page: str) -> str:
 def test_it_writes_a_page_named_after_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`report` writes an HTML page into the current directory that only its owner can read."""
+    """`report` writes an HTML page that only its owner can read."""
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "report", LOST)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -56,7 +56,7 @@ def test_it_writes_a_page_named_after_the_recording(
 
 
 def test_the_same_recording_makes_the_same_page(tmp_path: Path) -> None:
-    """Two report pages of the same recording are equal byte for byte, also on stdout."""
+    """Two report pages of one recording are equal byte for byte."""
     for name in ("a.html", "b.html"):
         run("inspect", "report", TOUR, "-o", tmp_path / name)
     page = (tmp_path / "a.html").read_bytes()
@@ -66,7 +66,7 @@ def test_the_same_recording_makes_the_same_page(tmp_path: Path) -> None:
 
 
 def test_a_page_that_is_there_stays(tmp_path: Path) -> None:
-    """`report` replaces a page only with --force, and never a recording."""
+    """`report` replaces an existing page only with `--force`."""
     page = tmp_path / "tour.html"
     page.write_text("mine")
     assert "exists" in complaint("inspect", "report", TOUR, "-o", page)
@@ -80,7 +80,7 @@ def test_a_page_that_is_there_stays(tmp_path: Path) -> None:
 
 
 def test_a_filter_and_a_turn_choose_the_messages(tmp_path: Path) -> None:
-    """A filter or a turn selects what is on a report page; its head counts all messages."""
+    """A filter selects the messages on a report page."""
     page = tmp_path / "x.html"
     words = ("kind:request", "--turn", "1", "--no-payloads")
     result = run("inspect", "report", TOUR, *words, "-o", page)
@@ -100,7 +100,7 @@ def test_a_filter_and_a_turn_choose_the_messages(tmp_path: Path) -> None:
 
 
 def test_a_filter_without_a_match_is_reported(tmp_path: Path) -> None:
-    """If a filter of `report` matches nothing, stderr says so, and the page is still written."""
+    """If a filter of `report` matches nothing, stderr says so."""
     result = run("inspect", "report", TOUR, "method:session/promt", "-o", tmp_path / "x.html")
     assert "did you mean method:session/prompt?" in result.stderr
     assert "has 0 of 62 frames" in result.stderr
@@ -109,7 +109,7 @@ def test_a_filter_without_a_match_is_reported(tmp_path: Path) -> None:
 
 
 def test_secrets_are_masked_unless_asked_for(tmp_path: Path) -> None:
-    """If `report --unredacted` shows secrets, the page begins with a warning, as does stderr."""
+    """A report page made with `--unredacted` begins with a warning."""
     conversation = Talk()
     conversation.update("agent_message_chunk", content=text(f"the token is {SECRET}"))
     path, output = write(conversation, tmp_path / "x.jsonl"), tmp_path / "x.html"
@@ -131,7 +131,7 @@ def test_secrets_are_masked_unless_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_running_chat_has_a_page(tmp_path: Path) -> None:
-    """The report page of a running recording has all frames so far, and says more may come."""
+    """The report page of a running recording contains all frames so far."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_client(update("s", "agent_message_chunk", content=text("so far")))
@@ -165,7 +165,7 @@ def test_a_page_without_data_is_small(tmp_path: Path) -> None:
 
 
 def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The report page that compares two recordings is named after both."""
+    """The report page that compares two recordings has a file name made of both names."""
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "report", TOUR, "--against", LOST)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -188,10 +188,7 @@ def test_two_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
-    """A filter selects what is compared on the report page of two recordings.
-
-    The option --turn is refused.
-    """
+    """A filter selects the frames that a report page of two recordings compares."""
     compare = ("inspect", "report", TOUR, "--against", LOST)
     result = run(*compare, "method:session/new", "-o", tmp_path / "x.html")
     assert "filter <code><bdi>method:session/new" in (tmp_path / "x.html").read_text()
@@ -212,7 +209,7 @@ def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
 
 
 def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
-    """In a report page that compares two recordings, a secret of one is masked in both."""
+    """If one of two compared recordings contains a secret, the report page masks it in both."""
     for name, secret in (("a", SECRET), ("b", "nothing")):
         with LogWriter(tmp_path / f"{name}.db") as recorder:
             handshake(recorder)
@@ -231,7 +228,7 @@ def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
 def test_a_strange_name_is_no_path(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the name in a recording is a path, `report` does not write its page there."""
+    """If a recording's name is a path, `report` does not write its page there."""
     first, *rest = run("inspect", "export", LOST).stdout.splitlines(keepends=True)
     head = json.loads(first)
     head["recording"]["name"] = name

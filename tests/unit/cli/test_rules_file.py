@@ -25,7 +25,7 @@ TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=3).
 def test_what_is_written_is_read(
     ignore: tuple[str, ...], alias: tuple[str, ...], apart: tuple[str, ...]
 ) -> None:
-    """Rules for `diff` are written as TOML in printable lines, and read back the same."""
+    """The rules of a `--rules` file for `diff` are read back as they were written."""
     rules = ComparisonRules(ignore, alias, apart)
     written = {name: values for name, values in asdict(rules).items() if values}
     assert {name: tuple(values) for name, values in tomllib.loads(rules.toml).items()} == written
@@ -47,7 +47,7 @@ def test_what_is_written_is_read(
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    """If a --rules file has a wrong rule, the error names the file and what was expected."""
+    """The error about a wrong rule in a `--rules` file names the file."""
     path = tmp_path / "rules.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(click.BadParameter) as error:
@@ -57,7 +57,7 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """If a --rules file cannot be read, the error of each command says why."""
+    """If a `--rules` file cannot be read, the error says why."""
     assert _read(None, None, None) == ComparisonRules()
     path = record_conversation(tmp_path / "a.db")
     for words in (("diff", path, path), ("report", path), ("replay", path), ("verify", path)):
@@ -67,6 +67,6 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_rules_come_from_the_environment_too(tmp_path: Path) -> None:
-    """The variable ACP_PROXY_DIFF_RULES names a file of rules for `diff`, as --rules does."""
+    """The variable ACP_PROXY_DIFF_RULES names a file of rules for `diff`."""
     path = record_conversation(tmp_path / "a.db")
     assert run("diff", path, path, ACP_PROXY_DIFF_RULES=str(tmp_path / "no.toml")).exit_code == 2

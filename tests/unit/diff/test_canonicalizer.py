@@ -27,7 +27,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
-    """For `diff`, JSON keys that contain different generated values stay different keys."""
+    """If a generated id is a JSON key, `diff` does not confuse it with another generated key."""
 
     def run(first: int, other: int) -> Run:
         made = Run(0)
@@ -52,13 +52,13 @@ def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str
 
 
 def test_keys_that_are_values_keep_their_order() -> None:
-    """`diff` sorts the keys of a JSON object alike in both runs, even if they are generated."""
+    """If the keys of a JSON object are generated ids, `diff` finds two runs equal."""
     a, b = (_output(Run(n), {UUIDS[n]: 1, UUIDS[1 - n]: 2}) for n in (0, 1))
     assert compare(a, b)[0].is_equal
 
 
 def test_a_rule_is_learned_for_keys_that_are_values() -> None:
-    """A rule that `diff` learns for JSON keys with generated values has ``*`` as the key."""
+    """A rule that `diff` learns for generated JSON keys has `*` in place of the key."""
     a, b = (_output(Run(n), {UUIDS[n]: word}) for n, word in ((0, "a"), (1, "b")))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == (("/params/update/rawOutput/*",), Counts())
@@ -92,12 +92,12 @@ def _asked(number: int, *, parent_first: bool) -> Run:
 
 
 def test_calls_that_name_another_may_still_race() -> None:
-    """For `diff`, parallel tool calls may end in any order, even if they name a parent call."""
+    """If a tool call names its parent call, `diff` still ignores the order of parallel calls."""
     assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """For `diff`, a tool call that only mentions the id of a reading call is not a reading call."""
+    """`diff` does not take a tool call for a reading call because it mentions one."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)
@@ -118,7 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """`diff` ignores the order of parallel tool calls, whichever updates it compares separately."""
+    """`diff` ignores the order of parallel tool calls, even if updates are compared separately."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -135,7 +135,7 @@ def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
 
 @pytest.mark.parametrize("ids", [UUIDS, ("call_12345678", "call_87654321")], ids=["UUID", "other"])
 def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[str, str]) -> None:
-    """`diff` recognizes the id of a tool call even in a message before the call's first update."""
+    """`diff` ignores a changed tool call id, even in a message before the call's first update."""
 
     def run(number: int, *, is_swapped: bool) -> Run:
         made, call = Run(number), ids[number]
@@ -165,7 +165,7 @@ def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[
     ],
 )
 def test_frames_that_a_filter_leaves_out_still_introduce_values(words: str) -> None:
-    """`diff` learns directories and tool call ids even from frames that its filter leaves out."""
+    """`diff` knows the session's directory even if its filter leaves that frame out."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)
@@ -189,7 +189,7 @@ def test_frames_that_a_filter_leaves_out_still_introduce_values(words: str) -> N
     ["/params", "/params/update", "/params/update/content", "/params/update/content/text"],
 )
 def test_everything_below_an_ignored_place_is_left_out(pointer: str) -> None:
-    """`diff` leaves out everything below an ignored JSON pointer, including texts of chunks."""
+    """`diff` ignores everything below an ignored JSON pointer."""
     a = Run(0).words("one").tell("plan", entries=[]).words("two").end()
     b = Run(1).words("two").tell("plan", entries=[]).words("something else").end()
     assert not compare(a, b)[0].is_equal
@@ -197,7 +197,7 @@ def test_everything_below_an_ignored_place_is_left_out(pointer: str) -> None:
 
 
 def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
-    """`diff` ignores all different process ids in one message, even in texts that mention them."""
+    """`diff` ignores changed process ids in one message, even in texts that mention them."""
 
     def run(number: int) -> Run:
         pids = range(5000 + number * 777, 5300 + number * 777)
@@ -210,7 +210,7 @@ def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
 
 
 def test_a_directory_may_be_half_a_character_short() -> None:
-    """`diff` recognizes directories whose names contain half a character (invalid UTF-8)."""
+    """`diff` ignores a changed working directory whose name is not valid UTF-8."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)
@@ -226,7 +226,7 @@ def test_a_directory_may_be_half_a_character_short() -> None:
 
 
 def test_a_directory_is_known_among_many() -> None:
-    """`diff` recognizes a session's directory even if the agent lists many sessions before."""
+    """`diff` ignores a changed session directory, even if the agent has listed many sessions."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -241,7 +241,7 @@ def test_a_directory_is_known_among_many() -> None:
 
 
 def test_each_side_has_its_own_limit_of_directories() -> None:
-    """`diff` limits the number of recognized directories for each recording by itself."""
+    """If each recording has 900 directories, `diff` ignores all of their changes."""
 
     def run(number: int) -> Run:
         made = Run(number)

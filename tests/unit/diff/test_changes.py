@@ -19,7 +19,7 @@ def telling(number: int, *told: str) -> Run:
 
 
 def test_parallel_calls_may_be_reported_in_any_order() -> None:
-    """`diff` ignores the order in which parallel tool calls begin and end."""
+    """`diff` ignores the order in which parallel tool calls end."""
     at_once = ("a begun", "b begun", "a done", "b done")
     turned = ("b begun", "a begun", "b done", "a done")
     assert compare(telling(0, *at_once), telling(1, *turned))[0].is_equal
@@ -35,7 +35,7 @@ def test_parallel_calls_may_be_reported_in_any_order() -> None:
 def test_calls_that_run_in_parallel_on_one_side_only_have_an_order(
     first: tuple[str, ...], other: tuple[str, ...]
 ) -> None:
-    """For `diff`, it is a difference if two tool calls run in parallel in only one recording."""
+    """`diff` reports a difference if tool calls run in parallel in only one recording."""
     for a, b in ((first, other), (other, first)):
         result, _ = compare(telling(0, *a), telling(1, *b))
         assert (result.counts.moved > 0, result.counts.total) == (True, result.counts.moved)
@@ -57,7 +57,7 @@ def reading(number: int, *told: str, kind: str = "read") -> Run:
 
 
 def test_calls_that_only_read_have_no_order() -> None:
-    """For `diff`, the order of tool calls that only read or search does not matter."""
+    """`diff` ignores the order of tool calls that only read."""
     in_turn = ("a begun", "a done", "b begun", "b done")
     turned = ("b begun", "b done", "a begun", "a done")
     assert compare(reading(0, *in_turn), reading(1, *turned))[0].is_equal
@@ -68,7 +68,7 @@ def test_calls_that_only_read_have_no_order() -> None:
 
 
 def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
-    """`diff` reports a file request that moves before the tool call that it belongs to."""
+    """If a file request comes before its tool call in only one recording, `diff` reports it."""
     told = ("a begun", "fs x", "b begun", "a done", "fs y", "b done")
     early = ("fs x", "a begun", "b begun", "a done", "fs y", "b done")
     assert compare(reading(0, *told), reading(1, *early))[0].counts == Counts(moved=1)
@@ -77,7 +77,7 @@ def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
 
 
 def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
-    """For `diff`, the order of tool calls matters if they become edits, but not if reads."""
+    """If tool calls become edits, `diff` reports their changed order."""
 
     def run(number: int, *names: str, kinds: tuple[str, str]) -> Run:
         made = Run(number)
@@ -93,7 +93,7 @@ def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
 
 
 def test_differences_come_in_the_order_of_a() -> None:
-    """`diff` lists differences in the order of A, and frames of only B after their neighbours."""
+    """`diff` lists differences in the order of A."""
     a, b = Run(0), Run(1)
     for word in ("begin", "gone", "same", "one", "last", "moved", "late"):
         a.tell("x", word=word)
@@ -119,7 +119,7 @@ def plans(number: int, *told: dict[str, int]) -> Run:
 
 
 def test_a_changed_item_is_paired_with_the_most_similar_one() -> None:
-    """`diff` pairs a changed item with the most similar item, or else with its neighbour."""
+    """`diff` pairs a changed item with the most similar item of the other recording."""
     two, single = ({"a": 1, "b": 1}, {"a": 2, "b": 2}), {"a": 2, "b": 9}
     result, entries = compare(plans(0, *two), plans(1, single))
     assert result.counts == Counts(only_a=1, changed=1)
@@ -137,7 +137,7 @@ def test_a_changed_item_is_paired_with_the_most_similar_one() -> None:
 
 
 def test_several_changed_items_are_paired_in_order() -> None:
-    """`diff` pairs several changed frames in order, even if others are more similar."""
+    """`diff` pairs several changed frames in their order."""
     a = plans(0, {"a": 1, "b": 1}, {"a": 2, "b": 2})
     b = plans(1, {"a": 7, "b": 7}, {"a": 1, "b": 8}, {"a": 9, "b": 2})
     result, entries = compare(a, b)
@@ -150,7 +150,7 @@ def test_several_changed_items_are_paired_in_order() -> None:
 
 
 def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
-    """`diff` reports two changes around repeated items as two changes, and not as a move."""
+    """`diff` reports two changes around repeated items as two changes."""
 
     def run(number: int, *told: str) -> Run:
         made = Run(number)
@@ -163,7 +163,7 @@ def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
 
 
 def test_a_missing_call_does_not_shift_the_names_of_others() -> None:
-    """If B lacks the first of three tool calls, `diff` still pairs the other two by their names."""
+    """If B lacks the first of three tool calls, `diff` still pairs the other two calls."""
 
     def calls(run: Run, *names: str) -> Run:
         for name in names:

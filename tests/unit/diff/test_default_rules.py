@@ -66,13 +66,13 @@ VALUES: dict[str, tuple[Callable[[Run, Any], Run], Any, Any]] = {
 def test_values_that_differ_between_any_two_runs_are_no_difference(
     say: Callable[[Run, Any], Run], value: Any, other: Any
 ) -> None:
-    """`diff` does not report values that differ between any two runs, such as ids and times."""
+    """`diff` ignores values that differ between any two runs, such as ids and times."""
     assert compare(say(Run(0), value).end(), say(Run(1), other).end())[0].is_equal
 
 
 @pytest.mark.parametrize("beside", [{}, {"/some/file.py": 1}], ids=["usual keys", "a path as key"])
 def test_a_time_that_is_gone_is_a_difference(beside: dict[str, Any]) -> None:
-    """For `diff`, two different times are equal, but a missing time or a null is a difference."""
+    """`diff` ignores a changed time, but reports a missing time."""
 
     def run(number: int, **time: Any) -> Run:
         return Run(number).tell("tool_call", toolCallId="c", rawOutput=beside | time).end()
@@ -87,14 +87,14 @@ def test_a_time_that_is_gone_is_a_difference(beside: dict[str, Any]) -> None:
 
 
 def test_plans_with_different_ids_are_different_plans() -> None:
-    """For `diff`, a plan with another id is a difference, but repeating the first plan is not."""
+    """`diff` reports a plan with another id as a difference."""
     a = plan(plan(Run(0), ("p1", "s1")), ("p1", "s1")).end()
     b = plan(plan(Run(1), ("q1", "s1")), ("q2", "s1")).end()
     assert not compare(a, b)[0].is_equal
 
 
 def test_the_commands_of_the_draft_come_at_any_time() -> None:
-    """`diff` ignores where an update of available commands stands, but compares its content."""
+    """`diff` ignores the position of an update of available commands."""
 
     def run(number: int, *, first: bool, name: str = "plan") -> Run:
         made, commands = Run(number), {"commands": [{"name": name, "description": "x"}]}

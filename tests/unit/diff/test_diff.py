@@ -55,7 +55,7 @@ def told(run: Run) -> Run:
 
 
 def test_ids_times_and_directories_of_two_runs_may_differ() -> None:
-    """For `diff`, ids, times, directories and process ids of two runs may differ everywhere."""
+    """`diff` ignores changed ids, times and directories."""
     result, entries = compare(told(Run(0)), told(Run(1)))
     assert (result.counts, entries) == (Counts(), [])
     assert result.aliases["path:cwd"] == ("/home/a/project", "/home/bx/project")
@@ -63,7 +63,7 @@ def test_ids_times_and_directories_of_two_runs_may_differ() -> None:
 
 
 def test_a_value_may_be_named_before_it_is_introduced() -> None:
-    """`diff` recognizes a generated value even before the JSON member that introduces it."""
+    """`diff` ignores a changed id, even if the id is mentioned before it is created."""
 
     def run(number: int) -> Run:
         made = Run(number)
@@ -77,7 +77,7 @@ def test_a_value_may_be_named_before_it_is_introduced() -> None:
 
 
 def test_a_directory_may_lack_its_slash() -> None:
-    """`diff` recognizes a directory without its first slash, as opencode may write it."""
+    """`diff` ignores a changed directory, even if its first slash is missing."""
     a, b = (Run(number).tell("plan", at=f"{Run(number).cwd[1:]}/notes.txt") for number in (0, 1))
     assert compare(a.end(), b.end())[0].is_equal
     a, b = (Run(number).tell("plan", at="/mnt/home/a/project/x") for number in (0, 1))
@@ -85,7 +85,7 @@ def test_a_directory_may_lack_its_slash() -> None:
 
 
 def test_a_title_is_cut_somewhere() -> None:
-    """For `diff`, two shortened titles are equal if cut within or after their directory."""
+    """If a title was cut within a directory, `diff` finds it equal to the whole title."""
 
     def run(number: int, title: str) -> Run:
         return Run(number).tell("session_info_update", title=title).end()
@@ -98,7 +98,7 @@ def test_a_title_is_cut_somewhere() -> None:
 
 
 def test_an_agent_may_write_spaces() -> None:
-    """`diff` joins texts even if an agent writes spaces between members, as Python does."""
+    """`diff` joins the chunks of a text even if the agent's JSON contains spaces."""
 
     def spaced(run: Run) -> Run:
         run.said[5:] = [(stream, json.dumps(message)) for stream, message in run.said[5:]]
@@ -109,7 +109,7 @@ def test_an_agent_may_write_spaces() -> None:
 
 
 def test_the_same_id_of_two_kinds_is_two_values() -> None:
-    """`diff` gives a tool call and a terminal with the same id different names."""
+    """If a tool call and a terminal have one id, `diff` does not confuse them."""
 
     def run(number: int, call: str, terminal: str) -> Run:
         made = Run(number).tell("tool_call", toolCallId=call, title="x")
@@ -121,7 +121,7 @@ def test_the_same_id_of_two_kinds_is_two_values() -> None:
 
 
 def test_a_call_may_be_named_as_a_uuid_first() -> None:
-    """`diff` recognizes a tool call by a UUID in one run and by any id in the other run."""
+    """If a tool call's id is a UUID in only one run, `diff` still pairs the calls."""
 
     def run(number: int, call: str) -> Run:
         made = Run(number).tell("tool_call", rawInput={"about": call}, toolCallId=call, title="x")
@@ -131,7 +131,7 @@ def test_a_call_may_be_named_as_a_uuid_first() -> None:
 
 
 def test_the_handshake_has_values_too() -> None:
-    """In the handshake, `diff` ignores generated values, but reports changed capabilities."""
+    """`diff` reports changed capabilities in the handshake."""
 
     def run(number: int, **capabilities: object) -> Run:
         made = Run(number).end()
@@ -151,7 +151,7 @@ def test_the_handshake_has_values_too() -> None:
 
 
 def test_a_repeated_update_is_counted_twice() -> None:
-    """For `diff`, a repeated update is a difference, unless it repeats the update before it."""
+    """If an update is repeated in only one recording, `diff` reports a difference."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -165,7 +165,7 @@ def test_a_repeated_update_is_counted_twice() -> None:
 
 
 def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None:
-    """`diff` compares lines that are too large or too deep by their bytes."""
+    """`diff` compares a line that is too large by its bytes."""
 
     def large(number: int, letter: str) -> Run:
         return Run(number).tell("plan", text=letter * (5 << 20)).end()
@@ -183,7 +183,7 @@ def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None
 
 @pytest.mark.parametrize("cwd", ["/app", "/workspace", "/root", "/tmp"])
 def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
-    """`diff` recognizes a working directory like /app in texts; /tmp only if it is told to."""
+    """If the working directory is `/app`, `diff` ignores its change in texts."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -195,7 +195,7 @@ def test_a_directory_at_the_root_is_recognized(cwd: str) -> None:
 
 
 def test_values_in_the_output_of_commands_have_names() -> None:
-    """`diff` recognizes generated values in a command's output after words such as `pid`."""
+    """`diff` ignores generated numbers in the output of commands, such as thread ids."""
 
     def run(number: int) -> Run:
         said = f"Chunk ID: a{number}6caf\nthread 'main' (1859{number}) panicked at src/x.rs:1"
@@ -205,7 +205,7 @@ def test_values_in_the_output_of_commands_have_names() -> None:
 
 
 def test_a_directory_below_a_known_one_gets_no_name() -> None:
-    """In a command's directory, `diff` ignores only the part that is the session's directory."""
+    """If a command's directory differs below the session's directory, `diff` reports it."""
 
     def run(number: int, below: str) -> Run:
         made = Run(number)
@@ -218,7 +218,7 @@ def test_a_directory_below_a_known_one_gets_no_name() -> None:
 
 
 def test_a_directory_is_recognized_in_a_uri() -> None:
-    """`diff` recognizes a directory in a URI, even with escaped characters."""
+    """`diff` ignores a changed working directory within a URI."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -229,19 +229,19 @@ def test_a_directory_is_recognized_in_a_uri() -> None:
 
 
 def test_a_null_is_a_line() -> None:
-    """`diff` compares a line with null, although it is not a message."""
+    """`diff` compares a line that contains only null."""
     a, b = Run(0), Run(1).add(IN, "null")
     assert compare(a, b)[0].counts == Counts(only_b=1)
 
 
 def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
-    """A recorded text that looks like a name that `diff` gives to values is compared as text."""
+    """`diff` compares a recorded text that looks like one of its own names, such as `session:1`."""
     a = Run(0).tell("plan", entries=[], of=Run(0).session)
     assert not compare(a, Run(1).tell("plan", entries=[], of="session:1"))[0].is_equal
 
 
 def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
-    """If a tool call and a terminal share an id, `diff` tells them apart, even in texts."""
+    """If a tool call and a terminal have one id, `diff` tells them apart, even in texts."""
 
     def run(number: int, text: str) -> Run:
         made = Run(number).tell("plan", entries=[{"content": text}])
@@ -252,7 +252,7 @@ def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
 
 
 def test_sessions_are_paired_by_their_contents() -> None:
-    """`diff` pairs sessions by the texts in them, and not by the order of their creation."""
+    """`diff` pairs sessions by their texts, not by the order of their creation."""
 
     def two(number: int, *words: str) -> Run:
         run = Run(number)
@@ -270,7 +270,7 @@ def test_sessions_are_paired_by_their_contents() -> None:
 
 
 def test_updates_of_a_state_may_come_at_any_time() -> None:
-    """For `diff`, an update of a session's state may come at another time, and may be repeated."""
+    """`diff` ignores the position of an update of a session's state."""
     commands = [{"name": "a", "description": "b"}]
     a = Run(0).tell("available_commands_update", availableCommands=commands).words("hi")
     b = Run(1).words("hi").tell("available_commands_update", availableCommands=commands)
@@ -282,7 +282,7 @@ def test_updates_of_a_state_may_come_at_any_time() -> None:
 
 
 def test_a_new_item_of_a_list_is_one_field() -> None:
-    """For `diff`, a new item of a list is one difference, even at the front of the list."""
+    """`diff` reports a new item at the front of a list as one difference."""
     commands = [{"name": name, "description": name} for name in "bcd"]
     a = Run(0).tell("available_commands_update", availableCommands=commands)
     new = {"name": "a", "description": "a"}
@@ -292,7 +292,7 @@ def test_a_new_item_of_a_list_is_one_field() -> None:
 
 
 def test_capabilities_come_first() -> None:
-    """`diff` reports different capabilities with the handshake, and not with a session."""
+    """`diff` reports changed capabilities with the handshake."""
     b = Run(1)
     b.said[1] = (IN, result(0, protocolVersion=1, agentCapabilities={"loadSession": False}))
     outcome, entries = compare(Run(0).end(), b.end())
@@ -301,7 +301,7 @@ def test_capabilities_come_first() -> None:
 
 
 def test_a_line_that_is_not_a_message_is_compared_as_text() -> None:
-    """`diff` compares lines that are not single messages as text, including JSON-RPC batches."""
+    """`diff` compares a line that is not a single message as text."""
     a = Run(0).add(IN, "debug: started in /home/a/project").add(IN, [notification("x"), result(9)])
     b = Run(1).add(IN, "debug: started in /home/bx/project").add(IN, [notification("x"), result(8)])
     assert compare(a.end(), b.end())[0].is_equal
@@ -311,7 +311,7 @@ def test_a_line_that_is_not_a_message_is_compared_as_text() -> None:
 
 
 def test_short_ids_are_ordinary_words() -> None:
-    """For `diff`, a short id is an ordinary word in texts, so that no differences are hidden."""
+    """`diff` does not ignore short ids in texts, since they may be ordinary words."""
 
     def run(number: int, call: str) -> Run:
         made = Run(number).tell("tool_call", toolCallId=call, title="x")
@@ -321,7 +321,7 @@ def test_short_ids_are_ordinary_words() -> None:
 
 
 def test_a_system_directory_is_not_recognized_inside_texts() -> None:
-    """`diff` recognizes a system directory only in members for paths, but not inside texts."""
+    """`diff` does not ignore a system directory such as `/tmp` in texts."""
 
     def run(number: int, cwd: str) -> Run:
         made = Run(number)
@@ -332,7 +332,7 @@ def test_a_system_directory_is_not_recognized_inside_texts() -> None:
 
 
 def test_the_structure_is_what_was_done() -> None:
-    """`diff --expect structure` counts renamed tools and missing calls, but no changed texts."""
+    """`diff --expect structure` ignores changed texts."""
 
     def run(number: int, title: str, *more: str) -> Run:
         made = Run(number).words(*["word"] * (number + 1))
@@ -351,7 +351,7 @@ def test_the_structure_is_what_was_done() -> None:
 
 
 def test_options_ignore_and_name() -> None:
-    """Options of `diff` ignore a JSON pointer, name the values at a pointer, and select frames."""
+    """`diff --ignore` ignores the values at a JSON pointer."""
     a = Run(0).tell("plan", x="same-1234", y="one", z="same-1234")
     b = Run(1).tell("plan", x="other-5678", y="two", z="other-5678")
     ignored = ("/params/update/y",)
@@ -363,7 +363,7 @@ def test_options_ignore_and_name() -> None:
 
 
 def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
-    """If two JSON pointers are aliases for `diff`, values that are equal in A must be so in B."""
+    """With an alias rule of `diff`, values that are equal in A must be equal in B."""
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
@@ -371,7 +371,7 @@ def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
 
 
 def test_two_directories_can_be_one() -> None:
-    """`diff` can take two directories as one, as `verify` does for the live agent's directory."""
+    """`diff` can take two directories as the same directory."""
     a = Run(0).words("wrote /home/a/project/x").end()
     b = Run(1).words("wrote /home/a/project/x").end()
     assert not compare(a, b)[0].is_equal
@@ -379,7 +379,7 @@ def test_two_directories_can_be_one() -> None:
 
 
 def test_rules_are_learned_names_first() -> None:
-    """A rule that `diff` learns can remove differences in values, but no missing frames."""
+    """A rule that `diff` learned never hides a missing frame."""
 
     def run(number: int, *gone: str) -> Run:
         made = Run(number)
@@ -409,7 +409,7 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 
 
 def test_one_kind_of_message_can_be_compared_apart() -> None:
-    """If `diff` compares one kind of message separately, it may move, but not be missing."""
+    """If `diff` compares one kind of message separately, messages of this kind may move."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     result, (entry,) = compare(a, b)
     assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)
@@ -433,7 +433,7 @@ def test_an_order_is_learned_last() -> None:
 
 @pytest.mark.parametrize("second", ["[redacted:token:0000000b]", "[redacted:key:0000000c]"])
 def test_secrets_of_two_runs_are_paired(second: str) -> None:
-    """`diff` pairs different secrets, but a secret that changes within a run is a difference."""
+    """If a secret changes within one run, `diff` reports a difference."""
 
     def run(number: int, *markers: str) -> Run:
         said = Run(number)

@@ -24,7 +24,7 @@ def sessions(number: int, *words: str) -> Run:
 @pytest.mark.parametrize("change", [Change.ONLY_A, Change.ONLY_B])
 @pytest.mark.parametrize("more", ["cats", "dogs"])
 def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> None:
-    """If only one recording has a session, `diff` reports all frames of this session."""
+    """If only one recording has a session, `diff` reports all frames of that session."""
     both, single = ("cats", "dogs"), "dogs" if more == "cats" else "cats"
     if change is Change.ONLY_A:
         result, entries = compare(sessions(0, *both), sessions(1, single))
@@ -61,7 +61,7 @@ def test_a_session_that_was_never_opened_is_reported() -> None:
 
 
 def test_only_one_direction_may_count() -> None:
-    """`diff` can compare only one direction, such as when the other one is a consequence of it."""
+    """`diff` can compare only one direction."""
 
     def run(number: int, word: str) -> Run:
         made = sessions(number, "cats")
@@ -78,7 +78,7 @@ def test_only_one_direction_may_count() -> None:
 
 
 def test_only_one_half_of_the_handshake_may_count() -> None:
-    """If `diff` compares one direction alone, it compares only that side's part of `initialize`."""
+    """If `diff` compares only one direction, it compares only that half of the handshake."""
     a, b = Run(0).end(), Run(1).end()
     b.said[0] = (OUT, request(0, "initialize", protocolVersion=2, clientCapabilities={}))
     b.said[1] = (IN, result(0, protocolVersion=2, agentCapabilities={"loadSession": True}))
@@ -89,7 +89,7 @@ def test_only_one_half_of_the_handshake_may_count() -> None:
 
 
 def test_a_directory_of_b_is_not_recognized_in_a() -> None:
-    """If `diff` takes two directories as one, texts of A must still have A's directory."""
+    """If `diff` takes directories as one, it still reports B's directory in a text of A."""
     a = Run(0).words(f"wrote {Run(1).cwd}/x").end()
     b = Run(1).words(f"wrote {Run(1).cwd}/x").end()
     assert compare(a, b, same=((Run(1).cwd, Run(0).cwd),))[0].counts == Counts(changed=1)
@@ -116,7 +116,7 @@ def test_the_result_has_the_first_hundred_names_of_a_kind() -> None:
 
 
 def test_a_difference_has_a_preview() -> None:
-    """The preview of a difference is the line of A, or else of B, without control characters."""
+    """The preview of a difference is the line of A, if there is one."""
     a = Run(0).words("one ", "\x1b[2J", "two").end()
     b = Run(1).words("three").tell("tool_call", toolCallId="c", title="Run\nit").end()
     previews = {entry.title: entry.preview for entry in compare(a, b)[1]}

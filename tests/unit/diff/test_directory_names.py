@@ -57,7 +57,7 @@ SPELLED = {
 def test_a_directory_is_recognized(
     cwd: str, spelled: str, other: str, there: str, words: str
 ) -> None:
-    """`diff` ignores a changed session directory in any text, but not a changed path below it."""
+    """`diff` ignores a changed working directory in texts, but reports a changed path below it."""
     a = run(0, cwd, words.format(spelled))
     assert compare(a, run(1, other, words.format(there)))[0].is_equal
     result, (entry,) = compare(a, run(1, other, words.format(f"{there}/y")))
@@ -68,7 +68,7 @@ def test_a_directory_is_recognized(
 
 @pytest.mark.parametrize("words", ["{}", "cd {}", "{}/a"])
 def test_a_short_directory_is_recognized(words: str) -> None:
-    """`diff` recognizes a short directory, such as a container's /app, in a text of a few words."""
+    """`diff` ignores a changed working directory as short as `/app` in texts."""
     a, b = (run(n, cwd, words.format(cwd)) for n, cwd in enumerate(("/app", "/home/me/project")))
     assert compare(a, b)[0].is_equal
     assert compare(b, a)[0].is_equal
@@ -76,7 +76,7 @@ def test_a_short_directory_is_recognized(words: str) -> None:
 
 @pytest.mark.parametrize("cwd", ["p", "w/p", ".", "~/p"])
 def test_a_relative_directory_is_told(cwd: str) -> None:
-    """`diff` reports a changed relative directory: it depends on the agent's directory."""
+    """`diff` reports a changed relative directory."""
     a, b = (run(0, path, "").end() for path in ("/w/p", cwd))
     result, (entry,) = compare(a, b)
     assert result.counts == Counts(changed=1)
@@ -85,7 +85,7 @@ def test_a_relative_directory_is_told(cwd: str) -> None:
 
 
 def test_a_relative_directory_of_a_command_is_told() -> None:
-    """For `diff`, an absolute and a relative directory of a command are different."""
+    """If a command's directory is relative in only one recording, `diff` reports a difference."""
     runs = [run(0, "/w/p", "") for _ in range(2)]
     for made, cwd in zip(runs, ("/w/p", "p"), strict=True):
         made.add(IN, request(9, "terminal/create", sessionId=made.session, command="x", cwd=cwd))
@@ -96,7 +96,7 @@ def test_a_relative_directory_of_a_command_is_told() -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1.0), (0, -0.0), (100, 1e2), (0.5, 5e-1)])
 def test_a_number_is_its_value(a: float, b: float) -> None:
-    """`diff` compares numbers by value, except byte by byte with --exact."""
+    """`diff` compares numbers by their value."""
     runs = [Run(0).tell("plan", n=n).end() for n in (a, b)]
     assert compare(*runs)[0].is_equal
     assert compare(*runs, exact=True)[0].is_equal == (str(a) == str(b))
@@ -104,13 +104,13 @@ def test_a_number_is_its_value(a: float, b: float) -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(1, True), (0, False), (1, "1"), (1, 1.5), (None, 0)])
 def test_different_values_are_a_difference(a: Any, b: Any) -> None:
-    """For `diff`, values of different types differ, even if Python considers them equal."""
+    """`diff` reports values of different types, even if Python calls them equal."""
     runs = [Run(0).tell("plan", n=n).end() for n in (a, b)]
     assert compare(*runs)[0].counts == Counts(changed=1)
 
 
 def test_small_numbers_are_no_processes() -> None:
-    """`diff` does not recognize small numbers in texts as process ids."""
+    """`diff` does not take small numbers in texts for process ids."""
     said = [{"pid": n, "said": f"there are {n} files"} for n in (7, 8)]
     runs = [Run(n).tell("tool_call_update", rawOutput=said[n]).end() for n in (0, 1)]
     assert compare(*runs)[0].counts == Counts(changed=1)

@@ -50,7 +50,7 @@ def changed(items: list[int], chance: random.Random, edits: int) -> list[int]:
 def test_long_sequences_are_aligned_with_few_comparisons(
     kinds: int, edits: int, looks: int
 ) -> None:
-    """`diff` reads each item of long sequences only a few times, even if all items are alike."""
+    """`diff` reads each item of a long sequence only a few times."""
     chance = random.Random(kinds)
     a = [chance.randrange(kinds) for _ in range(FRAMES)]
     b = changed(a, chance, edits)
@@ -73,7 +73,7 @@ def peak(frames: int, size: int) -> int:
 
 
 def test_memory_grows_with_frames_and_not_with_their_texts() -> None:
-    """The memory of `diff` grows by about ten bytes per chunk, whatever the length of its text."""
+    """The memory that `diff` needs for a chunk does not depend on the length of its text."""
     peak(10, 60)  # whatever is made once
     short, long = peak(5000, 60), peak(5000, 600)
     assert long < short + 100_000

@@ -19,7 +19,7 @@ def told(a: Any, b: Any) -> list[Field]:
     "name", ["id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri"]
 )
 def test_list_items_are_matched_by_their_names(name: str) -> None:
-    """`diff` pairs items of a list by their names, even if one is missing and others changed."""
+    """`diff` pairs the items of a list by their names."""
     a = [{name: text, "v": 1} for text in ("first", "second", "third")]
     b = [{name: text, "v": 2} for text in ("second", "third")]
     assert told(a, b) == [
@@ -35,7 +35,7 @@ def test_list_items_are_matched_by_their_names(name: str) -> None:
 
 
 def test_list_items_without_names_are_matched_by_their_places() -> None:
-    """`diff` pairs items of a list without names by position, and reports only changed ones."""
+    """`diff` pairs the items of a list by position if they have no names."""
     assert told([1, 2, 3], [1, 5, 3]) == [Field("/1", 2, 5)]
     assert told([1, 2, 3], [1, 3]) == [Field("/1", a=2, only="a")]
     assert told([{"v": 1}, {"v": 2}], [{"v": 3}, {"v": 4}]) == [
@@ -46,7 +46,7 @@ def test_list_items_without_names_are_matched_by_their_places() -> None:
 
 
 def test_a_list_item_with_another_name_is_another_item() -> None:
-    """For `diff`, an item of a list with another name replaces the item at its position."""
+    """If an item of a list has another name, `diff` reports that it was replaced."""
     a, b = [{"id": "x", "v": 1}], [{"id": "y", "v": 2}, {"id": "z"}]
     assert told(a, b) == [
         Field("/0/id", "x", "y"),
@@ -56,7 +56,7 @@ def test_a_list_item_with_another_name_is_another_item() -> None:
 
 
 def test_keys_are_reported_in_the_order_of_a() -> None:
-    """`diff` reports the keys of an object in the order of A, then keys that only B has."""
+    """`diff` reports the keys of a JSON object in the order of A."""
     assert told({"z": 1, "y": 2}, {"y": 2, "z": 1}) == []
     assert told({"z": 1, "a/b": 2}, {"x": 1, "a/b": 3, "~": None}) == [
         Field("/z", a=1, only="a"),
@@ -92,7 +92,7 @@ MARKER = "[redacted:env:0a0b0c0d]"
     ],
 )
 def test_a_text_is_hidden_where_the_other_has_a_marker(marker: str, text: Any, hidden: Any) -> None:
-    """`diff` hides a text if the other recording has a masked secret there, but not its context."""
+    """If a value is masked in one recording, `diff` hides the other recording's value."""
     masked = f"sign in with {marker} now"
     assert hide_secrets(Field("/a", masked, text)) == Field("/a", masked, hidden)
     assert hide_secrets(Field("/a", text, masked)) == Field("/a", hidden, masked)
@@ -109,12 +109,12 @@ def test_a_text_is_hidden_where_the_other_has_a_marker(marker: str, text: Any, h
     ],
 )
 def test_what_has_markers_on_both_sides_is_shown(a: Any, b: Any) -> None:
-    """`diff` shows texts if both recordings have masked secrets in them, or if neither has."""
+    """If a value is masked in both recordings, `diff` shows both markers."""
     assert hide_secrets(Field("/a", a, b)) == Field("/a", a, b)
 
 
 def test_each_marker_hides_what_stands_in_its_place() -> None:
-    """`diff` hides a text only where the other recording has a masked secret."""
+    """`diff` hides only the part of a text that is masked in the other recording."""
     hidden = hide_secrets(
         Field("/a", f"user {NAMED} key {OTHER} end", f"user {OTHER} key pin7 end")
     )
@@ -122,5 +122,5 @@ def test_each_marker_hides_what_stands_in_its_place() -> None:
 
 
 def test_a_value_that_only_one_has_is_shown() -> None:
-    """`diff` shows a value that only one recording has, since nothing masked is in its place."""
+    """`diff` shows a value that only one recording has."""
     assert hide_secrets(Field("/a", a="pin7", only="a")) == Field("/a", a="pin7", only="a")

@@ -37,7 +37,7 @@ def pushes(run: Run, *said: tuple[str, str], stream: str | None = None) -> Run:
 def test_the_number_and_the_cut_of_pushes_do_not_count(
     said: list[tuple[str, str]], expect: Expect
 ) -> None:
-    """`diff` joins the pieces in which a terminal's output was pushed, and compares one text."""
+    """`diff` joins the pieces of a terminal's output and compares one text."""
     a = pushes(Run(0), ("t", "ab"), ("u", "xy"), ("t", "c"))
     result, entries = compare(a, pushes(Run(1), *said), expect=expect)
     assert (result.is_equal, entries) == (True, [])
@@ -53,14 +53,14 @@ def test_different_output_is_reported_as_one_text() -> None:
 
 
 def test_output_of_another_stream_is_another_text() -> None:
-    """For `diff`, output on stderr and output on stdout are different texts."""
+    """`diff` reports output that moved from stdout to stderr as another text."""
     a, b = (pushes(Run(n), ("t", "x"), stream=s) for n, s in enumerate(("stdout", "stderr")))
     _, (entry,) = compare(a, b)
     assert [field.pointer for field in entry.fields] == ["/params/stream"]
 
 
 def test_a_push_that_the_agent_refuses_is_reported() -> None:
-    """If an agent refuses pushed terminal output, `diff` reports this; it ignores acceptances."""
+    """If an agent refuses pushed terminal output, `diff` reports the refusal."""
     a, b = Run(0), Run(1)
     for run in (a, b):
         run.add(OUT, request(7, "terminal/output", terminalId="t-1", data="x"))
@@ -71,7 +71,7 @@ def test_a_push_that_the_agent_refuses_is_reported() -> None:
 
 
 def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
-    """`diff` reports an unusual answer to pushed terminal output once, however often it occurs."""
+    """`diff` reports an unusual answer to pushed terminal output only once."""
 
     def run(number: int, *pieces: str, first: int = 7, **answer: Any) -> Run:
         made = Run(number)
@@ -91,14 +91,14 @@ def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
 
 
 def test_output_may_be_left_out() -> None:
-    """If a rule ignores a terminal output's JSON pointer, `diff` ignores the whole output."""
+    """If a rule ignores the text of terminal output, `diff` ignores the whole output."""
     a, b = pushes(Run(0), ("t", "x")), pushes(Run(1), ("t", "y"), ("t", "z"))
     assert compare(a, b, ignored=("/params/data",))[0].is_equal
     assert not compare(a, b, exact=True)[0].is_equal
 
 
 def test_long_output_is_not_held() -> None:
-    """`diff` compares long terminal output in pieces, whatever its messages' boundaries are."""
+    """`diff` compares long terminal output in pieces."""
     words = "some words " * 50_000
     a = pushes(Run(0), *(("t", words[i : i + 7000]) for i in range(0, len(words), 7000)))
     b = pushes(Run(1), *(("t", words[i : i + 4099]) for i in range(0, len(words), 4099)))
@@ -107,7 +107,7 @@ def test_long_output_is_not_held() -> None:
 
 @pytest.mark.parametrize("params", [{"terminalId": "t"}, {"data": 7}, [1], None])
 def test_pushes_without_output_are_messages_like_others(params: Any) -> None:
-    """For `diff`, a pushed terminal message without text is an ordinary message, not output."""
+    """`diff` compares a pushed terminal message without text as an ordinary message."""
     push = {"jsonrpc": "2.0", "id": 7, "method": "terminal/output", "params": params}
     a, b = Run(0).add(OUT, push).end(), Run(1).add(OUT, push).end()
     assert compare(a, b)[0].is_equal
@@ -115,7 +115,7 @@ def test_pushes_without_output_are_messages_like_others(params: Any) -> None:
 
 
 def test_the_requests_of_a_v1_agent_still_count() -> None:
-    """For `diff` of v1, it matters how often the agent requests a terminal's output."""
+    """In v1, `diff` reports it if the agent requests a terminal's output more often."""
     a, b = Run(0), Run(1)
     for run, times in ((a, 1), (b, 2)):
         for number in range(times):

@@ -54,13 +54,13 @@ def test_an_alias_is_proposed_for_values_that_look_generated(a: list[Any], b: li
     ],
 )  # fmt: skip
 def test_no_alias_is_proposed_for_other_values(a: list[Any], b: list[Any]) -> None:
-    """`diff` proposes to ignore a value that does not look generated, rather than an alias."""
+    """If a changed value does not look generated, `diff` proposes to ignore it."""
     learned = rules(said(0, *a), said(1, *b))
     assert (learned.aliases, learned.ignored, learned.rest) == ((), (PLACE,), Counts())
 
 
 def test_a_refusal_is_never_left_out() -> None:
-    """`diff` proposes no rule for all results or all errors: it would hide every outcome."""
+    """`diff` never proposes to ignore the whole `result` of a response."""
     a, b = Run(0).end(), Run(1).add(IN, error(2, -32603, "no"))
     learned = rules(a, b)
     assert (learned.aliases, learned.ignored, learned.apart) == ((), (), ())
@@ -68,7 +68,7 @@ def test_a_refusal_is_never_left_out() -> None:
 
 
 def test_all_parameters_are_never_left_out() -> None:
-    """`diff` proposes no rule for all params, even if it would make both recordings equal."""
+    """`diff` never proposes to ignore the whole `params` of a message."""
     a, b = (Run(n).add(IN, {"jsonrpc": "2.0", "method": "x", "params": n}) for n in (0, 1))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == ((), Counts(changed=1))
@@ -81,7 +81,7 @@ def test_an_item_of_a_list_can_be_left_out() -> None:
 
 
 def test_rules_are_learned_from_the_handshake_too() -> None:
-    """`diff` also learns rules from the handshake, for example for build numbers."""
+    """`diff` also learns rules from the handshake."""
     a, b = Run(0).end(), Run(1).end()
     for run in (a, b):
         info = {"version": "1.0", "build": f"build-77{run.number}"}

@@ -67,7 +67,7 @@ def spoken(number: int, *words: str, title: str = "Read it", kind: str = "read")
 
 
 def test_wording_titles_ids_and_the_number_of_chunks_are_noise() -> None:
-    """`verify --runs` accepts a model that words all differently but does what was recorded."""
+    """`verify --runs` accepts an agent that changes only its wording."""
     runs = (
         spoken(0, "a").end(),
         spoken(1, "b", "b", title="Look at it").end(),
@@ -94,7 +94,7 @@ def test_wording_titles_ids_and_the_number_of_chunks_are_noise() -> None:
     ids=["tool kind", "stop reason", "error", "permission", "method"],
 )
 def test_other_differences_are_unstable(other: Run, expected: str) -> None:
-    """`verify --runs` reports a difference between runs as unstable if it is more than wording."""
+    """`verify --runs` calls an agent unstable if its runs differ in more than wording."""
     unstable, _ = judged(spoken(0, "x").end(), spoken(1, "y").end(), other)
     assert places(unstable)[0] == expected
 
@@ -112,7 +112,7 @@ def test_other_differences_are_unstable(other: Run, expected: str) -> None:
 def test_only_ids_that_look_generated_are_noise(
     fields: list[dict[str, Any]], unstable: bool
 ) -> None:
-    """`verify --runs` takes different inputs of a tool as unstable, except for generated ids."""
+    """`verify --runs` calls an agent unstable if a tool's input differs between runs."""
     first, second = fields
     runs = [Run(n).tell("plan", entries=[], **more).end() for n, more in ((1, first), (0, second))]
     differences, _ = judged(runs[0], *runs)
@@ -120,7 +120,7 @@ def test_only_ids_that_look_generated_are_noise(
 
 
 def test_a_change_that_all_runs_show_is_reported() -> None:
-    """`verify --runs` reports a text that is alike in all runs, but different in the recording."""
+    """`verify --runs` reports a text that is equal in all runs but not in the recording."""
 
     def run(number: int, answer: str, title: str, thought: str) -> Run:
         made = Run(number).tell("agent_thought_chunk", content=text(thought)).words(answer)
@@ -135,7 +135,7 @@ def test_a_change_that_all_runs_show_is_reported() -> None:
 
 
 def test_a_text_that_only_some_runs_have_is_noise_in_its_turn() -> None:
-    """`verify --runs` accepts an agent that only sometimes says something before a tool call."""
+    """`verify --runs` accepts an agent that says something before a tool call in only some runs."""
 
     def run(number: int, first: tuple[str, ...], second: tuple[str, ...]) -> Run:
         made = Run(number).words(*first).end()

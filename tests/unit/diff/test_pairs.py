@@ -23,18 +23,18 @@ def differences(a: Path, b: Path, **options: object) -> int:
 @pytest.mark.parametrize("expect", Expect)
 @pytest.mark.parametrize("path", FIRST, ids=lambda path: path.name.partition(".")[0])
 def test_two_runs_of_an_agent_are_equal(path: Path, expect: Expect) -> None:
-    """For `diff`, two runs of a real agent are equal with the default rules."""
+    """With the default rules, `diff` finds two runs of a real agent equal."""
     assert differences(path, path.with_name(path.name.replace(".a.", ".b.")), expect=expect) == 0
 
 
 @pytest.mark.parametrize("path", FIRST, ids=lambda path: path.name.partition(".")[0])
 def test_exactly_they_are_not(path: Path) -> None:
-    """`diff --exact` finds differences between two runs of an agent, at least in session ids."""
+    """`diff --exact` finds differences between two runs of an agent."""
     assert differences(path, path.with_name(path.name.replace(".a.", ".b.")), exact=True) > 3
 
 
 def test_two_agents_are_different() -> None:
-    """For `diff`, recordings of two different agents have many differences."""
+    """`diff` finds many differences between recordings of two different agents."""
     a, b = (PAIRS / f"{name}-edit.a.jsonl" for name in ("gemini", "vibe"))
     assert differences(a, b) > 10
     assert differences(a, b, expect=Expect.OUTCOME) > 1

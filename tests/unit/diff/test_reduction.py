@@ -215,7 +215,7 @@ def differs_in(a: Run, b: Run) -> str:
 
 @pytest.mark.parametrize(("a", "b", "where"), {**TOLD, **ASKED}.values(), ids=[*TOLD, *ASKED])
 def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], where: str) -> None:
-    """Each level of `diff --expect` reports the same changes if the recordings are swapped."""
+    """`diff --expect` reports the same changes if A and B are swapped."""
     runs = Run(0), Run(0)
     for run, said in zip(runs, (a, b), strict=True):
         run.said += said
@@ -224,7 +224,7 @@ def test_a_change_counts_for_the_right_strictness(a: list[Said], b: list[Said], 
 
 @pytest.mark.parametrize(("a", "b", "where"), HANDSHAKES.values(), ids=HANDSHAKES)
 def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, where: str) -> None:
-    """`diff --expect outcome` compares the agent's capabilities, but not the client's."""
+    """`diff --expect outcome` ignores the capabilities of the client."""
     runs = Run(0).end(), Run(0).end()
     for run, said in zip(runs, (a, b), strict=True):
         run.said[said[0] == IN] = said
@@ -233,7 +233,7 @@ def test_a_changed_handshake_counts_for_the_right_strictness(a: Said, b: Said, w
 
 @pytest.mark.parametrize("dialect", ["v1", "draft-1.0"])
 def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None:
-    """`diff` reports a difference if A grants the first of two permissions, and B the second."""
+    """If A and B grant different permissions, `diff` reports a difference."""
 
     def decided(*granted: bool) -> Run:
         run = Run(0)
@@ -251,7 +251,7 @@ def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None
 
 
 def test_a_handshake_without_an_answer_has_no_outcome() -> None:
-    """`diff --expect outcome` takes a handshake without an answer like no handshake."""
+    """`diff --expect outcome` ignores a handshake that was not answered."""
     a, b = Run(0), Run(0)
     a.said, b.said = a.said[:1], []
     assert (differs_in(a, b), differs_in(b, a)) == (DONE, DONE)
@@ -259,6 +259,6 @@ def test_a_handshake_without_an_answer_has_no_outcome() -> None:
 
 @pytest.mark.parametrize("expect", Expect)
 def test_what_differs_between_any_two_runs_never_counts(expect: Expect) -> None:
-    """For `diff`, ids and directories do not count at any level of `--expect`."""
+    """At every level of `--expect`, `diff` ignores changed ids and directories."""
     runs = [Run(number).words(f"in {Run(number).cwd}").end() for number in (0, 1)]
     assert compare(*runs, expect=expect)[0].is_equal

@@ -13,7 +13,7 @@ from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
 def test_a_text_is_the_same_in_other_pieces() -> None:
-    """For `diff`, a text is equal if cut into other chunks, even within a generated value."""
+    """`diff` finds a text equal even if it is cut into other chunks."""
     a, b = Run(0).words("Hello, ", "wor", "ld"), Run(1).words("Hel", "lo, world", "")
     assert compare(a.end(), b.end())[0].is_equal
     a = Run(0).words(f"in {Run(0).cwd[:9]}", f"{Run(0).cwd[9:]}/x")
@@ -22,7 +22,7 @@ def test_a_text_is_the_same_in_other_pieces() -> None:
 
 
 def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
-    """If chunks differ in a JSON member beside their text, `diff` reports that member's pointer."""
+    """If a chunk differs in a JSON member beside its text, `diff` reports this member."""
     a, b = Run(0).words("one", "two"), Run(1).words("onetwo", _meta={"x": 1})
     _, (entry,) = compare(a.end(), b.end())
     assert [(field.pointer, field.only) for field in entry.fields] == [
@@ -41,7 +41,7 @@ def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
     ],
 )
 def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
-    """If a message and a text chunk beside it change places, `diff` reports one moved item."""
+    """If a message changes places with a text chunk, `diff` reports one moved item."""
 
     def run(number: int, told: str) -> Run:
         made = Run(number)
@@ -58,7 +58,7 @@ def test_a_message_swapped_with_a_chunk_is_one_move(a: str, b: str) -> None:
 
 
 def test_one_odd_chunk_in_a_text_is_one_field() -> None:
-    """If one chunk of a text has another JSON member, `diff` reports this member alone."""
+    """If one chunk of a text has an additional JSON member, `diff` reports only this member."""
     a = Run(0).words("one ", "two ", "three")
     b = Run(1).words("one ").words("two ", _meta={"x": 1}).words("three")
     result, (entry,) = compare(a.end(), b.end())
@@ -70,7 +70,7 @@ def test_one_odd_chunk_in_a_text_is_one_field() -> None:
 
 
 def test_an_empty_chunk_is_no_difference() -> None:
-    """`diff` ignores a chunk with an empty text, unless it has other members."""
+    """`diff` ignores a chunk with an empty text."""
     plan: dict[str, Any] = {"entries": []}
     a = Run(0).words("", "one").tell("plan", **plan)
     b = Run(1).words("one").tell("plan", **plan).words("")
@@ -90,7 +90,7 @@ def test_an_empty_chunk_is_no_difference() -> None:
     ],
 )
 def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
-    """For `diff`, the boundary between two messages counts if their chunks have message ids."""
+    """If chunks have message ids, `diff` reports a moved boundary between two messages."""
 
     def run(number: int, pieces: str) -> Run:
         made = Run(number)
@@ -106,14 +106,14 @@ def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
 
 
 def test_half_a_character_is_a_piece_of_a_text() -> None:
-    """For `diff`, a chunk may end with half a character, as with some agents."""
+    """`diff` joins chunks even if one ends with half a character."""
     a, b = Run(0).words("ab 😀 cd"), Run(1).words("ab \ud83d", "\ude00 cd")
     b.said = [(stream, json.dumps(message)) for stream, message in b.said]
     assert compare(a.end(), b.end())[0].is_equal
 
 
 def test_chunks_of_the_draft_are_joined_too() -> None:
-    """`diff` joins the text chunks of the 1.0 draft, whatever their sequence numbers are."""
+    """`diff` joins the text chunks of the 1.0 draft."""
 
     def run(number: int, *pieces: str) -> Run:
         made = Run(number)
@@ -129,7 +129,7 @@ def test_chunks_of_the_draft_are_joined_too() -> None:
 
 
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
-    """If a word of a long text changed, `diff` reports one change, with all frames of the text."""
+    """If one word of a long text changes, `diff` reports one change."""
     a = Run(0).words("one", "two", "three", "four")
     b = Run(1).words("onetwo", "3four")
     result, (entry,) = compare(a.end(), b.end())
@@ -140,7 +140,7 @@ def test_a_changed_word_of_a_long_text_is_one_field() -> None:
 
 
 def test_the_text_of_chunks_can_be_left_out() -> None:
-    """`diff` leaves out a text at a JSON pointer that a rule ignores, even if in chunks."""
+    """If a rule ignores a text, `diff` also ignores the text if it comes in chunks."""
     a, b = Run(0).words("one", " two").end(), Run(1).words("three").end()
     assert compare(a, b, ignored=("/params/update/content/text",))[0].is_equal
     assert compare(a, b, aliases=("/params/update/content/text",))[0].is_equal
@@ -158,7 +158,7 @@ def _cancelled(number: int, *late: str, reason: str = "cancelled", said: str = "
 
 
 def test_text_that_comes_after_a_cancel_does_not_count() -> None:
-    """For `diff`, the length of a text after a cancel does not count: it depends on timing."""
+    """`diff` ignores how much text comes after a cancel."""
     for late in ((), ("three ",), ("three ", "four ")):
         assert compare(_cancelled(0, "three "), _cancelled(1, *late))[0].is_equal
     counts = compare(_cancelled(0, "three "), _cancelled(1, said="changed "))[0].counts
@@ -166,7 +166,7 @@ def test_text_that_comes_after_a_cancel_does_not_count() -> None:
 
 
 def test_text_after_a_cancel_counts_if_the_turn_goes_on() -> None:
-    """For `diff`, text after a cancel counts if the turn does not end as cancelled."""
+    """If a turn goes on after a cancel, `diff` compares the text after the cancel."""
     a, b = (_cancelled(n, *("three " * n).split(), reason="end_turn") for n in (0, 1))
     _, (entry,) = compare(a, b)
     assert [(place.pointer, place.b) for place in entry.fields] == [
@@ -175,7 +175,7 @@ def test_text_after_a_cancel_counts_if_the_turn_goes_on() -> None:
 
 
 def test_another_text_after_a_cancel_counts() -> None:
-    """For `diff`, another kind of text that begins after a cancel is a difference."""
+    """If a new kind of text begins after a cancel, `diff` reports a difference."""
     a, b = (_cancelled(n) for n in (0, 1))
     b.said.insert(-1, Run(1).tell("agent_thought_chunk", content=text("hm")).said[-1])
     assert compare(a, b)[0].counts == Counts(only_b=1)

@@ -13,7 +13,7 @@ PAGE = page("diff.md")
 
 
 def test_every_default_rule_has_its_row() -> None:
-    """The manual has every default rule of `diff`, in order, with its name for values."""
+    """The manual lists every default rule of `diff`."""
     rows = re.findall(
         r"^\| `(/[^`]*)` \| (.*) \|$", section(PAGE, "What differs between any two runs"), re.M
     )
@@ -25,11 +25,11 @@ def test_every_default_rule_has_its_row() -> None:
 
 
 def test_every_strictness_has_its_row() -> None:
-    """Every value of the option `diff --expect` has a row in a table of the manual."""
+    """The manual lists every value of `diff --expect`."""
     assert first_cells(section(PAGE, "How much counts"))[1:] == [*Expect]
 
 
 def test_state_updates_are_named() -> None:
-    """The manual lists all state updates that `diff` compares separately from other messages."""
+    """The manual lists the updates that `diff` compares separately from other messages."""
     for update in STATE_UPDATES:
         assert f"`{update}`" in section(PAGE, "How it compares")

@@ -25,7 +25,7 @@ def said(number: int, text: str, size: int) -> Run:
     ids=lambda place: f"at {place}",
 )
 def test_one_letter_is_one_change(word: str, place: int) -> None:
-    """If one letter of a long text changed, `diff` reports one change, wherever the letter is."""
+    """If one letter of a long text changes, `diff` reports one change."""
     text = (word * LENGTH)[:LENGTH]
     other = f"{text[:place]}X{text[place + 1 :]}"
     result, (entry,) = compare(said(0, text, 4000), said(1, other, 4000))
@@ -37,13 +37,13 @@ def test_one_letter_is_one_change(word: str, place: int) -> None:
 @pytest.mark.parametrize("size", [999, 5000, 262_144, LENGTH])
 @pytest.mark.parametrize("word", ["word ", "w", "你 "], ids=["words", "no space", "wide"])
 def test_pieces_of_any_size_are_one_text(word: str, size: int) -> None:
-    """For `diff`, a long text is the same in chunks of any size."""
+    """`diff` finds a long text equal in chunks of any size."""
     text = (word * LENGTH)[:LENGTH]
     assert compare(said(0, text, 4000), said(1, text, size))[0].is_equal
 
 
 def test_a_text_that_goes_on_is_another() -> None:
-    """For `diff`, a long text differs from the same text with one more space at its end."""
+    """`diff` reports one additional space at the end of a long text."""
     text = "word " * (LENGTH // 5)
     for more in (" ", "word ", text):
         result, _ = compare(said(0, text, 4000), said(1, text + more, 4000))
@@ -51,7 +51,7 @@ def test_a_text_that_goes_on_is_another() -> None:
 
 
 def test_values_have_names_in_it() -> None:
-    """`diff` recognizes directories in a long text, even if they shift the parts it hashes."""
+    """`diff` ignores changed working directories in a long text."""
     a, b = (said(n, f"in {Run(n).cwd}/x we " * (LENGTH // 20), 4000) for n in (0, 1))
     assert compare(a, b)[0].is_equal
     a, b = (said(n, f"in {Run(n).cwd}/{'xy'[n]} we " * (LENGTH // 20), 4000) for n in (0, 1))
@@ -59,7 +59,7 @@ def test_values_have_names_in_it() -> None:
 
 
 def test_half_a_character_may_end_a_part() -> None:
-    """`diff` can hash a long text in parts, even if a part ends inside a character."""
+    """`diff` can compare a long text in parts, even if a part ends within a character."""
     text = "\U0001f600" * LENGTH
     units = text.encode("utf-16-le")
     halves = [

@@ -91,7 +91,7 @@ def spoiled(recorder: LogWriter) -> None:
 def test_a_recording_is_compared_as_it_was_received(
     tmp_path: Path, other: Callable[[LogWriter], None]
 ) -> None:
-    """`diff` ignores frames that faults created, and compares changed ones as first received."""
+    """`diff` ignores the frames that faults created."""
     result = compared(tmp_path, told, other)
     assert (result.counts, result.a.frames, result.b.frames) == (Counts(), FRAMES, FRAMES)
     (tmp_path / "turned").mkdir()
@@ -100,7 +100,7 @@ def test_a_recording_is_compared_as_it_was_received(
 
 
 def test_stderr_blank_lines_and_events_are_not_compared(tmp_path: Path) -> None:
-    """`diff` does not compare lines on stderr, blank lines and events."""
+    """`diff` does not compare lines on stderr."""
 
     def noisy(recorder: LogWriter) -> None:
         recorder.stderr("warning")
@@ -115,7 +115,7 @@ def test_stderr_blank_lines_and_events_are_not_compared(tmp_path: Path) -> None:
 
 
 def test_an_empty_line_is_no_frame() -> None:
-    """For `diff`, an empty line is not a frame, even in a comparison byte by byte."""
+    """`diff` does not count an empty line as a frame."""
     for expect in Expect:
         result, _ = compare(Run(0).end(), Run(1).add(IN, "").add(OUT, " ").end(), expect=expect)
         assert (result.counts, result.a.frames, result.b.frames) == (Counts(), 6, 6)
@@ -123,7 +123,7 @@ def test_an_empty_line_is_no_frame() -> None:
 
 
 def test_each_side_has_its_own_number_of_frames() -> None:
-    """The result of `diff` has the number of frames of each recording."""
+    """The result of `diff` contains the number of frames of each recording."""
     result, (entry,) = compare(Run(0).end(), Run(1).tell("plan").end())
     assert (entry.change, result.a.frames, result.b.frames) == (Change.ONLY_B, 6, 7)
 
@@ -140,7 +140,7 @@ def asked(recorder: LogWriter, method: str, *waits_ms: int) -> None:
 
 
 def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
-    """`diff` compares the median and maximum latency of each method, in the order of A."""
+    """`diff` compares the median latency of each method."""
 
     def a(recorder: LogWriter) -> None:
         asked(recorder, "x/even", 40, 10, 30, 20)
@@ -169,7 +169,7 @@ def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
 
 
 def test_exchanges_that_were_open_in_a_pause_have_no_latency(tmp_path: Path) -> None:
-    """`diff` counts no latency of a request that was open while a fault paused the agent."""
+    """`diff` measures no latency of a request that was open while a fault paused the agent."""
 
     def told(recorder: LogWriter) -> None:
         asked(recorder, "x/held", 5000)
@@ -185,7 +185,7 @@ def test_exchanges_that_were_open_in_a_pause_have_no_latency(tmp_path: Path) -> 
 
 
 def test_latencies_are_no_difference(tmp_path: Path) -> None:
-    """For `diff`, latencies that differ do not make two recordings different."""
+    """Recordings that differ only in latency are equal for `diff`."""
     result = compared(
         tmp_path,
         lambda recorder: asked(recorder, "x/y", 1, 2, 3),

@@ -12,7 +12,7 @@ from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
 def test_a_request_is_no_notification() -> None:
-    """For `diff`, a request and a notification with the same content are different."""
+    """`diff` reports a request that is a notification in the other recording."""
     params = {"sessionId": Run(0).session, "x": 1}
     a, b = (
         Run(0).add(IN, notification("x/y", **params)),
@@ -22,7 +22,7 @@ def test_a_request_is_no_notification() -> None:
 
 
 def test_a_request_that_is_cancelled_has_any_number() -> None:
-    """`diff` ignores the request id in a cancellation, but not an equal number in other texts."""
+    """`diff` ignores the changed request id in a cancellation."""
 
     def run(number: int) -> Run:
         made = Run(number).add(OUT, notification("$/cancel_request", requestId=number + 7))
@@ -48,7 +48,7 @@ def asking(number: int, *answers: str) -> Run:
 
 @pytest.mark.parametrize("expect", [Expect.FRAMES, Expect.STRUCTURE])
 def test_an_answer_belongs_to_its_request(expect: Expect) -> None:
-    """If two requests swap their answers, `diff` reports both answers as changed."""
+    """If two requests swap their answers, `diff` reports both answers."""
     a = asking(0, "allow 0", "reject 1")
     assert compare(a, asking(1, "allow 0", "reject 1"), expect=expect)[0].is_equal
     result, entries = compare(a, asking(1, "allow 1", "reject 0"), expect=expect)
@@ -57,13 +57,13 @@ def test_an_answer_belongs_to_its_request(expect: Expect) -> None:
 
 
 def test_the_missing_one_of_two_equal_answers_is_reported() -> None:
-    """If one of two requests is not answered in B, `diff` reports this request's answer in A."""
+    """If one of two equal answers is missing in B, `diff` reports the answer."""
     _, (entry,) = compare(asking(0, "allow 0", "allow 1"), asking(1, "allow 1"))
     assert (entry.change, entry.a) == (Change.ONLY_A, 8)
 
 
 def test_a_cancelled_request_is_the_one_that_was_made() -> None:
-    """`diff` recognizes a cancelled request, whatever its id is."""
+    """`diff` ignores the id of a cancelled request."""
 
     def run(number: int, place: int) -> Run:
         made = asking(number)
@@ -75,7 +75,7 @@ def test_a_cancelled_request_is_the_one_that_was_made() -> None:
 
 
 def test_a_refusal_is_no_answer() -> None:
-    """If a result becomes an error, `diff` reports a result only in A and an error only in B."""
+    """If a result becomes an error, `diff` reports the result and the error."""
     b = Run(1).add(IN, error(2, -32603, "no"))
     _, (entry,) = compare(Run(0).end(), b)
     assert [(field.pointer, field.only) for field in entry.fields] == [
@@ -85,7 +85,7 @@ def test_a_refusal_is_no_answer() -> None:
 
 
 def test_equal_requests_are_paired_by_their_order() -> None:
-    """`diff` pairs equal requests in their order, each with its answer."""
+    """`diff` pairs equal requests in their order."""
 
     def run(number: int, first: int, *calls: str) -> Run:
         made = Run(number)
@@ -101,13 +101,13 @@ def test_equal_requests_are_paired_by_their_order() -> None:
 
 
 def test_answers_come_in_any_order() -> None:
-    """`diff` ignores the order of answers, but reports a changed order of the agent's requests."""
+    """`diff` ignores the order of answers."""
     a = asking(0, "allow 0", "reject 1")
     assert compare(a, asking(1, "reject 1", "allow 0"))[0].is_equal
 
 
 def test_an_elicitation_names_a_request_of_the_clients() -> None:
-    """If an elicitation belongs to a request, `diff` recognizes this request by its id."""
+    """If an elicitation names a request by its id, `diff` ignores a changed id."""
 
     def run(number: int) -> Run:
         made = asking(number)
@@ -119,7 +119,7 @@ def test_an_elicitation_names_a_request_of_the_clients() -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(1.5, 2.5), (1.0, 1), ("x", 7)])
 def test_an_id_may_be_of_any_type(a: Any, b: Any) -> None:
-    """For `diff`, the id of a request may be a string, an integer or any other number."""
+    """`diff` ignores changed request ids, whether they are strings or numbers."""
 
     def run(number: int, rpc_id: Any) -> Run:
         made = Run(number).add(IN, request(rpc_id, "fs/read_text_file", path="/x"))
@@ -129,7 +129,7 @@ def test_an_id_may_be_of_any_type(a: Any, b: Any) -> None:
 
 
 def test_a_session_that_is_refused_is_one_change() -> None:
-    """`diff` reports a refused session as one change, although the answer names no session."""
+    """`diff` reports a refused session as one change."""
 
     def run(number: int, *, is_refused: bool) -> Run:
         made = Run(number).words("hello").end()

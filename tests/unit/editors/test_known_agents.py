@@ -39,19 +39,19 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_table_is_as_it_was_made() -> None:
-    """The table of known agents is what `make agents` writes, with the checksum of its source."""
+    """The table of known agents is what `make agents` writes."""
     text = TABLE.read_text("utf-8")
     assert text == written(AGENTS, json.loads(text)["sha256"])
 
 
 def test_the_manual_has_every_agent() -> None:
-    """The manual's table of known agents has the same rows as the list in the code."""
+    """The manual's table of known agents has the same rows as the table in the code."""
     lines = MANUAL.read_text("utf-8").splitlines()
     assert [line for line in lines if line.startswith("| `@")] == manual_rows(AGENTS)
 
 
 def test_each_name_leads_to_an_agent() -> None:
-    """After `@`, a known agent is named by its id, its id without ``-acp`` or its program."""
+    """`@NAME` names a known agent by its id or by its program."""
     assert {agent_id(name) for name in known_names()} == {*AGENTS}
     assert agent_id("Claude") == agent_id("claude-agent-acp") == "claude-acp"
     assert agent_id("copilot") == "github-copilot-cli"
@@ -59,7 +59,7 @@ def test_each_name_leads_to_an_agent() -> None:
 
 
 def test_an_installed_agent_is_preferred() -> None:
-    """If a known agent is not installed, `@NAME` runs its package, or else its program."""
+    """If a known agent is installed, `@NAME` runs the installed program."""
     assert command_of("gemini", lambda name: name == "gemini") == ["gemini", "--acp"]
     package = ["npx", "-y", "@google/gemini-cli", "--acp"]
     assert command_of("gemini", lambda _: False) == package
@@ -68,7 +68,7 @@ def test_an_installed_agent_is_preferred() -> None:
 
 
 def test_a_package_that_was_not_compared_is_only_named() -> None:
-    """If nobody has checked a known agent's package, acp-proxy only prints how to run it."""
+    """If the package of a known agent was never checked, acp-proxy only prints how to run it."""
     assert advice("opencode", lambda _: False) == (
         "opencode is not in PATH, and nobody has compared the package @opencode/cli with the"
         " project of the agent; if you trust it, type: npx -y @opencode/cli acp"
@@ -78,7 +78,7 @@ def test_a_package_that_was_not_compared_is_only_named() -> None:
 
 
 def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
-    """The manual's table of known agents has the day on which each agent's package was checked."""
+    """The manual's table of known agents says when each agent's package was checked."""
     for agent in AGENTS.values():
         assert bool(agent["compared"]) == bool(agent["repository"])
         if agent["compared"]:
@@ -90,13 +90,13 @@ def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("id_", [id_ for id_, agent in AGENTS.items() if agent["compared"]])
 def test_a_compared_package_is_still_of_its_project(id_: str) -> None:
-    """The package of each known agent still names the agent's repository on npm or PyPI."""
+    """The package of each known agent names the agent's repository."""
     agent = AGENTS[id_]
     assert agent["repository"] in named_repositories(agent["runner"])
 
 
 def test_only_the_first_word_is_replaced() -> None:
-    """Only the first word of a command may be `@NAME`; later words are passed on unchanged."""
+    """`@NAME` is replaced only if it is the first word of a command."""
     actual = expanded(["@opencode", "--x", "@gemini"], lambda _: True)
     assert actual == (["opencode", "acp", "--x", "@gemini"], {}, "")
     assert expanded(["@nosuch"], lambda _: True) is None
@@ -113,7 +113,7 @@ def comparison(agent: KnownAgent) -> tuple[str, str]:
 
 
 def test_rows_are_made_of_the_registry() -> None:
-    """The table of known agents is made from ACP's registry; its packages have no versions."""
+    """The table of known agents is made from ACP's registry."""
     agent = {
         "id": "x",
         "name": "X",
@@ -140,7 +140,7 @@ def test_rows_are_made_of_the_registry() -> None:
 
 
 def test_a_package_is_compared_by_its_repository() -> None:
-    """A known agent's package is checked by its repository, however the address is spelled."""
+    """The package of a known agent is accepted if it names the agent's repository."""
     agent = {"id": "x", "name": "X", "version": "1", "distribution": {"uvx": {"package": "a"}}}
     named = [plain_repository("git+https://github.com/Them/x.git")]
     assert comparison(row(agent, lambda _: named)) == ("", "")
@@ -175,7 +175,7 @@ def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
 def test_an_agent_whose_package_was_not_compared_is_not_run(
     words: list[str], code: int, tmp_path: Path
 ) -> None:
-    """If nobody has checked a known agent's package, `@NAME` does not run it with npx."""
+    """If the package of a known agent was never checked, `@NAME` does not run it."""
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\ntouch ran\n")
     npx.chmod(0o755)
@@ -199,7 +199,7 @@ def test_an_agent_whose_package_was_not_compared_is_not_run(
 
 
 def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
-    """`record` reads the table of known agents only if the command begins with `@NAME`."""
+    """`record` reads the table of known agents only if the command begins with `@`."""
     agent = tmp_path / "opencode"
     agent.write_text('#!/bin/sh\necho "$0 $@"\n')
     agent.chmod(0o755)
@@ -227,7 +227,7 @@ def test_a_recorded_name_is_expanded(tmp_path: Path) -> None:
 def test_the_command_line_expands_names_as_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`verify` and `record` expand names of known agents, and keep variables that are set."""
+    """`verify` replaces `@NAME` by the command of the known agent."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("VT_ACP_ENABLED", "0")
     monkeypatch.delenv("VT_ACP_ZED_ENABLED", raising=False)

@@ -35,7 +35,7 @@ NOBODY = Machine({"HOME": "/nowhere", "PATH": ""}, "linux", Path("/nowhere"))
 
 @pytest.mark.parametrize("is_mac", [False, True], ids=["linux", "macos"])
 def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
-    """`setup` finds each client on Linux and macOS, with its agents and those already recorded."""
+    """`setup` finds the settings of each supported client."""
     actual = {
         client.client.name: client for client in find_clients(make_home(tmp_path, is_mac=is_mac))
     }
@@ -51,7 +51,7 @@ def test_every_client_is_found(tmp_path: Path, is_mac: bool) -> None:
 
 
 def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
-    """Without settings of a plugin, `setup` finds no client, but knows where to write an entry."""
+    """If a client has no settings, `setup` does not list it."""
     machine = Machine({"HOME": str(tmp_path), "PATH": ""}, "linux", tmp_path)
     (tmp_path / ".config/nvim").mkdir(parents=True)
     (tmp_path / ".config/nvim/init.lua").write_text("-- nothing")
@@ -62,7 +62,7 @@ def test_nothing_is_found_where_nothing_is(tmp_path: Path) -> None:
 
 
 def test_directories_of_the_environment_count(tmp_path: Path) -> None:
-    """`setup` looks for settings in absolute paths of XDG_CONFIG_HOME and NVIM_APPNAME."""
+    """`setup` looks for settings in the directory that XDG_CONFIG_HOME names."""
     environ = {
         "HOME": str(tmp_path),
         "XDG_CONFIG_HOME": str(tmp_path / "c"),
@@ -80,7 +80,7 @@ def test_directories_of_the_environment_count(tmp_path: Path) -> None:
     "text", ["{", "[1]", '{"agent_servers": 1}', '{"agent_servers": {}, "agent_servers": {}}']
 )
 def test_settings_that_cannot_be_read_are_a_problem(tmp_path: Path, text: str) -> None:
-    """If a client's settings cannot be read, `setup` reports the reason for this client only."""
+    """If the settings of one client cannot be read, `setup` still lists the others."""
     machine = make_home(tmp_path)
     (tmp_path / ".jetbrains/acp.json").write_text(text)
     actual = {client.client.name: client for client in find_clients(machine)}
@@ -91,7 +91,7 @@ def test_settings_that_cannot_be_read_are_a_problem(tmp_path: Path, text: str) -
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_is_printed_starts_the_agent(tmp_path: Path, name: str) -> None:
-    """The settings entry that `setup` prints starts acp-proxy with the agent, by full paths."""
+    """The settings entry that `setup` prints starts acp-proxy with the agent."""
     machine = make_home(tmp_path)
     agent = recorded(known_agent("opencode", machine), OWN, machine, is_graphical=True)
     assert agent.command == (*OWN, "record", "--", f"{tmp_path}/bin/opencode", "acp")
@@ -101,7 +101,7 @@ def test_what_is_printed_starts_the_agent(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["zed", "jetbrains", "vscode", "acpx"])
 def test_settings_are_read_as_they_were_printed(tmp_path: Path, name: str) -> None:
-    """`setup` recognizes the agent in each JSON settings entry that it printed for a client."""
+    """`setup` recognizes the agent in a settings entry that it printed."""
     client = BY_NAME[name]
     agent = RecordedAgent("é \u2028", (*OWN, "record", "--", "a b", '"\\'), {"A": "b c"})
     (actual,) = client.agents(tmp_path, client.snippet([agent]).encode())
@@ -113,7 +113,7 @@ def test_settings_are_read_as_they_were_printed(tmp_path: Path, name: str) -> No
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=3))
 def test_strings_are_quoted(words: list[str]) -> None:
-    """`setup` writes each word of a command as a valid string of the client's language."""
+    """`setup` quotes each word of a command as a string of the settings' language."""
     agent = RecordedAgent("x", (*OWN, "record", "--", "opencode", *words), id="opencode")
     for name in ("codecompanion", "avante", "agent-shell"):
         path = Path("x.el" if name == "agent-shell" else "x.lua")
@@ -149,7 +149,7 @@ def test_each_known_agent_has_a_snippet() -> None:
 
 
 def test_a_script_gets_a_path_with_its_interpreter(tmp_path: Path) -> None:
-    """If an agent is a script, `setup` gives a graphical client a PATH with its interpreter."""
+    """If an agent is a script, `setup` writes a PATH that contains its interpreter."""
     machine = make_home(tmp_path)
     npx = ConfiguredAgent("x", ("npx", "x"), tmp_path / "settings.json")
     path = {"PATH": f"{tmp_path}/bin:/usr/local/bin:/usr/bin:/bin"}
@@ -164,7 +164,7 @@ def test_a_script_gets_a_path_with_its_interpreter(tmp_path: Path) -> None:
 
 
 def test_agents_are_recognized() -> None:
-    """In settings, `setup` recognizes a known agent by its program or by the package it runs."""
+    """`setup` recognizes a known agent in settings by its program."""
     assert known_id(["/opt/bin/opencode", "acp"]) == "opencode"
     assert known_id(["npx", "-y", "@google/gemini-cli@1.2", "--acp"]) == "gemini"
     assert known_id(["uvx", "fast-agent-acp==1", "-x"]) == "fast-agent"
@@ -173,7 +173,7 @@ def test_agents_are_recognized() -> None:
 
 
 def test_acp_proxy_is_recognized() -> None:
-    """In settings, `setup` recognizes acp-proxy as a program or a module, but not after `--`."""
+    """`setup` recognizes acp-proxy in settings."""
     for words, proxy in (
         (("env", "A=b", "/x/acp-proxy", "record", "--", "a"), ("env", "A=b", "/x/acp-proxy")),
         (("python3", "-m", "acp_proxy", "record", "a"), ("python3", "-m", "acp_proxy")),
@@ -184,7 +184,7 @@ def test_acp_proxy_is_recognized() -> None:
 
 
 def test_values_are_hidden(tmp_path: Path) -> None:
-    """`setup` shows settings without values of variables and headers, and masks secrets."""
+    """`setup` shows settings without the values of variables."""
     machine = make_home(tmp_path)
     mask = Masker(
         lambda text: text.replace(KEY, "*"), lambda words: [w.replace(KEY, "*") for w in words]

@@ -31,7 +31,7 @@ def contents(path: Path) -> dict[str, str]:
 
 
 def test_it_has_all_that_is_needed(tmp_path: Path) -> None:
-    """Each file in the archive of `bundle` equals the output of the command for such files."""
+    """Each file in the archive of `bundle` is what the command for that file prints."""
     output = tmp_path / "bug.zip"
     result = run("inspect", "bundle", TOUR, "-o", output)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -57,7 +57,7 @@ def test_it_has_all_that_is_needed(tmp_path: Path) -> None:
 
 
 def test_the_same_recording_makes_the_same_archive(tmp_path: Path) -> None:
-    """Two bundles of the same recording are identical, even if they are made at other times."""
+    """Two bundles of one recording are identical, even if they were made at different times."""
     for name in ("a.zip", "b.zip"):
         run("inspect", "bundle", TOUR, "-o", tmp_path / name)
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
@@ -78,10 +78,7 @@ def test_an_archive_that_is_there_stays(tmp_path: Path) -> None:
 def test_the_latest_recording_is_packed_under_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`bundle` without arguments packs the latest recording into an archive with its name.
-
-    It replaces no file.
-    """
+    """`bundle` without arguments packs the latest recording."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     (tmp_path / "recordings").mkdir()
@@ -97,7 +94,7 @@ def test_the_latest_recording_is_packed_under_its_name(
 def test_a_recording_cannot_choose_the_directory_of_its_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the name in a recording is not a file name, such as ``../x``, `bundle` does not use it."""
+    """If a recording's name is `../x`, `bundle` does not write its archive there."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     path = record_conversation(tmp_path / "chat.db", name="../evil")

@@ -31,7 +31,7 @@ def test_the_text_form_is_the_default(path: Path) -> None:
 
 
 def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
-    """`export` of a recording in its text form (JSONL) prints the same text, also from stdin."""
+    """`export` of a recording in text form prints the same text."""
     text = text_of(path)
     (tmp_path / "y.jsonl").write_bytes(text)
     assert run("inspect", "export", tmp_path / "y.jsonl").stdout_bytes == text
@@ -39,7 +39,7 @@ def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
 
 
 def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
-    """`export --format raw` prints the bytes of one stream, or of all streams as they came."""
+    """`export --format raw` prints the bytes of the selected stream."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(1, b"\xff\0\r\nab")
         recorder.chunk(2, b"\n\r\n")
@@ -55,7 +55,7 @@ def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
 
 
 def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
-    """`export` with a filter and --dir prints frames that match both; its first line names both."""
+    """`export` with a filter and `--dir` prints only frames that match both."""
     result = run("inspect", "export", path, "kind:request or kind:stderr", "--dir", "to-agent")
     first, *rest = result.stdout.splitlines()
     assert first == "# Not the whole recording, only: kind:request or kind:stderr dir:to-agent"
@@ -67,7 +67,7 @@ def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
 
 
 def test_a_file_is_made_whole_and_private(path: Path, tmp_path: Path) -> None:
-    """`export -o` prints nothing, and makes a file that only its owner can read."""
+    """`export -o` writes a file that only its owner can read."""
     made = tmp_path / "made.jsonl"
     result = run("inspect", "export", path, "-o", made)
     assert (result.exit_code, result.output) == (0, "")
@@ -92,7 +92,7 @@ def test_a_file_is_replaced_only_by_force(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_text_may_replace_itself(path: Path, tmp_path: Path) -> None:
-    """`export` of a recording in its text form (JSONL) can be written over this same file."""
+    """`export` of a recording in text form may overwrite the same file."""
     made = tmp_path / "made.jsonl"
     made.write_bytes(text_of(path).replace(b"\n", b"\n# remark\n"))
     assert run("inspect", "export", made, "--force", "-o", made).exit_code == 0
@@ -100,7 +100,7 @@ def test_a_text_may_replace_itself(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_damaged_recording_leaves_no_file(path: Path, tmp_path: Path) -> None:
-    """`export` reports a damaged recording in one line, and leaves no partial file."""
+    """`export` of a damaged recording leaves no partial file."""
     content = bytearray(path.read_bytes())
     content[4096 * 3 :] = b"\xaa" * (len(content) - 4096 * 3)
     path.write_bytes(content)
@@ -119,7 +119,7 @@ def test_a_wrong_option_is_refused(path: Path) -> None:
 def test_the_text_form_is_shown_like_its_database(
     tmp_path: Path, command: str, json_: bool
 ) -> None:
-    """Each command prints the same for a recording as a database and in its text form (JSONL)."""
+    """Each command prints the same for a database and for its text form."""
     said = []
     for form in ("db", "jsonl"):
         home = tmp_path / form
@@ -141,7 +141,7 @@ def test_the_text_form_is_shown_like_its_database(
 
 
 def test_a_diagram_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
-    """If `export` shortens a Mermaid diagram, it says in the diagram and on stderr by how much."""
+    """If `export` shortens a Mermaid diagram, the diagram says by how much."""
     whole = run("inspect", "export", path, "--format", "mermaid")
     assert (whole.exit_code, whole.stderr) == (0, "")
     assert f"[default: {MOST}]" in run("inspect", "export", "--help").stdout

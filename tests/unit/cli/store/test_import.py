@@ -34,7 +34,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_a_database_is_made_in_the_recordings_directory(text: Path, home: Path) -> None:
-    """`import` of a recording's text form (JSONL) makes a database with the name of the text."""
+    """`import` of a text form makes a database with the name of the text file."""
     result = run("inspect", "import", text, home=home)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"{home / 'story.db'}\n"
@@ -44,7 +44,7 @@ def test_a_database_is_made_in_the_recordings_directory(text: Path, home: Path) 
 
 
 def test_a_name_that_is_taken_is_counted_up(text: Path, home: Path) -> None:
-    """If there is a file with the name of an imported recording, the new file gets another name."""
+    """If a recording with the name exists, `import` gives the new recording another name."""
     run("inspect", "import", text, home=home)
     before = (home / "story.db").read_bytes()
     result = run("inspect", "import", text, home=home)
@@ -56,7 +56,7 @@ def test_a_name_that_is_taken_is_counted_up(text: Path, home: Path) -> None:
 
 
 def test_a_recording_can_be_named(text: Path, home: Path) -> None:
-    """`import --name` sets the name of the recording, and without --output also of its file."""
+    """`import --name` sets the name of the recording."""
     assert run("inspect", "import", text, "--name", "n", home=home).stdout == f"{home / 'n.db'}\n"
     assert rows_of_recording(home / "n.db")["recording"][0]["name"] == "n"
     out = home / "o"
@@ -67,7 +67,7 @@ def test_a_recording_can_be_named(text: Path, home: Path) -> None:
 
 
 def test_several_are_imported_in_their_order(text: Path, home: Path) -> None:
-    """`import` of several files prints a line for each, and refuses --output and --name."""
+    """`import` of several files prints one line for each file."""
     other = text.with_name("other.jsonl")
     other.write_bytes(HEADER)
     result = run("inspect", "import", other, text, home=home)
@@ -98,7 +98,7 @@ def test_standard_input_is_named_as_it_was(home: Path) -> None:
     ],
 )
 def test_a_wrong_text_leaves_nothing(home: Path, tmp_path: Path, content: bytes, said: str) -> None:
-    """If a text form (JSONL) is wrong, `import` names the line and the mistake in it."""
+    """If a line of a text form is wrong, `import` names the line and the mistake."""
     path = tmp_path / "wrong.jsonl"
     path.write_bytes(content)
     error = complaint("inspect", "import", path, home=home)
@@ -107,7 +107,7 @@ def test_a_wrong_text_leaves_nothing(home: Path, tmp_path: Path, content: bytes,
 
 
 def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_path: Path) -> None:
-    """`import` reports a missing file, and a directory in which it cannot write."""
+    """`import` reports a directory in which it cannot write."""
     assert complaint("inspect", "import", tmp_path / "no", home=home).endswith(
         "no such file or directory"
     )
@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_pa
 
 @pytest.mark.parametrize("command", ["show", "log", "export"])
 def test_every_command_reads_standard_input(command: str) -> None:
-    """Every command accepts `-` for a text form (JSONL) on standard input, and errors say so."""
+    """Every command accepts `-` for a text form on standard input."""
     result = run_with(HEADER, "inspect", command, "-")
     assert (result.exit_code, result.stderr) == (0, "")
     result = run_with(b"hello\n", "inspect", command, "-")
@@ -135,7 +135,7 @@ def test_every_command_reads_standard_input(command: str) -> None:
 
 
 def test_a_terminal_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that should read a recording from standard input refuses a terminal there."""
+    """If standard input is a terminal, a command refuses to read a recording from there."""
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -148,7 +148,7 @@ def test_a_terminal_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch
 
 
 def test_importing_an_unfinished_recording_warns(tmp_path: Path) -> None:
-    """If a recording was exported as JSONL before it had ended, `show` prints a warning."""
+    """If a text form was exported before the recording had ended, `show` prints a warning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         (tmp_path / "y.jsonl").write_bytes(text_of(recorder.path))
@@ -160,7 +160,7 @@ def test_importing_an_unfinished_recording_warns(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path) -> None:
-    """`import` refuses a pipe without opening it, since it would wait for data."""
+    """`import` refuses a pipe without opening it."""
     os.mkfifo(tmp_path / "story.jsonl")
     for path, kind in ((tmp_path / "story.jsonl", "a pipe"), ("/dev/null", "a device")):
         result = run("inspect", "import", path, home=home)
@@ -172,7 +172,7 @@ def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path
 @pytest.mark.skipif(os.name == "nt", reason="expected a terminal of Unix")
 @pytest.mark.parametrize("head", [1 << 10, 4])
 def test_nothing_is_read_after_the_end_of_what_a_terminal_sends(head: int) -> None:
-    """After Ctrl-D, `import` reads no more of a text that is typed or pasted on a terminal."""
+    """After Ctrl-D on a terminal, `import` reads nothing more."""
     import pty
     import termios
 

@@ -55,7 +55,7 @@ def refused(text: str, *arguments: str, home: Path) -> str:
 
 
 def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> None:
-    """`import` of another tool's log keeps its times, and prints which data the log lacks."""
+    """`import` of another tool's log prints which data the log lacks."""
     log = tmp_path / "acp-transport.log"
     log.write_text(WRITERS["jetbrains"].write(SENT) + "\n")
     result = run("inspect", "import", log, home=home)
@@ -83,7 +83,7 @@ def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> No
     ("part", "step_ns", "said"), [("", 10**9, "<1 s"), (".250", 10**7, "<10 ms")]
 )
 def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: str) -> None:
-    """The unit of an imported log's times is the largest that all its times are multiples of."""
+    """The resolution of an imported log's times is found from the times themselves."""
     at = f"2026-01-02 03:04:05{part}"
     text = f"{at} OUT: {INITIALIZE.decode()}\n{at} IN: {ANSWER.decode()}\n"
     run_with(text.encode(), "inspect", "import", "-", "--name", "x", home=home)
@@ -95,7 +95,7 @@ def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: s
 
 
 def test_times_that_go_back_are_not_believed(home: Path) -> None:
-    """A time in an imported log that is before the previous one is replaced by the previous one."""
+    """If a time in an imported log is before the previous time, the previous time is used."""
     stamps = ("03:04:05", "02:04:06", "02:04:07", "03:04:08", "2026-01-02T03:04:09Z")
     message = '{"jsonrpc":"2.0","id":0,"method":"session/prompt"}'
     text = "".join(f"{stamp} → {message}\n" for stamp in stamps)
@@ -110,7 +110,7 @@ def test_times_that_go_back_are_not_believed(home: Path) -> None:
 
 
 def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home: Path) -> None:
-    """`import` refuses a log with an unreadable line, or skips the line with --skip-bad."""
+    """`import --skip-bad` skips the lines of a log that cannot be read."""
     log = tmp_path / "a.log"
     log.write_bytes(b"OUT: " + INITIALIZE + b'\nIN: {"jsonrpc":"2.0","id":0,"res\nIN: ' + ANSWER)
     assert complaint("inspect", "import", log, home=home) == (
@@ -131,7 +131,7 @@ def test_a_line_that_cannot_be_read_is_an_error_or_counted(tmp_path: Path, home:
 def test_a_log_may_have_more_connections_than_a_process_has_files(
     tmp_path: Path, home: Path
 ) -> None:
-    """`import` reads a log with more connections than a process may have open files."""
+    """`import` can read a log with more connections than a process may have open files."""
     import resource
 
     log = tmp_path / "a.log"
@@ -149,7 +149,7 @@ def test_a_log_may_have_more_connections_than_a_process_has_files(
 
 
 def test_each_connection_is_a_recording(tmp_path: Path, home: Path) -> None:
-    """`import` makes another recording from each ``initialize`` request in a log."""
+    """`import` makes a new recording at each `initialize` request of a log."""
     conversation = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
     log = tmp_path / "a.log"
     log.write_text(WRITERS["arrows"].write([*conversation[1:], *conversation, *conversation]))
@@ -168,7 +168,7 @@ def test_each_connection_is_a_recording(tmp_path: Path, home: Path) -> None:
 
 @pytest.mark.parametrize("level", ["secrets", "private", "none"])
 def test_secrets_are_masked(tmp_path: Path, home: Path, level: str) -> None:
-    """`import` masks a secret in a log even if two chunks of a message have half of it each."""
+    """`import` masks a secret that is split between two chunks of a message."""
     update = (
         '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{'
         '"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}'
@@ -197,7 +197,7 @@ def test_secrets_are_masked(tmp_path: Path, home: Path, level: str) -> None:
     ],
 )
 def test_logs_without_messages_are_refused(home: Path, text: str, expected: str) -> None:
-    """If a log is of a known kind but has no messages, the error of `import` gives advice."""
+    """If a log contains no messages, the error of `import` gives advice."""
     said = refused(text, "inspect", "import", "-", home=home)
     assert expected in said
     assert "; `acp-proxy record` makes a recording" in said
@@ -206,7 +206,7 @@ def test_logs_without_messages_are_refused(home: Path, text: str, expected: str)
 @pytest.mark.parametrize("name", ["acpx", "zed"])
 @pytest.mark.parametrize("rest", ["", "\n```\n# And then it hung.\n"], ids=["end", "words"])
 def test_a_last_message_that_is_cut_off_is_left_out(home: Path, name: str, rest: str) -> None:
-    """If a log ends within a message, `import` says so, and imports the messages before."""
+    """If a log ends within a message, `import` keeps the messages before it."""
     text = WRITERS[name].write(SENT[:3]).rstrip(']}\n "')[:-9]
     result = run_with(f"{text}{rest}".encode(), "inspect", "import", "-", "--name", "x", home=home)
     assert " with 2 messages; " in result.stderr
@@ -241,7 +241,7 @@ def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -
     ],
 )
 def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
-    """If JSON in a log was changed by a web page or an editor, the error of `import` says how."""
+    """If an editor has changed the JSON in a log, the error of `import` says how."""
     for before in ("", INITIALIZE.decode() + "\n"):
         data = f"{before}{text}\n".encode()
         result = run_with(data, "inspect", "import", "-", home=home)
@@ -250,7 +250,7 @@ def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
 
 
 def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
-    """If `show -` gets another tool's log instead of a recording, its error suggests `import`."""
+    """If `show -` gets the log of another tool, its error suggests `import`."""
     result = run_with(b"OUT: " + INITIALIZE + b"\n", "show", "-", home=home)
     assert result.stderr == (
         "acp-proxy: cannot read standard input as a recording: it looks like a plain log:"
@@ -259,7 +259,7 @@ def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
 
 
 def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
-    """If a long log is unknown, the error of `import` says that only its start was searched."""
+    """If a long log is in no known format, `import` says that it searched only the beginning."""
     text = "2026-01-02 03:04:05,000 INFO - a.Service - started {x: 1}\n" * 1_200
     late = f"{text}OUT: {INITIALIZE.decode()}\n"
     said = refused(late, "inspect", "import", "-", home=home)
@@ -273,7 +273,7 @@ def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
-    """If a log has no message in the format that `import --from` names, the error says so."""
+    """If a log has no message in the format given by `import --from`, the error says so."""
     said = refused("hello\n", "inspect", "import", "-", "--from", name, home=home)
     is_of_lines = name in ("acpx", "lines")
     assert ("line 1: expected" if is_of_lines else "none of its lines is a message of ") in said
@@ -298,7 +298,7 @@ def test_a_format_that_is_named_is_tried(home: Path, name: str) -> None:
     ],
 )  # fmt: skip
 def test_bad_use_is_named(home: Path, text: str, arguments: tuple[str, ...], expected: str) -> None:
-    """`import` refuses binary data and options that exclude each other."""
+    """`import` refuses binary data."""
     data = text.encode("latin-1")
     result = run_with(data, "inspect", "import", "-", *arguments, home=home)
     assert result.exit_code == 2
@@ -306,7 +306,7 @@ def test_bad_use_is_named(home: Path, text: str, arguments: tuple[str, ...], exp
 
 
 def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
-    """If a command gets another tool's log instead of a recording, its error suggests `import`."""
+    """If `show` gets the log of another tool, its error suggests `import`."""
     for name in ("a.log", "a.jsonl", "a.txt"):
         log = tmp_path / name
         log.write_text(WRITERS["jetbrains"].write(SENT[:3]))
@@ -316,7 +316,7 @@ def test_other_commands_name_the_import(tmp_path: Path, home: Path) -> None:
 
 
 def test_a_database_of_another_tool_is_refused(tmp_path: Path, home: Path) -> None:
-    """`import` refuses a database of acp-devtools, since it reads only exports of that tool."""
+    """`import` refuses a database of acp-devtools."""
     path = tmp_path / "captures.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE sessions (id, agent_command, started_at)")

@@ -68,7 +68,7 @@ def imported(entries: list[dict[str, Any]], home: Path) -> str:
 
 
 def test_an_answer_keeps_the_method_that_zed_names(home: Path) -> None:
-    """In an imported log of Zed, a response has its method, even if the log lacks the request."""
+    """In an imported log of Zed, a response has a method even if its request is missing."""
     imported(EXCERPT, home)
     with RecordingReader(home / "zed.db") as reader:
         rows = list(reader.query("SELECT method, exchange FROM frames ORDER BY seq"))
@@ -89,7 +89,7 @@ def test_an_answer_keeps_the_method_that_zed_names(home: Path) -> None:
 
 
 def test_screens_show_the_method_of_such_an_answer(home: Path) -> None:
-    """Commands show the method that a log of Zed has for a response, and filters find it."""
+    """If a log of Zed names the method of a response, commands show this method."""
     imported(EXCERPT, home)
     shown = run("inspect", "log", "zed", home=home).stdout.splitlines()
     assert [line.split()[2] for line in shown] == [
@@ -104,7 +104,7 @@ def test_screens_show_the_method_of_such_an_answer(home: Path) -> None:
 
 
 def test_such_a_recording_comes_back(home: Path) -> None:
-    """The text form (JSONL) of an imported log of Zed keeps the methods of responses."""
+    """The text form of an imported log of Zed keeps the methods of responses."""
     imported(EXCERPT, home)
     assert b'"named_answers":[{"seq":1,' in assert_comes_back(home / "zed.db")
     imported(EXCERPT[3:], home)
@@ -113,7 +113,7 @@ def test_such_a_recording_comes_back(home: Path) -> None:
 
 @pytest.mark.parametrize("method", [None, 7, "", "x" * 101, "a b", "ü"], ids=repr)
 def test_what_is_no_method_is_not_kept(method: Any, home: Path) -> None:
-    """If a log of Zed has an invalid method for a response, the imported response has no method."""
+    """If a log of Zed has an invalid method for a response, the response has no method."""
     imported([entry(IN, "response", "a", method, {})], home)
     with RecordingReader(home / "zed.db") as reader:
         assert [row["method"] for row in reader.frames()] == [None]
@@ -122,10 +122,7 @@ def test_what_is_no_method_is_not_kept(method: Any, home: Path) -> None:
 
 
 def test_the_history_before_a_named_answer_is_history(home: Path) -> None:
-    """If a log of Zed shows a session loaded again, `audit` counts none of its earlier actions.
-
-    In `transcript`, they are marked as history.
-    """
+    """If a log of Zed contains the history of a loaded session, `audit` ignores that history."""
     imported([*HISTORY, LOADED, call("s", "c-1", "rm -rf new")], home)
     said = run("inspect", "audit", "zed", home=home).stdout
     assert "rm -rf new" in said
@@ -148,13 +145,13 @@ def test_the_history_before_a_named_answer_is_history(home: Path) -> None:
     ids=["the answer to a prompt", "a session that was opened"],
 )
 def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Path) -> None:
-    """If a turn in a log of Zed may have begun before the log, `audit` counts its actions."""
+    """If an action in a log of Zed may not be history, `audit` lists the action."""
     imported([*more, *HISTORY, LOADED], home)
     assert "rm -rf old" in run("inspect", "audit", "zed", home=home).stdout
 
 
 def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Path) -> None:
-    """If a log of Zed ends before the response to `session/load`, `show` says it is still open."""
+    """If a log of Zed ends before the response to `session/load`, `show` says that it is open."""
     load = {"sessionId": "s", "cwd": "/x", "mcpServers": []}
     imported([*EXCERPT[:2], entry(OUT, "request", "l", "session/load", load)], home)
     said = run("inspect", "show", "zed", home=home).stdout
@@ -168,7 +165,7 @@ def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Pa
 
 
 def test_the_brackets_of_arrays_are_called_so(home: Path) -> None:
-    """`import` of a log of Zed counts lines that have only the brackets of a JSON array."""
+    """`import` of a log of Zed counts the lines that contain only brackets of a JSON array."""
     array = json.dumps(EXCERPT[3:], indent=0)
     lines = len(array.splitlines())
     for number, text in enumerate((array, f"{array}\n\n{array}\n")):
@@ -184,7 +181,7 @@ def test_the_brackets_of_arrays_are_called_so(home: Path) -> None:
 
 
 def test_an_audit_of_an_excerpt_names_each_file_once(home: Path) -> None:
-    """If a log of Zed lacks the working directory, `audit` prints each file of a call just once."""
+    """If a log of Zed lacks the working directory, `audit` lists each file of a call once."""
     write = {"toolCallId": "c", "title": "Write", "kind": "edit", "status": "completed"}
     files = {"locations": [{"path": "/x/src/a.txt"}], "rawInput": {"path": "src/a.txt"}}
     info = {"protocolVersion": 1, "agentInfo": {"name": "agent", "version": "2"}}

@@ -54,7 +54,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
-    """`list` prints the newest recording first, and in a pipe all columns and absolute times."""
+    """`list` prints the newest recording first."""
     size = record_conversation(home / "old.db", id="aaaaaa1", wall=10**18).stat().st_size
     record_conversation(home / "new.db", id="bbbbbb1")
     result = run("inspect", "list", home=home)
@@ -74,7 +74,7 @@ def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
 
 
 def test_an_agent_without_a_name_is_called_after_its_command(home: Path) -> None:
-    """If an agent has not told its name, `list` makes one from the agent's command."""
+    """If an agent has sent no name, `list` shows a name made from the agent's command."""
     with LogWriter(home / "x.db", arg=["npx", "-y", "@zed-industries/codex-acp"]) as recorder:
         recorder.end()
     line = run("inspect", "list", home=home).stdout.splitlines()[1]
@@ -90,7 +90,7 @@ def test_columns_are_aligned_with_wide_characters(home: Path) -> None:
 
 
 def test_a_running_recording_is_marked(home: Path) -> None:
-    """`list` marks a recording whose recorder runs as running, and counts its frames so far."""
+    """`list` marks a recording as running while its recorder runs."""
     with LogWriter(home / "x.db") as recorder:
         write_conversation(recorder)
         line = run("inspect", "list", home=home).stdout.splitlines()[1]
@@ -151,7 +151,7 @@ def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
 
 
 def test_the_list_reports_a_lost_log(home: Path) -> None:
-    """If the recorder's capture log of a recording is missing, `list` warns and still lists it."""
+    """If the recorder's capture log of a recording is missing, `list` prints a warning."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -162,7 +162,7 @@ def test_the_list_reports_a_lost_log(home: Path) -> None:
 
 
 def test_a_run_of_verify_is_marked(home: Path) -> None:
-    """`list` shows which command made a recording if it was not `record`, such as `verify`."""
+    """If `verify` made a recording, `list` says so."""
     record_conversation(home / "x.db", made_by="verify")
     assert " by verify" in run("inspect", "list", home=home).stdout.splitlines()[1]
     (line,) = run("inspect", "list", "--json", home=home).stdout.splitlines()
@@ -170,7 +170,7 @@ def test_a_run_of_verify_is_marked(home: Path) -> None:
 
 
 def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
-    """`list --json` prints an object for each recording, and for an unreadable one the problem."""
+    """`list --json` prints an object for each recording."""
     path = record_conversation(home / "x.db")
     (home / "bad.db").write_text("hello")
     result = run("inspect", "list", "--json", home=home)
@@ -227,7 +227,7 @@ def test_tokens_and_cost_have_columns_if_an_agent_reported_them(home: Path) -> N
 
 
 def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
-    """`list` can select recordings by directory, agent, age and number; its total counts all."""
+    """`list` can select recordings by directory, agent, age and number."""
     project = tmp_path / "project"
     (project / "sub").mkdir(parents=True)
     now = time.time_ns()
@@ -261,7 +261,7 @@ def test_a_list_of_the_current_directory(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["yesterday", "2025-13-01", "5x", ""])
 def test_an_invalid_time_is_refused(home: Path, text: str) -> None:
-    """`list --since` accepts an age or a date, and refuses anything else."""
+    """`list --since` refuses a value that is neither an age nor a date."""
     answer = complaint("inspect", "list", "--since", text, home=home)
     assert f"{text!r} is neither an age such as 2h or 7d nor a date such as 2025-06-15" in answer
 
@@ -270,7 +270,7 @@ def test_an_invalid_time_is_refused(home: Path, text: str) -> None:
 def test_a_terminal_gets_what_fits(
     home: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """No line of `list` is wider than the terminal, and the most important columns remain."""
+    """No line of `list` is wider than the terminal."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: columns)
     record_conversation(home / "你好.db", name="你好" * 30, cwd="/srv/" + "项目" * 40)
     set_note(record_conversation(home / "b.db"), "a note " * 20)
@@ -286,7 +286,7 @@ def test_a_terminal_gets_what_fits(
 def test_a_terminal_sees_what_is_wrong_in_one_column(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal, one coloured column of `list` has the result of each recording."""
+    """On a terminal, `list` shows the result of each recording in one coloured column."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "failed.db") as failed:
         handshake(failed)
@@ -304,7 +304,7 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
 
 
 def test_a_list_says_what_is_wrong(home: Path) -> None:
-    """`list` marks a recording with an error by ✗, but not a healthy one that a signal ended."""
+    """`list` marks a recording that has an error with ✗."""
     with LogWriter(home / "hung.db") as hung:
         handshake(hung)
         hung.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -372,7 +372,7 @@ def test_a_list_tells_of_updates_after_their_turn(
 def test_a_signal_is_red_only_where_there_is_a_problem(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a client ended its agent with SIGTERM after a healthy run, `list` shows nothing in red."""
+    """If a client ended its agent by SIGTERM, `list` prints nothing in red."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "well.db") as well:
         handshake(well)
@@ -383,7 +383,7 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
 
 
 def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
-    """`list` marks a recording by ! if a fault was injected and nothing else went wrong."""
+    """If a fault was injected and nothing else went wrong, `list` marks the recording with `!`."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.EFFECT, capture_log.TO_CLIENT, rule="r", action="kill", signal=9)
@@ -396,7 +396,7 @@ def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
 def test_a_list_says_for_whom_a_running_chat_waits(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`list` and `list --json` say whom a running conversation waits for."""
+    """`list` says whom a running conversation waits for."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -428,7 +428,7 @@ def listed(home: Path, **environment: str) -> list[str]:
 def test_the_overview_shows_the_newest_and_the_next_command(
     home: Path, arguments: list[str]
 ) -> None:
-    """`acp-proxy` without a command lists the newest recordings, and a command to type next."""
+    """`acp-proxy` without a command lists the newest recordings."""
     for number in range(7):
         record_conversation(home / f"r{number}.db", wall=(number + 1) * 10**18)
     lines = run(*arguments, home=home).stdout.splitlines()
@@ -461,7 +461,7 @@ def test_the_next_command_follows_a_running_recording(home: Path) -> None:
 
 
 def test_the_next_command_means_the_newest(home: Path) -> None:
-    """If two recordings have one name, `acp-proxy` without a command suggests the newer file."""
+    """If two recordings have one name, `acp-proxy` without a command suggests the newer one."""
     record_conversation(home / "my run.db", id="aaaa", wall=10**18, name="my run")
     record_conversation(home / "my run-2.db", id="bbbb", name="my run")
     assert run(home=home).stdout.splitlines()[-2:] == [
@@ -481,7 +481,7 @@ def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
 
 
 def test_the_directory_is_read_from_the_environment(home: Path, tmp_path: Path) -> None:
-    """Recordings are in the directory that ACP_PROXY_RECORDINGS names, or else among user data."""
+    """The variable ACP_PROXY_RECORDINGS names the directory of the recordings."""
     record_conversation(home / "x.db")
     data = tmp_path / "data"
     shutil.copytree(home, data / "acp-proxy")
@@ -499,7 +499,7 @@ ENDS_OF_THE_CALENDAR = (
 @pytest.mark.parametrize("column", ["started_at", "ended_at"])
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, text: str) -> None:
-    """If a date in a recording is unusable, `list` calls it damaged, and lists the others."""
+    """If a recording has an impossible date, `list` calls the recording damaged."""
     record_conversation(home / "good.db", id="aaaa")
     bad = record_conversation(home / "bad.db", id="bbbb")
     with contextlib.closing(sqlite3.connect(bad)) as connection, connection:
@@ -516,7 +516,7 @@ def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, tex
 
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
-    """If a text form (JSONL) has an unusable date, the error names its line."""
+    """If a text form has an impossible date, the error names its line."""
     bad = home / "bad.jsonl"
     made = text_of(record_conversation(home / "good.db"))
     bad.write_bytes(made.replace(STARTED_AT.encode(), text.encode(), 1))
@@ -525,7 +525,7 @@ def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
 
 
 def test_a_file_from_the_far_future_can_be_pruned(home: Path) -> None:
-    """`prune` can delete a file whose modification time is thousands of years ahead."""
+    """`prune` can delete a file with a modification time in the far future."""
     path = record_conversation(home / "x.db")
     os.utime(path, (2**38, 2**38))
     result = run("inspect", "prune", "--larger-than", "0kB", "--dry-run", home=home)

@@ -22,7 +22,7 @@ OLD = Path(__file__).parents[3] / "data/format-1.db"
 @pytest.mark.parametrize("name", ["copy.db", "copy.jsonl"])
 @pytest.mark.parametrize("level", ["secrets", "private"])
 def test_the_copy_holds_no_secret(tmp_path: Path, name: str, level: str) -> None:
-    """A copy by `export --level` has no secret, is marked as masked, and is private to the user."""
+    """A copy that `export --level` made contains no secret."""
     path, copy = record_planted(tmp_path / "x.db", large=3 << 20), tmp_path / name
     result = run("inspect", "export", path, "-o", copy, "--level", level)
     assert result.exit_code == 0
@@ -38,7 +38,7 @@ def test_the_copy_holds_no_secret(tmp_path: Path, name: str, level: str) -> None
 
 
 def test_markers_stay_and_more_can_be_masked(tmp_path: Path) -> None:
-    """`export` of a masked copy keeps its placeholders of secrets, and can mask more values."""
+    """`export` of a masked copy keeps the markers of secrets."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     first, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     run("inspect", "export", path, "-o", first)
@@ -51,7 +51,7 @@ def test_markers_stay_and_more_can_be_masked(tmp_path: Path) -> None:
 
 
 def test_the_secrets_are_counted_if_masking_was_asked_for(tmp_path: Path) -> None:
-    """`export` prints how many secrets it masked, on stdout only if masking was asked for."""
+    """`export --level` prints how many secrets it has masked."""
     path = record_planted(tmp_path / "x.db")
     asked = run("inspect", "export", path, "-o", tmp_path / "a.db", "--level", "secrets")
     assert " secrets are masked in " in asked.stdout
@@ -65,7 +65,7 @@ def test_the_secrets_are_counted_if_masking_was_asked_for(tmp_path: Path) -> Non
 
 
 def test_a_part_can_be_a_database(tmp_path: Path) -> None:
-    """`export` of some frames as a database keeps their numbers."""
+    """If some frames are exported as a database, they keep their numbers."""
     path = record_conversation(tmp_path / "x.db")
     run("inspect", "export", path, "kind:request", "-o", tmp_path / "y.db")
     with RecordingReader(path) as whole, RecordingReader(tmp_path / "y.db") as part:
@@ -87,7 +87,7 @@ def test_a_recording_of_format_1_is_read_and_exported(tmp_path: Path) -> None:
 
 
 def test_nothing_is_replaced_unless_it_is_asked_for(tmp_path: Path) -> None:
-    """`export` replaces no file without --force, and never the -wal file of another database."""
+    """`export` replaces an existing file only with `--force`."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "y.db"
     before = path.read_bytes()
     export = ("inspect", "export", path, "-o")
@@ -114,7 +114,7 @@ def test_nothing_is_replaced_unless_it_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_no_copy_to_share(tmp_path: Path) -> None:
-    """`export` refuses to copy a running recording, since half of it would look complete."""
+    """`export` refuses to copy a running recording as a database."""
     with LogWriter(tmp_path / "live.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -127,7 +127,7 @@ def test_a_running_recording_is_no_copy_to_share(tmp_path: Path) -> None:
 def test_a_pattern_that_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a mask pattern of `export` takes too long, it prints one line and leaves no copy."""
+    """If a mask pattern of `export` takes too long, no copy is left."""
     monkeypatch.setattr("acp_proxy.cli.explain.time_limit._TICK_S", 0.02)
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("x", y="a" * 40 + "!"))

@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_note_is_written_read_and_cleared(home: Path) -> None:
-    """`note` with a text prints nothing, and without a text prints only the note."""
+    """`note` without a text prints the note."""
     assert run("inspect", "note", "run", "it hangs", home=home).output == ""
     result = run("inspect", "note", "abc", home=home)
     assert (result.stdout, result.stderr) == ("it hangs\n", "")
@@ -40,7 +40,7 @@ def test_a_note_is_written_read_and_cleared(home: Path) -> None:
 
 
 def test_a_secret_in_a_note_is_masked(home: Path) -> None:
-    """`note` masks a secret in the user's text, unless --unredacted is given."""
+    """`note` masks a secret in its text unless `--unredacted` is given."""
     token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
     result = run("inspect", "note", "run", f"fails with {token}", home=home)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -68,24 +68,24 @@ def test_a_secret_in_a_note_is_masked(home: Path) -> None:
     ],
 )
 def test_wrong_use_of_note_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """Wrong use of `note` is refused in one line, and no note is written."""
+    """Wrong use of `note` is refused in one line."""
     assert complaint("inspect", "note", *arguments, home=home).startswith(answer)
 
 
 def test_a_note_is_utf8(home: Path) -> None:
-    """`note` refuses a text that is not UTF-8, and does not call the recording damaged."""
+    """`note` refuses a text that is not UTF-8."""
     answer = complaint("inspect", "note", "run", "a\udcff", home=home)
     assert answer == r"expected a note in UTF-8, got 'a\udcff'"
 
 
 def test_a_note_keeps_its_lines(home: Path) -> None:
-    """The note on a recording may have several lines, and `note` prints them unchanged."""
+    """If a note has several lines, `note` prints them unchanged."""
     run("inspect", "note", "run", "one\ntwo\x1b", home=home)
     assert run("inspect", "note", "run", home=home).stdout == "one\ntwo\\x1b\n"
 
 
 def test_a_note_at_a_row_is_shown_there(home: Path) -> None:
-    """A note on a frame or an event is printed below it by `log`, and also by `transcript`."""
+    """`log` prints a note on a frame below the frame."""
     run("inspect", "note", "run", "all of it", home=home)
     for text in ("#3 why \x1b[31m?\nwho", "#1 the start", "#3 why \x1b[31m?"):
         assert run("inspect", "note", "run", text, home=home).output == ""
@@ -120,7 +120,7 @@ def test_a_note_at_a_row_is_removed_alone(home: Path) -> None:
 
 
 def test_the_text_form_keeps_notes_at_rows(home: Path) -> None:
-    """`export` keeps notes on frames, and `note` can add one to a text form (JSONL)."""
+    """`export` keeps the notes on frames in the text form."""
     run("inspect", "note", "run", "#3 why?", home=home)
     (home / "text.jsonl").write_text(run("inspect", "export", "run", home=home).stdout)
     run("inspect", "note", str(home / "text.jsonl"), "#1 start", home=home)

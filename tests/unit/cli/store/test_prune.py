@@ -42,7 +42,7 @@ def names(directory: Path) -> list[str]:
 
 
 def test_older_recordings_are_deleted(home: Path) -> None:
-    """`prune` prints the name and the size of each recording that it deletes, and the total."""
+    """`prune` prints the name and the size of each recording that it deletes."""
     size = (home / "old.db").stat().st_size
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     line, total = result.stdout.splitlines()
@@ -53,7 +53,7 @@ def test_older_recordings_are_deleted(home: Path) -> None:
 
 
 def test_a_dry_run_deletes_nothing(home: Path) -> None:
-    """`prune --dry-run` prints which recordings would be deleted, and deletes none."""
+    """`prune --dry-run` prints the recordings that would be deleted."""
     before = names(home)
     result = run("inspect", "prune", "--older-than", "3d", "--dry-run", home=home)
     lines = result.stdout.splitlines()
@@ -66,7 +66,7 @@ def test_a_dry_run_deletes_nothing(home: Path) -> None:
 
 
 def test_the_oldest_are_deleted_beyond_a_size(home: Path) -> None:
-    """`prune` by size deletes the oldest recordings until the others fit the limit."""
+    """`prune` with a size deletes the oldest recordings until the rest is small enough."""
     size = sum((home / name).stat().st_size for name in ("new.db", "other.db"))
     run("inspect", "prune", "--larger-than", f"{size / 1000 + 1}kB", home=home)
     assert names(home) == ["new.db", "other.db"]
@@ -88,7 +88,7 @@ def test_a_file_whose_name_has_line_ends_is_one_line(home: Path) -> None:
 
 
 def test_a_note_keeps_a_recording(home: Path) -> None:
-    """`prune` keeps a recording on which the user wrote a note, unless --noted is given."""
+    """`prune` keeps a recording that has a note, unless `--noted` is given."""
     set_note(home / "old.db", "precious")
     run("inspect", "prune", "--older-than", "1d", home=home)
     assert names(home) == ["new.db", "old.db", "other.db"]
@@ -109,7 +109,7 @@ def test_a_running_recording_stays(tmp_path: Path) -> None:
 
 
 def test_json_has_an_object_for_each(home: Path) -> None:
-    """`prune --json` prints an object for each recording, also in a dry run."""
+    """`prune --json` prints an object for each recording."""
     arguments = ("inspect", "prune", "--older-than", "7d", "--json")
     size = (home / "old.db").stat().st_size
     dry = json.loads(run(*arguments, "--dry-run", home=home).stdout)
@@ -133,7 +133,7 @@ def _timestamp(text: str) -> float:
 def test_a_recording_that_cannot_be_deleted_is_reported(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`prune` reports a recording that cannot be deleted, and exits with 1."""
+    """If `prune` cannot delete a recording, it exits with 1."""
     monkeypatch.setattr("acp_proxy.cli.store.prune.delete", lambda _: False)
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     assert result.stderr.splitlines()[0] == f"acp-proxy: cannot delete {home}/old.db"
@@ -153,7 +153,7 @@ def test_a_recording_that_cannot_be_deleted_is_reported(
     ],
 )
 def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """`prune` without a limit, or with an invalid one, deletes nothing."""
+    """`prune` without a limit deletes nothing."""
     before = names(home)
     assert answer in complaint("inspect", "prune", *arguments, home=home)
     assert names(home) == before

@@ -45,7 +45,7 @@ def turns(tmp_path: Path) -> Path:
 
 
 def test_it_makes_a_test_and_its_recording(tmp_path: Path) -> None:
-    """`export --format pytest` writes a test and a copy of the recording, with its name."""
+    """`export --format pytest` writes a test and a copy of the recording."""
     made = run(*EXPORT, RECORDINGS / "hello.db", *PYTEST, tmp_path / "new" / "tests")
     test = tmp_path / "new" / "tests" / "test_hello.py"
     recording = test.parent / "recordings" / "hello.jsonl"
@@ -71,7 +71,7 @@ def test_it_makes_a_test_and_its_recording(tmp_path: Path) -> None:
 def test_turns_are_chosen(
     turns: Path, tmp_path: Path, words: str, name: str, numbers: list[int]
 ) -> None:
-    """`export --format pytest` writes turns that replay, even if the recorder was killed."""
+    """`export --format pytest` can export some turns of a recording whose recorder was killed."""
     made = run(*EXPORT, turns, "--turn", words, *PYTEST, tmp_path)
     recording = tmp_path / "recordings" / f"{name}.jsonl"
     assert made.stdout.splitlines() == [str(tmp_path / f"test_{name}.py"), str(recording)]
@@ -84,7 +84,7 @@ def test_turns_are_chosen(
 
 
 def test_later_events_are_left_out(tmp_path: Path) -> None:
-    """If `export --format pytest` leaves out the last turns, it leaves out how the agent ended."""
+    """If the last turns are left out of an exported test, the agent's exit is left out too."""
     run(*EXPORT, RECORDINGS / "tour.db", "--turn", "1", *PYTEST, tmp_path)
     lines = (tmp_path / "recordings" / "tour_turn_1.jsonl").read_text().splitlines()
     events = [json.loads(line).get("event") for line in lines if line.startswith("{")]
@@ -92,7 +92,7 @@ def test_later_events_are_left_out(tmp_path: Path) -> None:
 
 
 def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
-    """`export --format pytest` replaces neither a test nor a recording without --force."""
+    """`export --format pytest` replaces an existing test only with `--force`."""
     test = tmp_path / "test_hello.py"
     test.write_text("mine")
     command = (*EXPORT, RECORDINGS / "hello.db", *PYTEST, tmp_path)
@@ -104,7 +104,7 @@ def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
 
 
 def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
-    """`export --format pytest` is refused without a directory, with a filter or unknown turns."""
+    """`export --format pytest` is refused if no directory is given."""
     expected = "expected -o DIR with --format pytest, which writes several files"
     assert complaint(*EXPORT, turns, "--format", "pytest") == expected
     assert complaint(*EXPORT, turns, *PYTEST, "-") == expected
@@ -124,7 +124,7 @@ def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
 def test_a_recording_that_does_not_replay_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recording does not replay cleanly, `export --format pytest` refuses to write a test."""
+    """If a recording does not replay cleanly, `export --format pytest` writes no test."""
     with RecordingReader(RECORDINGS / "hello.db") as reader:
         clean = rehearse(reader)
     diverged = evolve(clean, verdict="diverged", divergences=(DIVERGENCE,))
@@ -139,7 +139,7 @@ def test_a_recording_that_does_not_replay_is_refused(
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))
 def test_recorded_text_never_becomes_code(client: str, name: str, prompts: list[str]) -> None:
-    """Names and prompts in a recording change the docstring of an exported test, not its code."""
+    """A recorded prompt never becomes code of an exported test."""
     name = name_of_test(name)
     source = source_of_test(
         name, client=client, agent=client, date=client, what="turn 1", prompts=prompts
@@ -171,7 +171,7 @@ def statements(source: str) -> str:
 
 
 def test_names_are_those_of_modules() -> None:
-    """In an exported test, any recording's name becomes a valid name of a file and a function."""
+    """In an exported test, every recording's name becomes a valid file name."""
     assert name_of_test("2025-06-15 OpenCode/x.db") == "2025_06_15_opencode_x_db"
     assert name_of_test("test_hello") == "hello"
     assert name_of_test("你好") == "recording"
@@ -181,7 +181,7 @@ def test_names_are_those_of_modules() -> None:
 def test_the_test_imports_nothing_from_its_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A test by `export --format pytest` imports json from Python, not a json.py beside it."""
+    """A test written by `export --format pytest` imports nothing from its own directory."""
     for name in ("json", "queue", "selectors", "subprocess"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
     monkeypatch.chdir(tmp_path)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def test_values_are_listed_with_their_places(tmp_path: Path) -> None:
-    """`secrets` lists each secret in a recording by its placeholder and its frames."""
+    """`secrets` lists each secret of a recording with its marker and its frames."""
     path = record_planted(tmp_path / "x.db")
     shown = run("inspect", "secrets", path)
     assert shown.exit_code == 0
@@ -33,7 +33,7 @@ def test_values_are_listed_with_their_places(tmp_path: Path) -> None:
 
 
 def test_the_gate_fails_for_a_file_with_secrets(tmp_path: Path) -> None:
-    """`secrets --check` fails for a database or JSONL with secrets, and suggests a command."""
+    """`secrets --check` fails if a recording contains a secret."""
     bad, good = record_planted(tmp_path / "bad.db"), record_conversation(tmp_path / "good.db")
     masked = tmp_path / "masked.jsonl"
     assert run("inspect", "export", bad, "-o", masked).exit_code == 0
@@ -50,7 +50,7 @@ def test_the_gate_fails_for_a_file_with_secrets(tmp_path: Path) -> None:
 def test_the_gate_finds_what_others_may_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`secrets --check` fails even with `--unredacted`, and also for JSONL on standard input."""
+    """`secrets --check` also fails with `--unredacted`."""
     bad = record_planted(tmp_path / "bad.db")
     assert run("inspect", "--unredacted", "secrets", "--check", bad).exit_code == 1
     text = run("inspect", "export", "--unredacted", bad).stdout_bytes
@@ -61,7 +61,7 @@ def test_the_gate_finds_what_others_may_show(
 
 
 def test_what_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
-    """If `secrets --check` cannot read a file, it exits with 2, and still checks the others."""
+    """If `secrets --check` cannot read a file, it exits with 2."""
     (tmp_path / "x.db").write_bytes(b"nothing of ours")
     assert "x.db" in complaint("inspect", "secrets", "--check", tmp_path / "x.db")
     bad = record_planted(tmp_path / "bad.db")

@@ -53,14 +53,14 @@ def test_no_client_names_it(tmp_path: Path) -> None:
     ],
 )
 def test_an_entry_that_all_is_well_with(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """If a client's settings are right, `doctor` reports acp-proxy's version and the agent."""
+    """If a client's settings are right, `doctor` reports the version of their acp-proxy."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words, A=VALUE) == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 records HOME/bin/agent"
     ]
 
 
 def test_a_recording_may_be_played(tmp_path: Path) -> None:
-    """`doctor` accepts client settings that start `acp-proxy replay` in place of an agent."""
+    """`doctor` accepts settings of a client that start `acp-proxy replay`."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", "replay", "tour") == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 plays a recording"
     ]
@@ -93,20 +93,20 @@ def test_a_recording_may_be_played(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_wrong_arguments(tmp_path: Path, words: str, text: str) -> None:
-    """`doctor` reports each wrong argument in a client's settings, with the expected one."""
+    """`doctor` reports a wrong argument in a client's settings."""
     (tmp_path / "data").touch()
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words.split()) == [f"✗ Zed 'Mine': {text}"]
 
 
 def test_arguments_in_one_string(tmp_path: Path) -> None:
-    """If a client's settings have all arguments in one string, `doctor` advises to split it."""
+    """If a client's settings have all arguments in one string, `doctor` suggests to split it."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", "record -- agent") == [
         "✗ Zed 'Mine': its arguments are one string"
     ]
 
 
 def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
-    """`doctor` warns of a program that only the shell's PATH has: an editor may lack it."""
+    """`doctor` warns of a program that is only in the PATH of the shell."""
     fine, *rest = checked(tmp_path, "acp-proxy", "record", "agent")
     assert fine == "✓ Zed 'Mine': acp-proxy 0.1.0 records"
     assert rest == [
@@ -125,7 +125,7 @@ def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
 
 
 def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
-    """`doctor` warns of a script that needs node if a graphical client may not find node."""
+    """If an agent needs node, `doctor` warns that a graphical editor may not find node."""
     program(tmp_path / "bin/node")
     program(tmp_path / "bin/script", "#!/usr/bin/env node\n")
     entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/script")
@@ -138,7 +138,7 @@ def test_the_interpreter_of_an_agent(tmp_path: Path) -> None:
 
 
 def test_relative_paths(tmp_path: Path) -> None:
-    """`doctor` reports a relative path in a client's settings, and does not start its program."""
+    """`doctor` reports a relative path in a client's settings."""
     program(tmp_path / "project/acp-proxy")
     context = machine(tmp_path)
     configure(tmp_path, "./acp-proxy", "record", "--", f"{tmp_path}/bin/agent")
@@ -155,14 +155,14 @@ def never(_words: Sequence[str], _environ: Mapping[str, str]) -> VersionAnswer:
 
 
 def test_a_home_directory_may_not_be_replaced(tmp_path: Path) -> None:
-    """`doctor` warns of `~` in settings: only some clients replace it by the home directory."""
+    """`doctor` warns of `~` in a client's settings."""
     fine, line = checked(tmp_path, "~/bin/acp-proxy", "record", "--", "HOME/bin/agent")
     assert fine.startswith("✓")
     assert line == ("! Zed 'Mine': ~/bin/acp-proxy begins with ~, which not every client replaces")
 
 
 def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
-    """`doctor` reports an acp-proxy in settings that is missing, silent or another version."""
+    """`doctor` reports that the acp-proxy in a client's settings does not exist."""
     entry = ("record", "--", "HOME/bin/agent")
     assert checked(tmp_path, "HOME/gone/acp-proxy", *entry) == [
         "✗ Zed 'Mine': HOME/gone/acp-proxy was not found"
@@ -177,7 +177,7 @@ def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
 
 
 def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
-    """`doctor` starts acp-proxy as a client would, with its variables, but without an agent."""
+    """`doctor` starts the acp-proxy of a client's settings with the variables of the settings."""
     asked = []
 
     def ask(words: Sequence[str], environ: Mapping[str, str]) -> VersionAnswer:
@@ -197,7 +197,7 @@ def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
 
 
 def test_what_is_not_started(tmp_path: Path) -> None:
-    """`doctor` starts no wrapper program, and no program of the working directory."""
+    """`doctor` starts no wrapper program from a client's settings."""
     agent = f"{tmp_path}/bin/agent"
     configure(tmp_path, "uvx", "acp-proxy", "record", "--", agent)
     assert lines(client_settings(machine(tmp_path, never))) == [
@@ -214,7 +214,7 @@ def test_what_is_not_started(tmp_path: Path) -> None:
 
 
 def test_variables_of_an_entry(tmp_path: Path) -> None:
-    """`doctor` reports problems with variables in settings without showing their values."""
+    """`doctor` reports a wrong variable in a client's settings without showing its value."""
     entry = ("HOME/bin/acp-proxy", "record", "--", "HOME/bin/agent")
     assert checked(tmp_path, *entry, ACP_PROXY_OFF="1", ACP_PROXY_GRACE=VALUE) == [
         "✗ Zed 'Mine': ACP_PROXY_OFF switches recording off",
@@ -226,7 +226,7 @@ def test_variables_of_an_entry(tmp_path: Path) -> None:
 
 
 def test_all_clients(tmp_path: Path) -> None:
-    """If two plugins read the same settings, `doctor` reports each entry once."""
+    """If two plugins read one settings file, `doctor` reports each entry once."""
     make_home(tmp_path)
     (tmp_path / SETTINGS).write_text("{ broken")
     results = lines(client_settings(machine(tmp_path)))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     ],
 )  # fmt: skip
 def test_answers(tmp_path: Path, script: str, answer: VersionAnswer) -> None:
-    """`doctor` starts a program to learn its version without stdin, and with a time limit."""
+    """`doctor` limits the time in which a program must print its version."""
     path = program(tmp_path / "acp-proxy", f'#!/bin/sh\n[ "$*" = --version ]\n{script}\n')
     timeout_s = 0.2 if "0.2" in answer.trouble else 30
     environ = {"PATH": os.environ["PATH"], "WHICH": "mine"}
@@ -39,7 +39,7 @@ def test_answers(tmp_path: Path, script: str, answer: VersionAnswer) -> None:
 
 
 def test_what_cannot_start(tmp_path: Path) -> None:
-    """If a program cannot be started for its version, `doctor` gives the system's reason."""
+    """If a program cannot be started, `doctor` prints the reason of the system."""
     gone = program(tmp_path / "a", "#!/nowhere/python\n")
     assert ask_version([str(gone)], {}).trouble == (
         "cannot start: the interpreter of its first line was not found"
@@ -49,7 +49,7 @@ def test_what_cannot_start(tmp_path: Path) -> None:
 
 
 def test_no_file_is_made(tmp_path: Path) -> None:
-    """`doctor` starts a program to learn its version so that it writes no bytecode files."""
+    """When `doctor` starts a program for its version, no bytecode files are written."""
     (tmp_path / "module.py").write_text("")
     text = "import module, sys; print('acp-proxy, version', sys.argv[1][2:])"
     script = program(tmp_path / "acp-proxy", f"#!{sys.executable} -S\n{text}\n")

@@ -15,7 +15,7 @@ MANUAL = Path(__file__).parents[4] / "docs/commands/doctor.md"
 
 
 def test_the_worst_result_is_that_of_the_whole(tmp_path: Path) -> None:
-    """If `doctor` finds a warning and an error, its overall status is that of the error."""
+    """If `doctor` finds a warning and an error, its result is an error."""
     context = machine(tmp_path)
     assert examine(context).status is CheckStatus.WARNING
     assert examine(with_environment(context, ACP_PROXY_OFF="1")).status is CheckStatus.ERROR
@@ -23,14 +23,14 @@ def test_the_worst_result_is_that_of_the_whole(tmp_path: Path) -> None:
 
 
 def test_every_check_is_in_the_manual(tmp_path: Path) -> None:
-    """The manual lists the checks of `doctor` in order; each result names its check."""
+    """The manual lists all checks of `doctor`."""
     names = [result.check for result in examine(machine(tmp_path)).results]
     listed = re.findall(r"^\| `(\w+)` \|", MANUAL.read_text(encoding="utf-8"), re.MULTILINE)
     assert [*dict.fromkeys(names)] == [*CHECKS] == listed
 
 
 def test_commands_can_be_pasted(tmp_path: Path) -> None:
-    """A command that `doctor` suggests begins with acp-proxy, or with its path if PATH lacks it."""
+    """A command that `doctor` suggests begins with acp-proxy."""
     context = machine(tmp_path)
     assert context.command("show", Path("/a b.db")) == "acp-proxy show '/a b.db'"
     other = program(tmp_path / "other/acp-proxy")

@@ -29,13 +29,13 @@ def test_the_versions(tmp_path: Path) -> None:
 
 
 def test_a_path_that_all_is_well_with(tmp_path: Path) -> None:
-    """If editors can start the installed acp-proxy, `doctor` reports its path as right."""
+    """If editors can start acp-proxy, `doctor` reports its path as right."""
     assert lines(start_script(machine(tmp_path))) == [f"✓ {tmp_path}/bin/acp-proxy"]
 
 
 @pytest.mark.parametrize("is_linked", [False, True], ids=["plain", "linked"])
 def test_a_virtual_environment_may_go(tmp_path: Path, is_linked: bool) -> None:
-    """`doctor` warns if acp-proxy is a script in a virtual environment, or a link to one."""
+    """`doctor` warns if acp-proxy is in a virtual environment."""
     context = machine(tmp_path)
     (tmp_path / "venv").mkdir()
     (tmp_path / "venv/pyvenv.cfg").touch()
@@ -63,7 +63,7 @@ def test_the_environments_of_tools_stay(tmp_path: Path) -> None:
 
 
 def test_what_an_editor_may_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` reports an acp-proxy that editors may not find or start, with the reason."""
+    """`doctor` reports that editors may not find acp-proxy."""
     monkeypatch.setattr(doctor_checks, "SYSTEM_PATH", "/nowhere")
     context = machine(tmp_path)
     path = context.own[0]

@@ -53,7 +53,7 @@ def state(directory: Path) -> list[tuple[str, bytes, int, int]]:
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:
-    """`doctor` does not report finished, running or just begun recordings as leftover files."""
+    """`doctor` does not report finished or running recordings as leftover files."""
     context = machine(tmp_path)
     assert lines(leftovers(context)) == NOTHING
     record_conversation(context.recordings / "x.db")
@@ -69,7 +69,7 @@ def test_nothing_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_an_unfinished_log(tmp_path: Path, indexed: bool) -> None:
-    """`doctor` only reports an unfinished log; the command that it suggests finishes the log."""
+    """If a capture log is unfinished, `doctor` suggests a command that finishes it."""
     context = machine(tmp_path)
     killed(context.recordings / "1.db", indexed=indexed)
     before = state(context.recordings)
@@ -81,7 +81,7 @@ def test_an_unfinished_log(tmp_path: Path, indexed: bool) -> None:
 
 
 def test_unfinished_logs(tmp_path: Path) -> None:
-    """If several recordings are unfinished, `doctor` suggests one command that finishes all."""
+    """If several recordings are unfinished, `doctor` suggests one command for all."""
     context = machine(tmp_path)
     for number in range(5):
         killed(context.recordings / f"{number}.db")
@@ -94,7 +94,7 @@ def test_unfinished_logs(tmp_path: Path) -> None:
 
 
 def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
-    """If a log cannot be finished, such as a foreign file, `doctor` reports an error."""
+    """If a capture log cannot be finished, `doctor` reports an error."""
     context = machine(tmp_path)
     (context.recordings / "a.db.log").write_bytes(b"something else" * 10)
     for name in ("b", "c"):
@@ -110,7 +110,7 @@ def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
-    """`doctor` reports that a damaged part of a log is unmasked, and how to remove it."""
+    """If a damaged part of a capture log is left unmasked, `doctor` reports it."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     for name in ("x.db.damaged", "x.db.damaged-2"):
@@ -123,7 +123,7 @@ def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
 
 
 def test_empty_files(tmp_path: Path) -> None:
-    """`doctor` reports files of a recorder that was killed before it recorded anything."""
+    """If a recorder was killed before it recorded anything, `doctor` reports its files."""
     context = machine(tmp_path)
     for name in ("x.db", "y.db", "y.db.log", "z.db.log"):
         (context.recordings / name).touch()
@@ -137,7 +137,7 @@ def test_empty_files(tmp_path: Path) -> None:
 
 
 def test_what_sqlite_left(tmp_path: Path) -> None:
-    """`doctor` reports SQLite's -wal files without a database or with data not yet in it."""
+    """`doctor` reports a -wal file of SQLite without a database."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     code = (
@@ -159,7 +159,7 @@ def test_what_sqlite_left(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_command_had_not_finished(tmp_path: Path) -> None:
-    """`doctor` finds temporary files that killed commands left beside recordings and settings."""
+    """`doctor` reports temporary files that killed commands have left."""
     context = machine(tmp_path)
     names = (".abcd1234.import", ".x.jsonl.abc_1234", "setup/.acp-proxy-abcd1234")
     files = [context.recordings / name for name in names]

@@ -26,7 +26,7 @@ from tests.support.waiting_chat import record_waiting_chat
 
 
 def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
-    """`doctor` shows the size of the recordings in a usable directory, and the free space."""
+    """`doctor` shows the size of all recordings."""
     context = machine(tmp_path)
     (line,) = lines(recordings_directory(context))
     assert line.startswith(f"✓ {context.recordings}: it is empty, ")
@@ -37,7 +37,7 @@ def test_a_directory_that_all_is_well_with(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
-    """`doctor` does not report a missing recordings directory that can be created."""
+    """`doctor` accepts that the recordings directory does not exist yet."""
     context = machine(tmp_path)
     context.recordings.rmdir()
     assert lines(recordings_directory(context)) == [
@@ -59,7 +59,7 @@ def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux and its /proc")
 def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
-    """`doctor` gives the reason why a recordings directory cannot be made, even to root."""
+    """If the recordings directory cannot be created, `doctor` says why."""
     context = evolve(machine(tmp_path), recordings=Path("/proc/foo"))
     (line,) = lines(recordings_directory(context))
     assert line.startswith("✗ /proc/foo cannot be made: cannot record into /proc/foo/doctor-")
@@ -67,7 +67,7 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
-    """If `record` does not work in the recordings directory, `doctor` repeats its message."""
+    """If `record` cannot use the recordings directory, `doctor` prints the error of `record`."""
     context = machine(tmp_path)
     (tmp_path / "acp_proxy.py").write_text("import sys; sys.exit('acp-proxy: no luck today')")
     context = with_environment(context, PYTHONPATH=str(tmp_path))
@@ -84,7 +84,7 @@ def test_a_directory_in_which_record_does_not_work(tmp_path: Path) -> None:
     ],
 )
 def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
-    """If a directory has wrong permissions, the command that `doctor` suggests corrects them."""
+    """If the recordings directory has wrong permissions, `doctor` suggests a command for them."""
     context = machine(tmp_path)
     context.recordings.chmod(mode)
     *fine, actual = recordings_directory(context)
@@ -97,7 +97,7 @@ def test_permissions(tmp_path: Path, mode: int, mark: str, text: str) -> None:
 
 
 def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For `doctor`, a recordings directory of another user is an error, except for root."""
+    """`doctor` reports a recordings directory of another user as an error."""
     context = machine(tmp_path)
     owner = context.recordings.stat().st_uid
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)
@@ -110,7 +110,7 @@ def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If disk space is scarce, `doctor` suggests to delete the oldest half of the recordings."""
+    """If disk space is scarce, `doctor` suggests to delete the older half of the recordings."""
     context = machine(tmp_path)
     statvfs = SimpleNamespace(f_bavail=500, f_frsize=10**6)
     monkeypatch.setattr(os, "statvfs", lambda _: statvfs)
@@ -129,7 +129,7 @@ def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_none_is_running(tmp_path: Path) -> None:
-    """`doctor` does not list recorders that have ended or were killed as running."""
+    """`doctor` does not list recorders that have ended as running."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     with LogWriter(context.recordings / "y.db") as killed:
@@ -139,7 +139,7 @@ def test_none_is_running(tmp_path: Path) -> None:
 
 
 def test_what_they_wait_for(tmp_path: Path) -> None:
-    """`doctor` lists running recorders and for whom each waits: the user, the agent or nobody."""
+    """`doctor` says for whom each running recorder waits."""
     context = machine(tmp_path)
     recorders = [record_waiting_chat(context.recordings / "a.db", finished=False)]
     for name, prompts in {"b": True, "c": False}.items():
@@ -160,7 +160,7 @@ def test_what_they_wait_for(tmp_path: Path) -> None:
 
 
 def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:
-    """For `doctor`, a recorder that hangs is a warning, and an unreadable log an error."""
+    """`doctor` warns of a recorder that hangs."""
     context = machine(tmp_path)
     with LogWriter(context.recordings / "x.db") as recorder:
         handshake(recorder)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_usual_ones(tmp_path: Path) -> None:
-    """`doctor` reports all variables of acp-proxy that are set and not off as one result."""
+    """`doctor` reports all variables of acp-proxy that are set as one result."""
     nothing = ["✓ no ACP_PROXY_* is set"]
     assert lines(variables(machine(tmp_path))) == nothing
     assert lines(variables(machine(tmp_path, ACP_PROXY_OFF=""))) == nothing
@@ -29,7 +29,7 @@ def test_usual_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [":/x", "/x:", "/x::/y", "x:/y", "."])
 def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: str) -> None:
-    """`doctor` warns of an empty or relative part of PYTHONPATH: editors would import from it."""
+    """`doctor` warns if PYTHONPATH contains a relative path."""
     first, *_ = lines(variables(machine(tmp_path, PYTHONPATH=value)))
     assert first.startswith("! PYTHONPATH has an empty or a relative part")
     assert len(lines(variables(machine(tmp_path, PYTHONPATH="/x:/y")))) == 1
@@ -64,7 +64,7 @@ def test_a_path_of_python_that_is_the_current_directory(tmp_path: Path, value: s
     ],
 )  # fmt: skip
 def test_unusual_ones(tmp_path: Path, name: str, value: str, line: str) -> None:
-    """For `doctor`, a wrong value of a variable is an error, and a surprising one a warning."""
+    """`doctor` reports a wrong value of a variable as an error."""
     (variable,) = variables(machine(tmp_path, **{f"ACP_PROXY_{name}": value}))
     assert lines([variable]) == [line]
     assert variable.commands in ([], [f"unset ACP_PROXY_{name}"])

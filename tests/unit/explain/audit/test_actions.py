@@ -22,7 +22,7 @@ def actions(conversation: Talk) -> list[Found]:
 
 
 def test_a_file_that_the_client_reads() -> None:
-    """`audit` lists each file that the client reads for the agent, even without a tool call."""
+    """`audit` lists each file that the client has read for the agent."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
     action = conversation.action()
@@ -34,10 +34,7 @@ def test_a_file_that_the_client_reads() -> None:
 
 
 def test_what_the_client_refused_and_what_it_left_open() -> None:
-    """`audit` shows an action as failed if its request got an error.
-
-    Without an answer, it is shown as open.
-    """
+    """If the client refused a request of the agent, `audit` shows the action as failed."""
     conversation = Talk()
     conversation.asks_in_vain("fs/write_text_file", path=A, content="")
     conversation.asks("fs/write_text_file", None, path=A, content="")
