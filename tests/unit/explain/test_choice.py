@@ -67,20 +67,20 @@ def story(tmp_path: Path) -> Iterator[RecordingReader]:
 def test_frames_around_a_frame(
     story: RecordingReader, seq: int, context: int, filter_: str, expected: list[int]
 ) -> None:
-    """`log --around` shows the frame, its pair, and the frames nearby that match the filter."""
+    """`log --around` shows the frames near the given frame."""
     rows = rows_around(story, seq, context, parse(filter_))
     assert [row["seq"] for row in rows] == expected
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
-    """`log --around` finds and marks the request or answer that belongs to the frame."""
+    """`log --around` marks the answer to the given request."""
     assert pair_of(row_of(story, 6)) == 15
     assert pair_of(row_of(story, 16)) is None
     assert pair_of(row_of(story, 23)) is None
 
 
 def test_a_number_chooses_a_row(story: RecordingReader) -> None:
-    """If a number of `log --seq` is unknown, the error names the last frame or event."""
+    """If a frame number of `log --seq` does not exist, the error names the last frame."""
     assert row_of(story, 6)["method"] == "session/prompt"
     assert row_of(story, 23)["kind"] == "exit"
     assert last_number(story) == 23
@@ -89,7 +89,7 @@ def test_a_number_chooses_a_row(story: RecordingReader) -> None:
 
 
 def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
-    """The option --turn selects the frames from a prompt to the prompt's answer."""
+    """The option `--turn` selects the frames from a prompt to its answer."""
     numbers = [row["seq"] for row in story.rows(of_turn(story, 1))]
     assert (numbers[0], numbers[-1]) == (6, 15)
     with pytest.raises(BadFilter, match=r"no turn 2 in .*; number of turns: 1$"):
@@ -97,7 +97,7 @@ def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
 
 
 def test_a_turn_of_a_live_recording_may_still_come(tmp_path: Path) -> None:
-    """For a running recording, --turn may name a turn that does not exist yet."""
+    """For a running recording, `--turn` may name a turn that has not begun yet."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -121,7 +121,7 @@ def record_sessions(path: Path, *sessions: str) -> Path:
     [("ab-1", "ab-1"), ("ab-12", "ab-12"), ("x*", "x*[y]"), ("xy", "xy"), ("heard", "heard-of")],
 )
 def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) -> None:
-    """The option --session accepts the start of an id; a complete id means this session only."""
+    """The option `--session` accepts the start of a session id."""
     path = record_sessions(tmp_path / "x.db", "ab-1", "ab-12", "xy", "x*[y]", "xz")
     with RecordingReader(path) as reader:
         rows = list(reader.rows(of_session(reader, start)))
@@ -140,14 +140,14 @@ def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) 
 def test_an_ambiguous_or_unknown_session_is_an_error(
     tmp_path: Path, sessions: list[str], start: str, answer: str
 ) -> None:
-    """If --session fits several sessions or none, the error names a few sessions."""
+    """If `--session` fits several sessions, the error names some of them."""
     path = record_sessions(tmp_path / "x.db", *sessions)
     with RecordingReader(path) as reader, pytest.raises(BadFilter, match=answer):
         of_session(reader, start)
 
 
 def test_a_recording_may_have_no_sessions(tmp_path: Path) -> None:
-    """If a recording has no sessions, the error of --session says so."""
+    """If a recording has no sessions, the error about `--session` says so."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     with RecordingReader(recorder.path) as reader:
@@ -219,7 +219,7 @@ def monday(path: Path) -> Iterator[RecordingReader]:
 def test_a_first_guess_works(
     monday: RecordingReader, words: str, methods: list[str | None]
 ) -> None:
-    """A filter in the form that a user may guess first selects the frames that the user means."""
+    """A filter in a form that a user may guess selects the intended frames."""
     chosen = [row["method"] for row in monday.frames(chosen_in(monday, words))]
     assert chosen == methods or (words == "latency:2s.." and set(chosen) == set(methods))
 
@@ -241,7 +241,7 @@ def test_a_first_guess_works(
     ],
 )
 def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | None) -> None:
-    """If a filter matches nothing, the message counts the frames and suggests another filter."""
+    """If a filter matches nothing, the message suggests another filter."""
     assert not list(monday.frames(chosen_in(monday, words)))
     said = why_nothing(monday, words)
     begin = f"0 of {monday.count()} frames match {words}"
@@ -253,7 +253,7 @@ def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | N
 def test_each_command_says_that_nothing_matches(
     path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    """If a filter matches nothing, each command reports this on stderr and exits with 0."""
+    """If a filter matches nothing, each command reports this on stderr."""
     monkeypatch.chdir(path.parent)  # `report` writes a file
     result = run(*words_for(command, path), "session:ses2")
     assert "; did you mean session:ses_2?" in result.stderr
@@ -284,14 +284,14 @@ def test_a_search_asks_each_recording_for_its_last_turn(path: Path) -> None:
 
 
 def test_a_comparison_has_no_last_turn(path: Path) -> None:
-    """`diff` refuses the filter `turn:last`, since its two recordings have different last turns."""
+    """`diff` refuses the filter `turn:last`."""
     result = run("diff", path, path, "turn:last")
     assert result.exit_code == 2
     assert "only a single recording has a last turn" in result.stderr
 
 
 def test_a_mistake_is_found_before_the_recording_is_opened(tmp_path: Path) -> None:
-    """A mistake in a filter is reported before the recording is read, however large it is."""
+    """A mistake in a filter is reported before the recording is read."""
     result = run("log", tmp_path / "no.db", "knid:error")
     assert "did you mean kind?" in result.stderr
 

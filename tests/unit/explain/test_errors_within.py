@@ -47,10 +47,7 @@ def sessions_of(lines: list[str]) -> list[tuple[Any, Any]]:
 
 
 def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> None:
-    """An MCP message over ACP belongs to the session that declared the MCP server.
-
-    If the session has an open turn, the message belongs to the turn.
-    """
+    """An MCP message over ACP belongs to the session that has declared the MCP server."""
     told = said("->", None, "mcp/message", {"serverId": "m1", "requestId": "1", "method": "log"})
     lines = [*mcp("s", prompted="s"), *asked(1, {"result": {}}), told]
     assert sessions_of(lines) == [("s", 1)] * 3
@@ -58,13 +55,13 @@ def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> N
 
 
 def test_of_several_sessions_with_a_server_the_one_at_work_counts() -> None:
-    """If two sessions declared one MCP server, its messages belong to the one with an open turn."""
+    """If two sessions declared one MCP server, its messages belong to the open turn."""
     assert sessions_of([*mcp("s", "t", prompted="t"), *asked(1, {"result": {}})]) == [("t", 1)] * 2
     assert sessions_of([*mcp("s", "t"), *asked(1, {"result": {}})]) == [(None, None)] * 2
 
 
 def test_a_connection_belongs_to_the_session_of_its_server() -> None:
-    """Messages of an MCP connection over ACP belong to the session that declared its server."""
+    """If an MCP connection runs over ACP, its messages belong to the session of its server."""
     lines = [
         *mcp("s", "t", prompted="s"),
         said("<-", 1, "mcp/connect", {"serverId": "m1"}),
@@ -76,7 +73,7 @@ def test_a_connection_belongs_to_the_session_of_its_server() -> None:
 
 
 def test_an_error_of_an_mcp_server_has_failed() -> None:
-    """The filter `failed` finds an MCP server's error; `log` marks it, and `show` reports it."""
+    """The filter `failed` finds an error of an MCP server."""
     failure = {"error": {"code": -32002, "message": "no such index"}}
     lines = [*mcp("s", prompted="s"), *asked(1, failure), *asked(2, {"result": {"content": []}})]
     with reader_of(lines) as reader:
@@ -93,7 +90,7 @@ def test_an_error_of_an_mcp_server_has_failed() -> None:
 
 
 def test_a_turn_of_v2_ends_with_the_words_of_its_error() -> None:
-    """`log`, `show` and `transcript` show the error that ended a turn of ACP v2."""
+    """`show` prints the error that ended a turn of ACP v2."""
     error = {"code": -32603, "message": "no quota is left"}
     update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "error"}
     params = {"sessionId": "s", "update": {**update, "error": error}}
@@ -113,7 +110,7 @@ def test_a_turn_of_v2_ends_with_the_words_of_its_error() -> None:
 
 
 def test_a_turn_of_v2_may_end_with_an_error_alone() -> None:
-    """In ACP v2, `show` reports the error that ended a turn even if its stop reason is null."""
+    """In ACP v2, `show` reports the error of a turn even if the stop reason is null."""
     error = {"code": 1, "message": "RATE-LIMITED by provider"}
     update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": None, "error": error}
     lines = [
@@ -129,7 +126,7 @@ def test_a_turn_of_v2_may_end_with_an_error_alone() -> None:
 
 
 def test_sessions_of_suggested_edits_are_no_chats() -> None:
-    """`show` does not list sessions for suggested edits, which take no prompts."""
+    """`show` does not list the sessions for suggested edits."""
     lines = [
         *mcp("s"),
         said("->", 5, "nes/start", {}),

@@ -9,7 +9,7 @@ SILENCE = Finding("wait.silence", Severity.INFO, "agent", 3, "the agent was slow
 
 
 def test_sentences_that_differ_in_a_name_are_alike() -> None:
-    """`check` groups findings of one rule if their texts differ only in quoted names."""
+    """`check` groups findings that differ only in quoted names."""
     other = evolve(LEAK, seq=9, text='the terminal "t1" was never released')
     assert alike([LEAK, other]) == [[LEAK, other]]
     for change in ({"severity": Severity.WARNING}, {"by": "client"}, {"text": "was released"}):
@@ -17,6 +17,6 @@ def test_sentences_that_differ_in_a_name_are_alike() -> None:
 
 
 def test_findings_about_the_conversation_stay_alone() -> None:
-    """`check` does not group findings about the whole conversation, even if they are alike."""
+    """`check` does not group findings about the whole conversation."""
     later = evolve(SILENCE, seq=9)
     assert alike([SILENCE, later]) == [[SILENCE], [later]]

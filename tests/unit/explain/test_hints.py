@@ -77,7 +77,7 @@ def texts(path: Path) -> dict[int, str]:
 
 
 def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -> None:
-    """`log` shows each update of a tool call with the title from the call's first message."""
+    """`log` prints the title of a tool call with each of its updates."""
     said = texts(worked)
     assert said[5] == "pytest -q (…789XyZ) [pending]"
     assert said[9] == "Read a.py (b) [completed]"
@@ -85,20 +85,20 @@ def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -
 
 
 def test_a_permission_and_its_answer_are_described(worked: Path) -> None:
-    """`log` shows a permission request with its tool call, and the answer with its option."""
+    """`log` prints a permission request with the title of its tool call."""
     said = texts(worked)
     assert said[7] == "pytest -q (…789XyZ): Allow (allow_once) | Never (reject_always)"
     assert said[8] == "selected allow_once 'Allow'"
 
 
 def test_the_title_is_found_outside_of_the_filter(worked: Path) -> None:
-    """`log` shows the title of a tool call even if a filter leaves out its first message."""
+    """`log` prints the title of a tool call even if a filter leaves out its first message."""
     out = run("inspect", "log", worked, "seq:9").stdout
     assert "Read a.py (b) [completed]" in out
 
 
 def test_a_failed_tool_call_is_red(worked: Path) -> None:
-    """`log` prints a failed tool call in red, like an error."""
+    """`log` prints a failed tool call in red."""
     with RecordingReader(worked) as reader:
         tones = {row["seq"]: frame_line(row).tone for row in reader.frames()}
     assert tones[10] == "trouble"
@@ -110,7 +110,7 @@ def test_a_failed_tool_call_is_red(worked: Path) -> None:
 def test_a_tool_call_is_named_alike_everywhere(
     worked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All commands show the same label of a tool call: its title and the end of its id."""
+    """All commands print the same label for a tool call."""
     label = "pytest -q (…789XyZ)"
     red = f"\x1b[38;5;{Ink.TROUBLE:d}m"
     for command in ("show", "stats"):
@@ -144,7 +144,7 @@ def test_a_tool_call_is_named_alike_everywhere(
 def test_an_error_code_has_the_name_of_its_dialect(
     tmp_path: Path, dialect: str, code: int, said: str
 ) -> None:
-    """`log` shows an error code by its name in the recording's dialect."""
+    """`log` prints the name that the dialect has for an error code."""
     with LogWriter(tmp_path / "x.db", dialect=dialect) as recorder:
         recorder.to_agent(request(1, "session/list"))
         recorder.to_client(error(1, code, "no"))
@@ -152,7 +152,7 @@ def test_an_error_code_has_the_name_of_its_dialect(
 
 
 def test_a_permission_of_the_draft_has_the_name_of_its_tool(tmp_path: Path) -> None:
-    """`log` names the tool in a permission request of the 1.0 draft, which has only a call's id."""
+    """`log` names the tool in a permission request of the 1.0 draft."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         data = {"id": "tc_123", "tool": "fs/write_text_file", "status": "pending"}
         recorder.to_client(
@@ -192,7 +192,7 @@ def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_each_call_has_frames_of_its_own() -> None:
-    """If two tool calls share an id, frames after the second one's start belong to the second."""
+    """If two tool calls have one id, frames after the second call's start belong to the second."""
     with used_again().reader() as reader:
         spans = CallSpans(reader)
         ranges = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
@@ -200,7 +200,7 @@ def test_each_call_has_frames_of_its_own() -> None:
 
 
 def test_log_gives_each_update_the_title_of_its_call() -> None:
-    """If tool calls share an id, `log` shows each update with its own call's title."""
+    """If two tool calls have one id, `log` prints each update with its own call's title."""
     with used_again().reader() as reader:
         hints_of = HintReader(reader).of
         lines = {row["seq"]: frame_line(row, hints=hints_of(row)).text for row in reader.frames()}
@@ -211,7 +211,7 @@ def test_log_gives_each_update_the_title_of_its_call() -> None:
 
 
 def test_show_counts_each_call() -> None:
-    """`show` counts each of several tool calls with one id by its own kind and status."""
+    """If several tool calls have one id, `show` counts each of them."""
     with used_again().reader() as reader:
         summary = summarize(reader)
     assert [(call.kind, call.statuses) for call in summary.tool_calls] == [
@@ -223,10 +223,7 @@ def test_show_counts_each_call() -> None:
 
 
 def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
-    """For a recording by an earlier version, `show` counts tool calls anew.
-
-    The earlier version counted several calls with one id as one.
-    """
+    """If an earlier version made a recording, `show` counts its tool calls again."""
     path = import_text_form(iter(used_again().text_form()), tmp_path / "talk.jsonl", tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE turns SET tool_calls = 1")
@@ -235,7 +232,7 @@ def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
 
 
 def test_stats_counts_each_call() -> None:
-    """If tool calls share an id, `stats` shows each call with its own frames and times."""
+    """If two tool calls have one id, `stats` prints the times of each call."""
     with used_again().reader() as reader:
         statistics = gather(reader)
         steps = waterfall(reader, statistics.turns[0]).steps
@@ -251,10 +248,7 @@ def test_stats_counts_each_call() -> None:
 
 
 def test_the_view_says_the_same(tmp_path: Path) -> None:
-    """If tool calls share an id, the database's SQL view of tool calls has a row for each.
-
-    Each row has the permission of its own call.
-    """
+    """If two tool calls have one id, the SQL view of tool calls has a row for each."""
     assert view(used_again(), tmp_path) == [
         ("Read a", "read", "completed", 1, 6, 7, 2, None),
         ("Write a", "edit", "failed", 1, 8, 11, 4, "allow_once"),
@@ -263,7 +257,7 @@ def test_the_view_says_the_same(tmp_path: Path) -> None:
 
 
 def test_a_transcript_shows_each_call() -> None:
-    """A transcript has an entry with its own status for each of two tool calls with one id."""
+    """If two tool calls have one id, a transcript has an entry for each."""
     with used_again().reader() as reader:
         items = [*TranscriptReader(reader).read()]
     entries = [entry for entry in items if isinstance(entry, TranscriptEntry)]
@@ -294,7 +288,7 @@ def live(conversation: Talk) -> None:
 def test_a_history_repeats_calls(
     parts: list[Callable[[Talk], None]], count: int, tmp_path: Path
 ) -> None:
-    """`show` does not count tool calls twice if a replayed history repeats them."""
+    """`show` does not count the tool calls in a history again."""
     conversation = Talk()
     for part in parts:
         part(conversation)
@@ -309,7 +303,7 @@ def test_a_history_repeats_calls(
 
 
 def test_calls_outside_of_turns_are_counted() -> None:
-    """`show` counts tool calls outside of turns, as in an excerpt that begins within a turn."""
+    """`show` counts tool calls outside of turns."""
     conversation = Talk()
     conversation.lines.pop()
     conversation.call("c", **READ)
@@ -322,7 +316,7 @@ def test_calls_outside_of_turns_are_counted() -> None:
 
 
 def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
-    """For a running recording, `log` reads the title of a tool call only once, when needed."""
+    """In a running recording, `log` reads the title of a tool call only once."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
         with RecordingReader(recorder.path) as reader:
@@ -337,7 +331,7 @@ def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
 
 
 def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
-    """If a tool call's last update is too large to be read, its status still ends the call."""
+    """If the last update of a tool call is too large to be read, it still ends the call."""
     large = [{"type": "content", "content": {"type": "text", "text": "x" * (2 << 20)}}]
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
@@ -350,7 +344,7 @@ def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
 
 
 def test_titles_of_very_many_calls_with_one_id() -> None:
-    """If very many tool calls share an id, `log` shows each with its own title."""
+    """If very many tool calls have one id, `log` prints each with its own title."""
     conversation = Talk()
     for n in range(120):
         conversation.call("c", title=f"Read {n}")

@@ -27,7 +27,7 @@ def waits_after(*lines: tuple[int, str, bytes]) -> Intervals:
 
 
 def test_only_the_longest_hangs_are_kept() -> None:
-    """`show` keeps only the twenty longest hangs of a recording, but counts all of them."""
+    """`show` keeps the twenty longest silences and counts all of them."""
     lines: list[tuple[int, str, bytes]] = []
     t_ns = 0
     for n in range(50):
@@ -43,7 +43,7 @@ def test_only_the_longest_hangs_are_kept() -> None:
 
 
 def test_an_answer_to_nothing_changes_nothing() -> None:
-    """An answer that matches no request does not change whom `show` names as waited for."""
+    """After a response without a request, `show` reports no silence."""
     waits = waits_after(
         (0, "to-client", frame("#7 result 1")),
         (1, "to-agent", frame('#8 error {"code": 1}')),
@@ -54,7 +54,7 @@ def test_an_answer_to_nothing_changes_nothing() -> None:
 
 
 def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
-    """While a person decides, `show` and `stats` count the time as the person's."""
+    """`stats` counts the time in which a person decides as the person's."""
     waits = waits_after(
         (0, "to-agent", frame('#1 session/prompt {"sessionId": "s"}')),
         (1 * SECOND, "to-client", frame('#5 session/request_permission {"sessionId": "s"}')),
@@ -71,7 +71,7 @@ def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
 
 
 def test_a_silence_keeps_the_session_that_its_request_named() -> None:
-    """`show` names no session for a silence before the answer to session/new."""
+    """If an agent does not answer `session/new`, `show` names no session for the silence."""
     waits = waits_after(
         (0, "to-agent", frame("#1 session/new {}")),
         (HOUR, "to-client", frame('#1 result {"sessionId": "s"}')),

@@ -20,7 +20,7 @@ def values(path: Path) -> list[MaskedValue]:
 
 
 def test_each_place_of_a_value_is_listed(tmp_path: Path) -> None:
-    """`secrets` lists where a masked value occurs, with a JSON pointer if it is in a message."""
+    """`secrets` lists each place of a masked value."""
     masked = values(record_planted(tmp_path / "x.db"))
     assert not any(secret in repr(masked) for secret in SECRETS)
     assert all(value.in_file for value in masked)
@@ -32,7 +32,7 @@ def test_each_place_of_a_value_is_listed(tmp_path: Path) -> None:
 
 
 def test_what_is_masked_in_the_file_is_told_apart(tmp_path: Path) -> None:
-    """`secrets` says whether a value that commands mask is also masked in the file itself."""
+    """`secrets` says whether a value is also masked in the file."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     masked = values(path)
     assert masked

@@ -20,7 +20,7 @@ RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_the_labels_are_those_that_were_stored(path: Path) -> None:
-    """`show` and `check` find the same session, turn and call of each frame as the database has."""
+    """`show` finds for each frame the session and turn that the database has."""
     names = ("method", "exchange", "session", "turn", "tool_call", "terminal")
     with RecordingReader(path) as reader:
         stored = {head.seq: [getattr(head, name) for name in names] for head in reader.heads()}
@@ -39,7 +39,7 @@ def test_the_labels_are_those_that_were_stored(path: Path) -> None:
 
 
 def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
-    """`show` and `check` read only a huge line's two ends to find its session and its turn."""
+    """`show` finds the session of a huge line by reading only its two ends."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * (3 << 20))]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -55,7 +55,7 @@ def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
 
 
 def test_a_message_on_stderr_is_a_line_of_text(tmp_path: Path) -> None:
-    """`show` does not read a line of stderr as a message, even if it looks like one."""
+    """`show` does not take a line of stderr for a message."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for line in ('{"method": "a"}', '{"id": 1, "method": "a"}', '{"id": 1, "result": {}}'):
             recorder.stderr(line)
@@ -70,7 +70,7 @@ def test_a_message_on_stderr_is_a_line_of_text(tmp_path: Path) -> None:
 
 
 def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
-    """If a dialect was chosen for a recording, `show` and `check` do not detect it again."""
+    """If the user chose a recording's dialect, `show` does not detect it again."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize", protocolVersion=2))
         recorder.end()
@@ -85,7 +85,7 @@ def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_batch_is_taken_apart() -> None:
-    """`messages_of` yields each message of a JSON-RPC batch with its effect on the connection."""
+    """The function `messages_of` yields each message of a JSON-RPC batch."""
     batch = read(b'[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]')
     transition = Transition(members=[Transition("a"), Transition("b")])
     pairs = [(message.method, its.method) for message, its in messages_of(batch, transition)]
@@ -96,7 +96,7 @@ def test_a_batch_is_taken_apart() -> None:
 
 
 def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -> None:
-    """History that session/load replays ends with the answer to the oldest such request."""
+    """The history of a loaded session ends with the answer to `session/load`."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/load", sessionId="s"))
         recorder.to_agent(request(2, "session/resume", sessionId="s"))
@@ -109,7 +109,7 @@ def test_a_history_ends_with_the_answer_that_opens_its_session(tmp_path: Path) -
 
 
 def test_a_fork_opens_its_session_again_until_it_is_answered(tmp_path: Path) -> None:
-    """Updates between a ``session/fork`` request and its answer count as replayed history."""
+    """Updates between `session/fork` and its answer count as history."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/fork", sessionId="s"))
         recorder.to_client(result(1, sessionId="t"))

@@ -44,7 +44,7 @@ def a_recording(origin: Origin | None) -> Recording:
 
 
 def test_of_a_recording_of_ours_all_is_known() -> None:
-    """For a recording that acp-proxy made, commands print no remark about unknown values."""
+    """For a recording that acp-proxy made, commands print no remark about missing data."""
     ours = a_recording(None)
     assert known_value(ours, WHOLE) is WHOLE
     assert known_json(ours, WHOLE)["took_ns"] == 3
@@ -53,10 +53,7 @@ def test_of_a_recording_of_ours_all_is_known() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    """In JSON about an imported log, values that the log does not contain are null.
-
-    Durations computed from inferred times are null, too.
-    """
+    """In JSON output about an imported log, missing values are null."""
     lost = a_recording(Origin("zed", ("bytes", "times")))
     assert known_value(lost, WHOLE) == Measured(1, None, None, None, None)
     assert known_members(lost, {"seq": 1, "t_ns": 0, "size": 5}) == {
@@ -84,7 +81,7 @@ def members_of(kind: Any, known: set[type]) -> set[str]:
 
 
 def test_every_time_that_is_printed_declares_what_it_needs() -> None:
-    """For each time that a command prints, a table says what data of a recording it needs."""
+    """For each time that a command prints, a table says which data it needs."""
     names = {name for kind in PRINTED for name in members_of(kind, {Recording})}
     declared = {name for members in MEMBERS.values() for name in members}
     times = {name for name in (*names, *FRAME_MEMBERS) if name.endswith("_ns")}
@@ -93,7 +90,7 @@ def test_every_time_that_is_printed_declares_what_it_needs() -> None:
 
 
 def test_the_reason_is_said() -> None:
-    """The remark about an imported log whose times are unknown gives the reason."""
+    """If the times of an imported log are unknown, the remark about them says why."""
     lost = a_recording(Origin("zed", ("times",)))
     assert why_no_times(lost) == "no times: the recording was imported from zed, which has none"
     untimed = a_recording(Origin("lines", inferred_times=1))
@@ -110,7 +107,7 @@ def test_messages_without_a_sign_of_acpx_are_not_said_to_be_from_it() -> None:
 
 
 def test_the_head_says_what_was_imported() -> None:
-    """The first line about an imported log names its source, precision, and what it lacks."""
+    """The first line about an imported log names its source."""
     origin = Origin("lines", ("ending", "zone"), 1_000_000, 1, 2, 3)
     assert dict(origin_rows(a_recording(origin))) == {
         "imported": "from a plain log, times in steps of 1 ms, 1 inferred direction, "

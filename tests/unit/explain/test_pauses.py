@@ -87,7 +87,7 @@ END = says(result(1, stopReason="end_turn"))
 def test_a_pause_is_marked_from_a_tenth_of_its_turn_on(
     tmp_path: Path, pause_ns: int, turn_ns: int, *, is_marked: bool
 ) -> None:
-    """`log` marks a pause of over 5 s, and one of over 1 s that takes a tenth of its turn."""
+    """During a turn, `log` marks a pause that takes a tenth of the turn."""
     rest_ns = turn_ns - pause_ns
     steps = [step for _ in range(200) for step in (wait(rest_ns // 200), CHUNK)]
     path = record(tmp_path / "x.db", PROMPT, *steps, wait(pause_ns), END)
@@ -96,7 +96,7 @@ def test_a_pause_is_marked_from_a_tenth_of_its_turn_on(
 
 
 def test_a_pause_outside_of_turns_is_marked_from_five_seconds_on(tmp_path: Path) -> None:
-    """Without an open turn, `log` marks only a pause of at least five seconds."""
+    """Outside of a turn, `log` marks a pause of at least five seconds."""
     after = notification("session/cancel", sessionId="s")
     steps = (wait(4 * SECOND), PROMPT, END, wait(5 * SECOND), asks(after))
     assert pauses_of(record(tmp_path / "x.db", *steps)) == [
@@ -105,7 +105,7 @@ def test_a_pause_outside_of_turns_is_marked_from_five_seconds_on(tmp_path: Path)
 
 
 def test_a_running_recording_may_pause_now(tmp_path: Path) -> None:
-    """For a running recording, `log` shows the pause since the last frame."""
+    """In a running recording, `log` prints how long ago the last frame came."""
     recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
     last = pauses_of(recorder.path, recorder.t_ns)[-1]
     recorder.abandon()
@@ -114,7 +114,7 @@ def test_a_running_recording_may_pause_now(tmp_path: Path) -> None:
 
 
 def test_an_open_answer_never_ended(tmp_path: Path) -> None:
-    """If a turn never ended, the text of `log` about a pause says so, and names open calls."""
+    """If a turn never ended, `log` says so at its last pause."""
     calls = [
         update("s", "tool_call", toolCallId=name, title=name, status="in_progress") for name in "ab"
     ]
@@ -136,7 +136,7 @@ def test_an_open_answer_never_ended(tmp_path: Path) -> None:
 def test_a_request_of_the_agent_names_who_answers(
     tmp_path: Path, method: str, params: dict[str, Any], awaited: str
 ) -> None:
-    """The text of `log` about a pause names who has to answer the agent's open request."""
+    """If the agent has requested something, `log` says who let it wait in a pause."""
     ask = says(request(7, method, sessionId="s", **params))
     steps = (PROMPT, CHUNK, ask, wait(2 * SECOND), asks(result(7)), END)
     (pause,) = pauses_of(record(tmp_path / "x.db", *steps))
@@ -144,10 +144,7 @@ def test_a_request_of_the_agent_names_who_answers(
 
 
 def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
-    """If a pause without a turn has an open request, `log` names the one who must answer it.
-
-    This may be the agent or a person.
-    """
+    """If a pause without a turn has an open request, `log` names who must answer it."""
     new = asks(request(1, "session/new", cwd="/srv", mcpServers=[]))
     login = asks(request(2, "authenticate", methodId="browser"))
     steps = (new, wait(6 * SECOND), says(result(1, sessionId="s")), login, wait(9 * SECOND),
@@ -158,7 +155,7 @@ def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", ["middle", "times"])
 def test_an_import_without_times_has_no_pause(tmp_path: Path, lost: Lost) -> None:
-    """`log` marks no pause in an imported log that does not contain times."""
+    """If an imported log has no times, `log` marks no pauses."""
     path = record(tmp_path / "x.db", PROMPT, wait(9 * SECOND), END)
     with RecordingReader(path) as reader:
         pauses = Pauses(reader)
@@ -168,7 +165,7 @@ def test_an_import_without_times_has_no_pause(tmp_path: Path, lost: Lost) -> Non
 
 
 def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
-    """`log` does not fold chunks into one line across a marked pause."""
+    """`log` does not join two chunks if a marked pause is between them."""
     path = record(tmp_path / "x.db", PROMPT, CHUNK, CHUNK, wait(2 * SECOND), CHUNK, CHUNK, END)
     with RecordingReader(path) as reader:
         runs = [item for item in fold(reader.rows(), pauses=Pauses(reader))
@@ -177,7 +174,7 @@ def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
 
 
 def test_each_pause_names_who_was_waited_for(tmp_path: Path) -> None:
-    """The text of `log` about a pause names the agent, a tool call, a person or the client."""
+    """`log` says of each pause who was waited for."""
     path = record_waiting_chat(tmp_path / "x.db").path
     assert [(pause.length_ns // SECOND, pause.awaited) for pause in pauses_of(path)] == [
         (31, "a person: permission"),

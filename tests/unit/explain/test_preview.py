@@ -28,7 +28,7 @@ def update(kind: str, /, **fields: Any) -> str:
 
 
 def test_a_prompt_is_its_text() -> None:
-    """The preview of content other than text has its type, with its size or name."""
+    """The preview of a prompt shows an image by its type and size."""
     blocks = [
         {"type": "text", "text": "Look at"},
         {"type": "image", "mimeType": "image/png", "data": "AAAA" * 100},
@@ -42,7 +42,7 @@ def test_a_prompt_is_its_text() -> None:
 
 
 def test_the_text_of_a_prompt_is_returned_alone() -> None:
-    """The preview of a prompt is its text alone, in every dialect and form."""
+    """The preview of a prompt is its text."""
     assert prompt_text({"prompt": [{"type": "text", "text": "the first"}]}) == "the first"
     assert prompt_text({"content": [{"type": "text", "text": "the draft"}]}) == "the draft"
     audio = {"type": "audio", "source": {"mimeType": "audio/wav", "data": "AAAA"}}
@@ -51,7 +51,7 @@ def test_the_text_of_a_prompt_is_returned_alone() -> None:
 
 
 def test_a_chunk_is_its_kind_and_text() -> None:
-    """The preview of a chunk has the chunk's kind and text, in every dialect."""
+    """The preview of a chunk contains the chunk's text."""
     chunk = {"type": "text", "text": "Hello\nthere"}
     assert update("agent_message_chunk", content=chunk) == "agent_message_chunk: Hello\\nthere"
     assert update("agent_message_chunk", content={"type": "text", "text": ""}) == (
@@ -62,7 +62,7 @@ def test_a_chunk_is_its_kind_and_text() -> None:
 
 
 def test_a_tool_call_is_its_title_and_status() -> None:
-    """The preview of a tool call has its title, status, kind, content and output."""
+    """The preview of a tool call contains its title and status."""
     content = [{"type": "content", "content": {"type": "text", "text": "3 files"}}]
     assert (
         update("tool_call", toolCallId="c", title="List", status="completed", content=content)
@@ -74,7 +74,7 @@ def test_a_tool_call_is_its_title_and_status() -> None:
 
 
 def test_the_files_of_a_tool_call_are_listed() -> None:
-    """The preview of a tool call lists the files and lines that its title does not name."""
+    """The preview of a tool call lists the files that its title does not name."""
     places = [{"path": "/a.py", "line": 3}, {"path": "/b.py"}, {"path": "/c.py", "line": 0}]
     assert update("tool_call", title="Read /b.py", kind="read", locations=places) == (
         "tool_call: Read /b.py [read] /a.py:3, /c.py"
@@ -86,7 +86,7 @@ def test_the_files_of_a_tool_call_are_listed() -> None:
 
 
 def test_a_tool_call_without_more_is_its_input_and_output() -> None:
-    """The preview of a tool call without content has its input and output."""
+    """If a tool call has no content, its preview has its input and output."""
     given = {"command": "ls -la", "timeout": 10}
     assert update("tool_call", title="`ls -la`", rawInput=given) == "tool_call: `ls -la` timeout=10"
     blocks = [{"type": "text", "text": "3 files"}]
@@ -100,7 +100,7 @@ def test_a_tool_call_without_more_is_its_input_and_output() -> None:
 
 
 def test_a_permission_is_the_question_and_the_choice() -> None:
-    """The preview of a permission request has its options, and of its answer the chosen option."""
+    """The preview of a permission request lists its options."""
     method = "session/request_permission"
     options = [
         {"optionId": "a", "name": "Allow", "kind": "allow_once"},
@@ -121,12 +121,12 @@ def test_a_permission_is_the_question_and_the_choice() -> None:
     [("once", "granted, once"), ("always", "granted, always"), ("file", "granted, for file")],
 )
 def test_a_grant_of_the_draft_has_its_scope(scope: str, said: str) -> None:
-    """In the 1.0 draft, the preview of a permission's answer has the scope of the answer."""
+    """In the 1.0 draft, the preview of a permission's answer has its scope."""
     assert show("session/request_permission", "response", granted=True, scope=scope) == said
 
 
 def test_files_and_terminals() -> None:
-    """Previews of requests for files and terminals have paths, lines, sizes and commands."""
+    """The preview of a file request has the path."""
     read, write = "fs/read_text_file", "fs/write_text_file"
     assert show(read, "request", path="/a", line=10, limit=5) == "/a, lines 10-14"
     assert show(read, "request", path="/a", line=10) == "/a, lines 10-"
@@ -145,7 +145,7 @@ def test_files_and_terminals() -> None:
 
 
 def test_secrets_of_the_environment_are_not_shown() -> None:
-    """Previews leave out the values of variables, headers and credentials."""
+    """Previews leave out the values of variables and headers."""
     server = {"name": "x", "command": "c", "args": [], "env": [{"name": "KEY", "value": "secret"}]}
     headers = [{"name": "Authorization", "value": "secret"}]
     remote = {"type": "http", "name": "y", "url": "https://example.com", "headers": headers}
@@ -160,10 +160,7 @@ def test_secrets_of_the_environment_are_not_shown() -> None:
 
 
 def test_capabilities_are_named_if_they_are_on() -> None:
-    """The preview of `initialize` leaves out a capability that is false or null.
-
-    The capability `{}` is off in ACP v1, and on in v2.
-    """
+    """The preview of `initialize` leaves out a capability that is false."""
     v1 = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": None, "auth": {}}
     assert show("initialize", "request", protocolVersion=1, clientCapabilities=v1) == (
         "protocol 1: fs.readTextFile"
@@ -175,7 +172,7 @@ def test_capabilities_are_named_if_they_are_on() -> None:
 
 
 def test_an_error_is_its_code_and_message() -> None:
-    """The preview of an error has its code, message and data, even if their types are odd."""
+    """The preview of an error contains its code and message."""
     raw = b'{"id":1,"error":{"code":-32601,"message":"\\"Method not found\\": x"}}'
     assert preview(raw, "error", "x") == '-32601 "Method not found": x'
     assert preview(b'{"id":1,"error":"broken"}', "error", "x") == "? broken"
@@ -187,7 +184,7 @@ def test_an_error_is_its_code_and_message() -> None:
 
 
 def test_an_empty_result_is_ok() -> None:
-    """The preview of a result that is empty, null or only metadata is the word `ok`."""
+    """The preview of an empty result is the word `ok`."""
     for result in (None, {}, {"_meta": {"a": 1}}):
         raw = json.dumps({"id": 1, "result": result}).encode()
         for method in ("session/close", "session/load", "fs/write_text_file", "_x/y", None):
@@ -195,7 +192,7 @@ def test_an_empty_result_is_ok() -> None:
 
 
 def test_an_unknown_method_is_its_members() -> None:
-    """The preview of a message of an unknown method lists the message's JSON members."""
+    """The preview of a message with an unknown method lists its JSON members."""
     assert show("_x/y", a=[1, "é"], sessionId="s", _meta={"b": 1}) == "a=[1, é]"
     assert show("_x/y", sessionId="s") == "sessionId=s"
     assert preview(b'{"method":"x"}', "notification", "x") == "no params"
@@ -208,7 +205,7 @@ def test_an_unknown_method_is_its_members() -> None:
 
 
 def test_a_batch_is_its_messages() -> None:
-    """The preview of a JSON-RPC batch lists the kinds and methods of its messages."""
+    """The preview of a JSON-RPC batch lists the methods of its messages."""
     raw = b'[{"method":"x"},{"method":"y","id":1},{"id":1,"result":0},{"id":2,"error":{}},5]'
     assert preview(raw, "batch", None) == (
         "batch of 5: notification x, request y, response, no message, no message"
@@ -218,7 +215,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_an_invalid_line_is_shown_as_text() -> None:
-    """The preview of an invalid line has the reason. The preview of stderr is the whole line."""
+    """The preview of an invalid line says why it is invalid."""
     assert preview(b"Loading\t\xff", "invalid", None, "not JSON") == "(not JSON) Loading \ufffd"
     assert preview(b"\x1b[31mred\x07", "stderr", None) == "\\x1b[31mred\\x07"
     assert preview(b"", "blank", None) == ""
@@ -234,7 +231,7 @@ def test_an_unexpected_shape_is_shown_by_its_members() -> None:
 
 
 def test_what_a_strict_decoder_refuses_is_described() -> None:
-    """JSON that strict decoders refuse, as for NaN, still has a preview."""
+    """JSON that strict decoders refuse still has a preview."""
     raw = b'{"params":{"update":{"sessionUpdate":"agent_message_chunk","content":"a\\ud83d"}}}'
     assert preview(raw, "notification", "session/update") == "agent_message_chunk: a\\ud83d"
     assert preview(b'{"params":{"a":NaN}}', "notification", "_x/y") == "a=nan"
@@ -242,14 +239,14 @@ def test_what_a_strict_decoder_refuses_is_described() -> None:
 
 @pytest.mark.parametrize(("size", "shown"), [(2_000_000, "1.5 MB"), (7_900_000, "5.9 MB")])
 def test_a_large_frame_is_described_like_a_small_one(size: int, shown: str) -> None:
-    """A frame of up to 8 MB is previewed as a whole, like any other frame."""
+    """A frame of up to 8 MB is previewed as a whole."""
     block = {"type": "image", "mimeType": "image/png", "data": "A" * size}
     prompt = [{"type": "text", "text": "See"}, block]
     assert show("session/prompt", "request", prompt=prompt) == f"See [image/png, {shown}]"
 
 
 def test_a_huge_frame_is_described_by_its_beginning() -> None:
-    """A huge frame is previewed by its beginning, with a note that the rest is left out."""
+    """The preview of a huge frame shows only the frame's beginning."""
     words = "The quick brown fox. " * 500_000
     shown = update("agent_message_chunk", content={"type": "text", "text": words})
     assert shown.startswith("[the first 64 kB of 10.5 MB] agent_message_chunk: The quick brown fox")
@@ -257,13 +254,13 @@ def test_a_huge_frame_is_described_by_its_beginning() -> None:
 
 
 def test_a_frame_that_was_cut_off_is_described() -> None:
-    """If a frame was cut off, the frame's preview shows the part before the cut."""
+    """If a frame was cut off, its preview shows the part before the cut."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "Edit"}}})
     assert preview(raw[:-7].encode(), "notification", "session/update") == "tool_call: E"
 
 
 def test_text_is_cut() -> None:
-    """A preview of a message has 2000 characters at most, escapes included."""
+    """A preview of a message has at most 2000 characters."""
     assert len(show("session/prompt", "request", prompt=[{"text": "x" * 5000}])) == 2000
     assert len(show("session/prompt", "request", prompt=[{"text": "\x1b" * 5000}])) == 2000
 
@@ -279,10 +276,7 @@ def test_text_is_cut() -> None:
     ],
 )
 def test_base64_within_text_is_hidden(text: str) -> None:
-    """Previews of messages hide base64 in links, by itself, in lines of text, and in JSON.
-
-    A piece at the preview's end is hidden, too.
-    """
+    """Previews of messages hide base64 within other text."""
     shown = update("agent_message_chunk", content={"type": "text", "text": text})
     assert not any(PICTURE[i : i + 40] in shown for i in range(len(PICTURE) - 40))
 
@@ -299,26 +293,26 @@ def test_base64_within_text_is_hidden(text: str) -> None:
     ],
 )
 def test_no_text_controls_the_terminal(text: str, shown: str) -> None:
-    """Previews escape control characters, and those that change the direction of text."""
+    """Previews escape control characters."""
     assert plain(text) == shown
     assert visible("a\nb") == "a\\nb"
 
 
 def test_any_depth_is_shown() -> None:
-    """The preview of content that is nested very deeply raises no error."""
+    """Content that is nested very deeply has a preview."""
     for depth in range(900, 1010):
         raw = b'{"params":{"prompt":%s%s}}' % (b"[" * depth, b"]" * depth)
         preview(raw, "request", "session/prompt")
 
 
 def test_a_timeout_is_shown_with_its_signal() -> None:
-    """The preview of a command that timed out says so, even if a signal ended the command."""
+    """The preview of a command that timed out says so."""
     raw = b'{"id":1,"result":{"exitCode":null,"signal":"SIGKILL","timedOut":true}}'
     assert preview(raw, "response", "terminal/wait_for_exit") == "timed out, signal SIGKILL"
 
 
 def test_an_option_may_be_an_object() -> None:
-    """The preview of a changed session option has its value, even if the value is an object."""
+    """If the value of a changed session option is an object, the preview shows its value."""
     data = b'{"key":"limits","currentValue":{"tokens":5},"previousValue":[1],"source":"user"}'
     raw = b'{"params":{"sessionId":"s","type":"config_option_update","data":' + data + b"}}"
     assert preview(raw, "notification", "session/update") == (

@@ -133,12 +133,12 @@ def said(method: str, *kinds: str) -> list[Case]:
 
 
 def test_the_previews_are_those_that_were_reviewed() -> None:
-    """The previews of messages equal the reviewed output of ``python -m tests.tools.previews``."""
+    """The previews of all example messages are the reviewed ones."""
     assert golden() == GOLDEN.read_text(encoding="utf-8")
 
 
 def test_each_example_has_a_preview_of_its_own() -> None:
-    """Each example in ACP's documents has a preview of one line, in words and not JSON."""
+    """Each example in ACP's documents has a preview in words."""
     for case in CASES:
         shown = case.preview
         assert shown.strip(), case.source
@@ -153,7 +153,7 @@ def test_each_example_has_a_preview_of_its_own() -> None:
 
 @pytest.mark.parametrize("kind", UPDATE_KINDS)
 def test_an_update_has_a_describer(kind: str) -> None:
-    """Each kind of session update has a function for its preview, and an example in the tests."""
+    """Each kind of session update has a function that makes its preview."""
     assert kind in UPDATES
     assert updates(kind)
     for case in updates(kind):
@@ -162,13 +162,13 @@ def test_an_update_has_a_describer(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [*BLOCK_TYPES, *TOOL_CONTENT_TYPES])
 def test_content_has_a_describer(kind: str) -> None:
-    """Each type of content has a function for its preview, and an example in the tests."""
+    """Each type of content has a function that makes its preview."""
     assert kind in BLOCKS
     assert any(value.get("type") == kind for case in CASES for value in objects(case.message))
 
 
 def test_the_tables_have_an_example_for_each_line() -> None:
-    """Each method that has a function for its preview has an example in the tests."""
+    """Each method with a special preview has an example in the tests."""
     assert set(UPDATES) == set(UPDATE_KINDS)
     assert set(BLOCKS) == {*BLOCK_TYPES, *TOOL_CONTENT_TYPES}
     known = {*SERVER_REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS, *CHAINS, "_mcp/request"}
@@ -177,20 +177,20 @@ def test_the_tables_have_an_example_for_each_line() -> None:
 
 @pytest.mark.parametrize("method", [*SERVER_REQUESTS, *CLIENT_REQUESTS])
 def test_a_request_and_its_answer_are_described(method: str) -> None:
-    """Every request of the protocol and its answer have an example with a preview in words."""
+    """Every request of the protocol has a preview in words."""
     assert said(method, "request")
     assert said(method, "response")
 
 
 @pytest.mark.parametrize("method", NOTIFICATIONS)
 def test_a_notification_is_described(method: str) -> None:
-    """Every notification of the protocol has an example with a preview in words."""
+    """Every notification of the protocol has a preview in words."""
     assert said(method, "notification")
 
 
 @pytest.mark.parametrize("method", CHAINS)
 def test_a_wrapped_message_is_described(method: str) -> None:
-    """If a message is wrapped for a chain of proxies, its preview is that of its content."""
+    """If a message is wrapped for a chain of proxies, its preview is that of the inner message."""
     assert said(method, "request", "notification")
 
 
@@ -223,12 +223,12 @@ def test_a_wrapped_message_is_described(method: str) -> None:
     ],
 )
 def test_a_form_is_among_the_examples(part: str, shown: str) -> None:
-    """The tests' examples of previews have each form that only one dialect or extension uses."""
+    """The tests of previews have an example of each form that only one dialect has."""
     assert any(case.preview.startswith(shown) for case in CASES), part
 
 
 def test_real_agents_have_previews_of_their_own() -> None:
-    """The messages of all recorded agents and clients have previews in words."""
+    """The messages of all recorded agents have previews in words."""
     for path in captures.all_captures():
         capture = captures.load(path)
         lines = [

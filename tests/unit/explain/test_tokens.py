@@ -60,7 +60,7 @@ def sent_counts(result: dict[str, Any]) -> dict[str, int]:
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_tokens_of_real_agents_are_those_of_the_traffic(tmp_path: Path, path: Path) -> None:
-    """Token counts, contexts and costs that `stats` reports are those in the recorded lines."""
+    """The token counts that `stats` prints are those in the recorded lines."""
     prompts, open_ = list[dict[str, int]](), dict[Any, int]()
     context, costs = Tokens(), dict[str, float]()
     for stream, message in raw_messages(path):
@@ -162,7 +162,7 @@ def spent(session: str, amount: float, currency: str = "USD") -> Any:
 def test_running_totals_are_not_added_up(
     tmp_path: Path, version: int, counts: list[tuple[int, int]], whole: Any, counted: str
 ) -> None:
-    """`stats` adds up token counts of turns; if all counts rise, only the last one counts."""
+    """If the token counts of turns only rise, `stats` prints the last count."""
     chat = Chat(tmp_path / "x.db", version)
     chat.open("s")
     for into, out in counts:
@@ -181,7 +181,7 @@ def test_running_totals_are_not_added_up(
 
 
 def test_the_draft_has_its_usage_in_the_answer(tmp_path: Path) -> None:
-    """In the 1.0 draft, rising token counts are added up: they are counts of single turns."""
+    """In the 1.0 draft, `stats` adds up the token counts of turns."""
     conversation = Talk("draft-1.0")
     for number, counts in {3: usage(350, 520), 4: usage(1_500, 2_300)}.items():
         conversation.to_client(result(number, stopReason="end_turn", usage=counts))
@@ -193,7 +193,7 @@ def test_the_draft_has_its_usage_in_the_answer(tmp_path: Path) -> None:
 
 
 def test_sessions_are_added_up(tmp_path: Path) -> None:
-    """The cost of a recording is the sum of the costs that each of its sessions reported last."""
+    """The cost of a recording is the sum of the costs of its sessions."""
     chat = Chat(tmp_path / "x.db")
     chat.open("a")
     chat.open("b")
@@ -207,10 +207,7 @@ def test_sessions_are_added_up(tmp_path: Path) -> None:
 
 
 def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: Path) -> None:
-    """The cost of a loaded session includes its earlier turns.
-
-    It is not the cost of the first turn after loading.
-    """
+    """In a loaded session, the cost of earlier turns is not counted for the first turn."""
     chat = Chat(tmp_path / "x.db", opening="session/load")
     chat.open("a")
     chat.turn("a", spent("a", 2))
@@ -226,7 +223,7 @@ def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: P
 
 
 def test_a_late_report_belongs_to_the_turn_before(tmp_path: Path) -> None:
-    """If token usage comes after the answer to a prompt, it belongs to the prompt's turn."""
+    """If token usage comes after a turn's end, it belongs to that turn."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.turn("s")
@@ -236,7 +233,7 @@ def test_a_late_report_belongs_to_the_turn_before(tmp_path: Path) -> None:
 
 
 def test_nothing_is_said_without_usage(tmp_path: Path) -> None:
-    """If an agent reported no token usage, `stats` has no tokens for its turns."""
+    """If an agent reports no token usage, `stats` prints no tokens."""
     assert recorded(record_waiting_chat(tmp_path / "x.db").path) == RecordedTokens({}, None, {}, {})
 
 
@@ -252,7 +249,7 @@ def test_nothing_is_said_without_usage(tmp_path: Path) -> None:
     ],
 )
 def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
-    """In a report of tokens, a JSON member that is neither a count nor an amount is ignored."""
+    """In a report of tokens, a value that is not a number is ignored."""
     assert tokens_of(odd) == Tokens()
 
 
@@ -271,5 +268,5 @@ def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_tokens_in_words(tokens: Tokens | None, facts: list[str]) -> None:
-    """The text about a recording's tokens has all numbers that are known, and no others."""
+    """The text about tokens has only numbers that the agent reported."""
     assert [*token_facts(tokens)] == facts

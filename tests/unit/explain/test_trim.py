@@ -49,7 +49,7 @@ def kept_of(reader: RecordingReader, *turns: int) -> set[int]:
 
 
 def test_a_turn_is_kept_with_the_setup_of_its_session() -> None:
-    """An exported test of a turn keeps the turn and the setup of its session, and no other turn."""
+    """An exported test of one turn keeps the setup of the turn's session."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -81,7 +81,7 @@ def test_a_turn_is_kept_with_the_setup_of_its_session() -> None:
 
 
 def test_other_sessions_are_dropped() -> None:
-    """An exported test of one session drops other sessions, even if their turns overlap."""
+    """An exported test of one session leaves out all other sessions."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -100,7 +100,7 @@ def test_other_sessions_are_dropped() -> None:
 
 
 def test_a_loaded_session_keeps_its_history() -> None:
-    """An exported test keeps the replayed history of a loaded session, as a client needs it."""
+    """An exported test keeps the history of a loaded session."""
     check(
         """
         + -> #1 session/load {"sessionId": "s", "cwd": "/", "mcpServers": []}
@@ -116,7 +116,7 @@ def test_a_loaded_session_keeps_its_history() -> None:
 
 
 def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
-    """An exported test keeps a request without a session that was made during a kept turn."""
+    """An exported test keeps a request without a session that was made during the turn."""
     check(
         """
         + -> #1 authenticate {"methodId": "m"}
@@ -137,7 +137,7 @@ def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
 
 
 def test_stray_lines_follow_the_frame_before_them() -> None:
-    """In an exported test, stderr and invalid lines are kept with the frame before them."""
+    """An exported test keeps stderr lines together with the frame before them."""
     check(
         """
         + <- oops, of the handshake
@@ -159,7 +159,7 @@ def test_stray_lines_follow_the_frame_before_them() -> None:
 
 
 def test_a_batch_is_kept_whole() -> None:
-    """An exported test keeps a JSON-RPC batch whole, with all requests and answers in it."""
+    """An exported test keeps a JSON-RPC batch whole."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -175,10 +175,7 @@ def test_a_batch_is_kept_whole() -> None:
 
 
 def test_a_fork_keeps_the_opening_of_its_origin() -> None:
-    """A test exported from a forked session keeps the opening of the original session.
-
-    It does not keep the original session's turns.
-    """
+    """An exported test of a forked session keeps the opening of the original session."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -195,7 +192,7 @@ def test_a_fork_keeps_the_opening_of_its_origin() -> None:
 
 
 def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
-    """A test that is exported from an open turn keeps all later frames to the agent's end."""
+    """An exported test of an open turn keeps all frames after the turn's start."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -210,7 +207,7 @@ def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_every_healthy_recording_replays_after_trimming(path: Path) -> None:
-    """A test that is exported from one turn of a healthy recording replays without a mismatch."""
+    """A test exported from one turn of a healthy recording replays without a divergence."""
     with RecordingReader(path) as reader:
         assert rehearse(reader).verdict == "clean"
         kept = kept_of(reader, 1)
@@ -220,14 +217,14 @@ def test_every_healthy_recording_replays_after_trimming(path: Path) -> None:
 
 
 def test_spans_are_short() -> None:
-    """The text about an exported test names consecutive turns as a range."""
+    """The text about an exported test prints consecutive turns as a range."""
     assert list(spans([])) == []
     assert list(spans([3])) == ["3"]
     assert list(spans([1, 2, 4, 6, 7, 8])) == ["1..2", "4", "6..8"]
 
 
 def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
-    """Before a test is exported, a trial replay finds out whether the recording replays."""
+    """Before a test is exported, a trial replay shows whether the recording replays."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
         outcome = rehearse(reader)

@@ -164,7 +164,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
     words: str,
     more: str,
 ) -> None:
-    """If neither peer has to act for an hour, `show` calls this waiting, and not a silence."""
+    """If neither peer has to act for an hour, `show` reports no silence."""
     go_on = begin(recorder)
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -184,7 +184,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
 
 
 def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
-    """`show` calls a turn with an hour of chunks streaming, and not hanging."""
+    """If a turn streams for an hour, `show` does not call it a hang."""
     for _ in range(120):
         recorder.t_ns += 30 * S
         chunk(recorder)
@@ -198,7 +198,7 @@ def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
-    """`show` does not call a new unanswered prompt a hang, since a model may be thinking."""
+    """`show` does not call a prompt that was just sent a hang."""
     recorder.t_ns += 59 * S
     summary = summary_of(recorder, live=True)
     assert summary.findings == []
@@ -206,7 +206,7 @@ def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
-    """`show` does not call a tool call that the agent runs itself a hang, even in silence."""
+    """`show` does not call a silent tool call of the agent a hang."""
     recorder.to_client(update("s", "tool_call", toolCallId="c", title="make", status="pending"))
     recorder.to_client(update("s", "tool_call", toolCallId="d", title="ls", status="pending"))
     recorder.to_client(update("s", "tool_call_update", toolCallId="d", status="completed"))
@@ -222,7 +222,7 @@ def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_session_without_a_prompt_waits_for_nothing(recorder: LogWriter) -> None:
-    """`show` does not list a session without a prompt as waiting for a peer."""
+    """If a session has no prompt, `show` does not say that it waits."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.t_ns += HOUR
     assert summary_of(recorder, live=True).waiting == []
@@ -243,7 +243,7 @@ def test_an_agent_whose_client_does_not_read_is_not_blamed(recorder: LogWriter) 
 
 
 def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> None:
-    """After the end of an agent, `show` reports no silence of the agent."""
+    """After an agent has ended, `show` does not call it silent."""
     recorder.event(capture_log.EXIT, code=0)
     recorder.t_ns += HOUR
     recorder.close()
@@ -252,10 +252,7 @@ def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> N
 
 
 def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
-    """`show` does not take replayed history as a turn.
-
-    The request session/load is open until its answer.
-    """
+    """`show` does not take the history of a loaded session as a turn."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.to_agent(request(3, "session/load", sessionId="s", cwd="/srv", mcpServers=[]))
     chunk(recorder)
@@ -274,7 +271,7 @@ def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
 
 
 def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
-    """The finding of `show` about a silent agent has the open request and the time of silence."""
+    """If an agent is silent during a prompt, `show` says how long."""
     chunk(recorder)  # 7
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -301,7 +298,7 @@ def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
 
 
 def test_a_client_that_does_not_answer_hangs(recorder: LogWriter) -> None:
-    """If a client does not answer a file request, `show` blames the client for the hang."""
+    """If a client does not answer a file request, `show` blames the client."""
     recorder.to_client(request(0, "fs/read_text_file", sessionId="s", path="/srv/a.py"))
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -320,7 +317,7 @@ def test_a_client_that_does_not_answer_hangs(recorder: LogWriter) -> None:
 
 
 def test_a_hang_until_the_end_is_found(recorder: LogWriter) -> None:
-    """In an ended recording, `show` finds both the unfinished turn and the agent's silence."""
+    """If an agent is silent until the recording ends, `show` reports the silence."""
     recorder.t_ns += HOUR
     recorder.event(capture_log.EXIT, signal=9)
     recorder.close()
@@ -332,7 +329,7 @@ def test_a_hang_until_the_end_is_found(recorder: LogWriter) -> None:
 
 
 def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> None:
-    """`show` measures silence in each session separately."""
+    """`show` measures the silence of each session separately."""
     recorder.to_agent(request(3, "session/new", cwd="/srv", mcpServers=[]))
     recorder.to_client(result(3, sessionId="other"))
     prompt(recorder, 4, "other")
@@ -347,10 +344,7 @@ def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> N
 
 
 def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
-    """After a terminal command that the agent awaits has ended, `show` reports its silence.
-
-    The same holds after the terminal was released.
-    """
+    """If the agent is silent after its terminal command has ended, `show` blames the agent."""
     terminal(recorder)
     recorder.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
     recorder.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))
@@ -360,7 +354,7 @@ def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
 
 
 def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: LogWriter) -> None:
-    """If a turn is cancelled, `show` says that the client must answer its permission request."""
+    """After a cancel, `show` says that the client must answer its permission request."""
     permission(recorder)
     recorder.t_ns += HOUR
     assert summary_of(recorder, live=True).findings == []
@@ -371,7 +365,7 @@ def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: Log
 
 
 def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
-    """In ACP v2, `show` ends a turn when its session is idle, and not at the prompt's answer."""
+    """In ACP v2, `show` ends a turn when its session becomes idle."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize", protocolVersion=2, info={"name": "c"}))
         recorder.to_client(result(0, protocolVersion=2, info={"name": "a"}, capabilities={}))
@@ -392,7 +386,7 @@ def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
 
 
 def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
-    """`show` says for each request of a JSON-RPC batch by itself who has to answer it."""
+    """`show` says of each request in a JSON-RPC batch who has to answer it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent([request(1, "session/list"), request(2, "session/new")])
         recorder.t_ns += HOUR
@@ -404,7 +398,7 @@ def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
 
 
 def test_the_members_of_a_silence_keep_their_names() -> None:
-    """`show --json` writes who was silent as ``debtor``, and the open request as ``owed``."""
+    """`show --json` names the silent side in the member `debtor`."""
     request = PendingRequest(1, 0, "to-agent", "session/prompt", "s", 1, Party.AGENT)
     written = converter.unstructure(Silence(Party.AGENT, request, 1, 2, 0, 5))
     assert (written["debtor"], written["owed"]["seq"]) == ("agent", 1)
@@ -425,8 +419,5 @@ def test_the_members_of_a_silence_keep_their_names() -> None:
     ],
 )
 def test_whom_a_request_waits_for(direction: str, method: str | None, who: Party) -> None:
-    """`show` names the receiver of an open request as the one who must act.
-
-    For some methods, a person or program behind the receiver is named.
-    """
+    """`show` says that the receiver of an open request must act."""
     assert answering_party(direction, method) is who

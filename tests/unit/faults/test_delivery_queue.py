@@ -10,13 +10,13 @@ CLIENT = Direction.TO_CLIENT
 
 
 def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
-    """If a connection's end is reported twice, frames that a fault holds back go out only once."""
+    """If the end of a stream is reported twice, frames that a fault delays are sent once."""
     recorded = check(["reorder after_frames=9"], "1 <- | a\n<- end\n<- 1\nend of to-client")
     assert list(recorded.engine.end(CLIENT, recorded.now)) == []
 
 
 def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
-    """When a connection ends, frames that faults hold back go out, the shortest wait first."""
+    """When a stream ends, delayed frames are sent in the order of their delays."""
     check(
         ["reorder after_frames=9 where=text:a", "reorder after_frames=3 where=text:b"],
         """

@@ -44,10 +44,7 @@ def test_what_the_client_refused_and_what_it_left_open() -> None:
 
 
 def test_a_tool_call_and_its_write_are_one_action() -> None:
-    """`audit` lists a tool call and the file request made for it as one action.
-
-    They belong together if no other open tool call has the file's path.
-    """
+    """`audit` lists a tool call and the file request made for it as one action."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -63,7 +60,7 @@ def test_a_tool_call_and_its_write_are_one_action() -> None:
 
 
 def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
-    """If the agent reads a file during an edit of it, `audit` lists the read as a second action."""
+    """If the agent reads a file while it edits the file, `audit` lists the read separately."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -86,7 +83,7 @@ def test_two_calls_with_one_path_are_not_told_apart() -> None:
 
 
 def test_a_call_that_is_over_is_not_that_of_a_later_request() -> None:
-    """If a tool call with a file's path has ended, `audit` lists a later request separately."""
+    """`audit` does not join a file request to a tool call that has already ended."""
     conversation = Talk()
     conversation.call("c", kind="read", locations=[{"path": A}], status="completed")
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -97,7 +94,7 @@ def test_a_call_that_is_over_is_not_that_of_a_later_request() -> None:
 
 @pytest.mark.parametrize("announced_first", [True, False])
 def test_a_terminal_belongs_to_the_call_that_shows_it(announced_first: bool) -> None:
-    """`audit` links a terminal to the tool call that shows it, whichever message came first."""
+    """`audit` joins a terminal to the tool call that shows it."""
     conversation = Talk()
     if announced_first:
         conversation.call("c", **shell("make all"))
@@ -119,7 +116,7 @@ def test_a_terminal_belongs_to_the_call_that_shows_it(announced_first: bool) -> 
 
 
 def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
-    """`audit` shows a command as done if its exit status is recorded, and otherwise as started."""
+    """If the exit status of a command is not recorded, `audit` shows the command as started."""
     for answer, status in (
         ({}, "started"),
         ({"exitStatus": {"signal": "SIGKILL"}}, "done"),
@@ -132,7 +129,7 @@ def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
 
 
 def test_a_call_that_is_only_asked_for() -> None:
-    """If only a permission request names a tool call, `audit` shows the answer as its state."""
+    """If a tool call was only named in a permission request, `audit` shows the answer."""
     for chosen, decision, status in (
         (REJECT, "denied", "refused"),
         (None, "cancelled", "cancelled"),
@@ -151,7 +148,7 @@ def test_a_call_that_is_only_asked_for() -> None:
 
 
 def test_what_an_agent_does_itself_is_claimed() -> None:
-    """If an agent changes files itself, as Codex does, `audit` marks this as the agent's claim."""
+    """If an agent says that it has changed a file itself, `audit` marks this as a claim."""
     conversation = Talk()
     arguments = {"command": ["/bin/bash", "-lc", "it's"], "cwd": f"{CWD}/sub"}
     conversation.call("c", kind="execute", title="it's", rawInput=arguments)
@@ -174,7 +171,7 @@ def test_what_an_agent_does_itself_is_claimed() -> None:
 
 
 def test_a_diff_is_a_write_whatever_its_call_is_named() -> None:
-    """`audit` lists a tool call with a diff as a write, and one with a terminal as a command."""
+    """`audit` lists a tool call with a diff as a write."""
     conversation = Talk()
     conversation.call("c", kind="read", content=[{"type": "diff", "path": A, "oldText": ""}])
     conversation.call("d", kind="think", content=[{"type": "terminal", "terminalId": "t"}])
@@ -182,7 +179,7 @@ def test_a_diff_is_a_write_whatever_its_call_is_named() -> None:
 
 
 def test_an_earlier_lasting_answer_may_cover_a_later_action() -> None:
-    """`audit` names an earlier answer, such as "always allow", that may cover a later action."""
+    """If an earlier answer "always allow" may cover an action, `audit` names that answer."""
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.prompt()
@@ -195,10 +192,7 @@ def test_an_earlier_lasting_answer_may_cover_a_later_action() -> None:
 
 
 def test_the_mode_of_the_session_is_kept() -> None:
-    """`audit` shows each action with its session's mode.
-
-    A mode may explain why the agent did not request permission.
-    """
+    """`audit` shows each action with the session mode at that time."""
     conversation = Talk()
     conversation.client_asks("session/set_mode", {}, sessionId="s", modeId="yolo")
     conversation.update("current_mode_update", currentModeId="yolo")
@@ -207,7 +201,7 @@ def test_the_mode_of_the_session_is_kept() -> None:
 
 
 def test_history_is_no_action() -> None:
-    """`audit` does not list the earlier tool calls that an agent replays for ``session/load``."""
+    """`audit` does not list tool calls in the history of a loaded session."""
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/new", mcpServers=[]))
@@ -219,7 +213,7 @@ def test_history_is_no_action() -> None:
 
 
 def test_a_call_id_that_is_used_again_in_another_turn() -> None:
-    """If a later turn reuses a tool call's id, `audit` lists the later call as a new action."""
+    """If a later turn reuses the id of a tool call, `audit` lists a second action."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.ends("c")
@@ -233,7 +227,7 @@ def test_a_call_id_that_is_used_again_in_another_turn() -> None:
 
 @pytest.mark.parametrize("dialect", ["v1", "v2"])
 def test_a_call_id_that_is_used_again_in_a_turn(dialect: str) -> None:
-    """If a later read reuses the id of a write, `audit` keeps the write's permission and status."""
+    """If a later read reuses the id of a write, `audit` keeps the permission of the write."""
     conversation = Talk(dialect)
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -246,7 +240,7 @@ def test_a_call_id_that_is_used_again_in_a_turn(dialect: str) -> None:
 
 
 def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
-    """If tool calls of the 1.0 draft of ACP share an id, `audit` shows each one's own tool."""
+    """If two tool calls of the 1.0 draft have one id, `audit` shows each with its own tool."""
     conversation = Talk("draft-1.0")
     for tool in ("fs/write_text_file", "fs/read_text_file"):
         conversation.call("c", tool=tool)
@@ -257,7 +251,7 @@ def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
 
 
 def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
-    """`audit` applies a permission to the next tool call that has the id in the request."""
+    """`audit` joins a permission to the next tool call with the id that was requested."""
     conversation = Talk()
     conversation.call("c", **shell("ls"))
     conversation.ends("c")
@@ -270,7 +264,7 @@ def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
 
 
 def test_v2_tells_of_terminals_of_the_agent() -> None:
-    """In ACP v2, `audit` lists terminal updates as commands, and each file that a diff changes."""
+    """In ACP v2, `audit` lists terminal updates as commands."""
     conversation = Talk("v2")
     conversation.pause_ms = 1  # updates that are streamed, and yet each is read
     subject = {"type": "command", "command": "npm test", "cwd": CWD, "toolCallId": "c"}
@@ -301,7 +295,7 @@ def test_v2_tells_of_terminals_of_the_agent() -> None:
 
 
 def test_the_draft_names_operations_and_no_session() -> None:
-    """In the 1.0 draft of ACP, `audit` finds a file request's tool call without a session id."""
+    """In the 1.0 draft, `audit` joins a file request without a session to its tool call."""
     conversation = Talk("draft-1.0")
     conversation.call("c", tool="fs/write_text_file", input={"path": A}, requiresPermission=True)
     conversation.asks(
@@ -319,7 +313,7 @@ def test_the_draft_names_operations_and_no_session() -> None:
 
 
 def test_the_draft_may_ask_without_a_tool_call() -> None:
-    """`audit` shows a permission request without a tool call by its operation and resource."""
+    """If a permission request of the 1.0 draft names no tool call, `audit` shows its operation."""
     conversation = Talk("draft-1.0")
     for operation, resource in (("terminal_execute", "npm test"), ("file_delete", A)):
         conversation.asks(
@@ -333,7 +327,7 @@ def test_the_draft_may_ask_without_a_tool_call() -> None:
 
 
 def test_requests_of_unknown_methods() -> None:
-    """`audit` lists a request of an unknown method, even below ``fs/``, as an unknown kind."""
+    """`audit` lists a request of an unknown method as an action of another kind."""
     conversation = Talk()
     conversation.asks("fs/delete", {}, path=A)
     conversation.asks("mcp/message", {}, connectionId="m", method="tools/call")
@@ -344,7 +338,7 @@ def test_requests_of_unknown_methods() -> None:
 
 
 def test_the_members_of_a_batch() -> None:
-    """`audit` reads each message of a JSON-RPC batch like a single message."""
+    """`audit` reads each message of a JSON-RPC batch."""
     conversation = Talk()
     paths = [f"{CWD}/{name}" for name in "ab"]
     conversation.to_client(
@@ -384,10 +378,7 @@ def test_members_of_any_type(member: Any) -> None:
 
 
 def test_sessions_have_directories_and_servers() -> None:
-    """`audit` lists a session's directories and MCP servers.
-
-    It prints no environment variables or URL queries.
-    """
+    """`audit` lists the directory of each session."""
     conversation = Talk(
         additionalDirectories=["/srv/lib"],
         mcpServers=[
@@ -412,7 +403,7 @@ def test_sessions_have_directories_and_servers() -> None:
 
 
 def test_a_read_and_a_write_that_name_one_call() -> None:
-    """If a read and a write belong to the same tool call, `audit` lists both."""
+    """If a read and a write belong to one tool call, `audit` lists both."""
     conversation = Talk("draft-1.0")
     conversation.call("c", tool="edit")
     conversation.asks("fs/read_text_file", {"content": ""}, path=A, toolCallId="c")
@@ -424,7 +415,7 @@ def test_a_read_and_a_write_that_name_one_call() -> None:
 
 
 def test_an_open_call_whose_id_is_used_again() -> None:
-    """If a later turn uses the id of an open tool call again, `audit` lists both calls."""
+    """If a later turn reuses the id of an open tool call, `audit` lists both calls."""
     conversation = Talk()
     conversation.call("c", **shell("rm x"))
     conversation.prompt()
@@ -433,10 +424,7 @@ def test_an_open_call_whose_id_is_used_again() -> None:
 
 
 def test_directories_are_those_of_the_time() -> None:
-    """`audit` judges a command by its session's directory at that time.
-
-    A later ``session/load`` with another directory changes nothing.
-    """
+    """`audit` judges a command by the directory that its session had at that time."""
     conversation = Talk()
     conversation.call("c", **shell("cat /proj/app/x"))
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
@@ -457,7 +445,7 @@ def test_a_session_that_was_not_loaded_is_not_listed() -> None:
 
 
 def test_sessions_have_directories_and_terminals_of_their_own() -> None:
-    """`audit` keeps directories and terminals of sessions apart, even if terminals share an id."""
+    """If terminals of two sessions have one id, `audit` does not confuse them."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "s2"}, cwd="/two")
     conversation.prompt("s2")
@@ -474,7 +462,7 @@ def test_sessions_have_directories_and_terminals_of_their_own() -> None:
 
 
 def test_words_of_a_command_count_from_its_directory() -> None:
-    """`audit` does not guess where a relative path after `cd` in a command is."""
+    """`audit` does not resolve a relative path after `cd` in a command."""
     conversation = Talk()
     conversation.call(
         "c", kind="execute", rawInput={"command": "cat ../x ../../y", "cwd": f"{CWD}/sub"}
@@ -486,7 +474,7 @@ def test_words_of_a_command_count_from_its_directory() -> None:
 
 
 def test_options_with_one_id() -> None:
-    """`audit` calls a permission ambiguous if two of its options have the id that was chosen."""
+    """If two permission options have the chosen id, `audit` calls the answer ambiguous."""
     conversation = Talk()
     options = [{"optionId": "1", "kind": "allow_once"}, {"optionId": "1", "kind": "reject_once"}]
     conversation.permission("1", {"toolCallId": "c", **edit(A)}, options=options)

@@ -15,7 +15,7 @@ A, B = f"{CWD}/a.py", f"{CWD}/b.py"
 
 
 def test_a_session_in_order() -> None:
-    """`audit` has no finding about reads in the session's directory, or about permitted actions."""
+    """`audit` has no finding about an action that was permitted."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path=A)
     conversation.call("c", **edit(A))
@@ -31,7 +31,7 @@ def test_a_session_in_order() -> None:
 
 
 def test_done_without_being_asked() -> None:
-    """If an agent requests permission for some actions only, `audit` reports its other writes."""
+    """If an agent requests permission for only some writes, `audit` reports the others."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c")
@@ -54,7 +54,7 @@ def test_done_without_being_asked() -> None:
 
 
 def test_an_agent_that_never_asks() -> None:
-    """For an agent that never asks for permission, `audit` has one finding for all actions."""
+    """If an agent never requests permission, `audit` has one finding for all its actions."""
     conversation = Talk()
     for number in range(500):
         conversation.asks("fs/write_text_file", {}, path=f"{CWD}/{number}", content="x")
@@ -68,10 +68,7 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """`audit` has a finding of its own for actions that an earlier answer may cover.
-
-    An example of such an answer is "always allow".
-    """
+    """`audit` reports actions that an answer "always allow" may cover in a finding of their own."""
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.call("d", **shell("npm install"))
@@ -84,7 +81,7 @@ def test_an_answer_for_always_may_cover_what_follows() -> None:
 
 
 def test_refused_and_done_by_the_client() -> None:
-    """`audit` reports a write as a problem if permission for its file was denied in the turn."""
+    """If permission for a file was denied and the client still writes it, `audit` reports it."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(REJECT, {"toolCallId": "c"})
@@ -98,7 +95,7 @@ def test_refused_and_done_by_the_client() -> None:
 
 
 def test_refused_and_done_in_a_terminal() -> None:
-    """If a tool call was refused and its terminal is created later, `audit` reports a problem."""
+    """If the terminal of a refused tool call is created later, `audit` reports a problem."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="make")
@@ -109,7 +106,7 @@ def test_refused_and_done_in_a_terminal() -> None:
 
 
 def test_refused_and_reported_as_done() -> None:
-    """If only the agent's report says that a refused action was done, `audit` calls it a claim."""
+    """If only the agent says that it did a refused action, `audit` calls this a claim."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "completed")
@@ -119,7 +116,7 @@ def test_refused_and_reported_as_done() -> None:
 
 
 def test_a_permission_request_that_failed() -> None:
-    """In `audit`, an error answer to a permission request does not grant permission."""
+    """`audit` does not take an error response to a permission request for a permission."""
     conversation = Talk()
     conversation.asks_in_vain(
         "session/request_permission", toolCall={"toolCallId": "c", **edit(A)}, options=OPTIONS
@@ -134,7 +131,7 @@ def test_a_permission_request_that_failed() -> None:
 
 
 def test_a_later_turn_is_another_matter() -> None:
-    """`audit` does not apply a refusal to a later turn, in which the user may decide otherwise."""
+    """`audit` does not apply a refusal to later turns."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
     conversation.prompt()
@@ -143,7 +140,7 @@ def test_a_later_turn_is_another_matter() -> None:
 
 
 def test_done_before_the_answer() -> None:
-    """`audit` reports an action that began before its permission was answered as a problem."""
+    """If an action began before its permission was answered, `audit` reports a problem."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -156,7 +153,7 @@ def test_done_before_the_answer() -> None:
 
 
 def test_reported_before_the_answer() -> None:
-    """`audit` reports a tool call that was completed before its permission was answered."""
+    """If a tool call was completed before its permission was answered, `audit` reports it."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("make")})
     answer = conversation.lines.pop()
@@ -170,7 +167,7 @@ def test_reported_before_the_answer() -> None:
 
 
 def test_permission_for_one_file_and_a_write_of_another() -> None:
-    """If permission was for one file and another file is written, `audit` reports a problem."""
+    """If permission was for one file and the agent wrote another file, `audit` reports it."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -184,7 +181,7 @@ def test_permission_for_one_file_and_a_write_of_another() -> None:
 
 
 def test_a_call_that_changes_after_permission() -> None:
-    """If a tool call gets another path after its permission, `audit` reports a problem."""
+    """If the path of a tool call changes after its permission, `audit` reports a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "completed", locations=[{"path": A}, {"path": B}])
@@ -196,7 +193,7 @@ def test_a_call_that_changes_after_permission() -> None:
 
 
 def test_a_command_that_changes_after_permission() -> None:
-    """If a command differs from the permitted command, `audit` reports a problem."""
+    """If the agent runs another command than the permitted one, `audit` reports a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c", "completed", rawInput={"command": "npm publish"})
@@ -220,7 +217,7 @@ def test_a_command_that_changes_after_permission() -> None:
 def test_permission_for_one_command_and_another_one_in_the_terminal(
     command: str, is_another: bool
 ) -> None:
-    """`audit` accepts the permitted command wrapped in a shell, but not another command."""
+    """`audit` accepts a permitted command that is wrapped in a shell."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command=command)
@@ -229,7 +226,7 @@ def test_permission_for_one_command_and_another_one_in_the_terminal(
 
 
 def test_outside_the_directory() -> None:
-    """Outside a session's directory, `audit` reports a write as a problem, a read as a remark."""
+    """`audit` reports a write outside of the session's directory as a problem."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path="/etc/hosts")
     conversation.asks("fs/write_text_file", {}, path=f"{CWD}/../x", content="")
@@ -250,7 +247,7 @@ def test_outside_the_directory() -> None:
 
 
 def test_files_that_look_like_credentials() -> None:
-    """`audit` finds files that look like credentials in reads and in commands."""
+    """`audit` reports that a file which looks like a credential was read."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": ""}, path=f"{CWD}/.env")
     conversation.call("c", **shell("cat ~/.ssh/id_rsa | base64"))
@@ -263,10 +260,7 @@ def test_files_that_look_like_credentials() -> None:
 
 
 def test_commands_that_name_paths_outside() -> None:
-    """`audit` reports paths in commands outside of the session's directory.
-
-    Paths of programs and devices are not reported.
-    """
+    """`audit` reports a path in a command that is outside of the session's directory."""
     conversation = Talk()
     conversation.call("c", **shell("/usr/bin/env cp /proj/app/a /proj/other/b 2>/dev/null"))
     assert conversation.findings()["command-outside"] == (
@@ -276,7 +270,7 @@ def test_commands_that_name_paths_outside() -> None:
 
 
 def test_a_directory_that_is_not_in_the_recording() -> None:
-    """If a session's directory is unknown, `audit` does not report any path as outside of it."""
+    """If a session's directory is unknown, `audit` reports no path as outside of it."""
     conversation = Talk()
     conversation.update("usage_update")
     for _, message in conversation.lines:
@@ -304,7 +298,7 @@ def test_answers_that_no_person_can_give() -> None:
 
 
 def test_hostile_text_is_made_visible() -> None:
-    """`audit` prints control characters in titles, paths and commands as visible escapes."""
+    """`audit` escapes control characters in titles and paths."""
     conversation = Talk()
     conversation.call("c", **shell("rm \x1b[2J\u202e\n-r" + "x" * 100))
     text = conversation.findings()["never-asked"]
@@ -316,7 +310,7 @@ def test_hostile_text_is_made_visible() -> None:
 
 
 def test_the_last_answer_about_the_same_file_counts() -> None:
-    """If permission for a file was requested twice, only the last answer counts in `audit`."""
+    """If permission for a file was requested twice, `audit` applies only the last answer."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
     conversation.permission(ALLOW, {"toolCallId": "d", **edit(A)})
@@ -331,7 +325,7 @@ def test_the_last_answer_about_the_same_file_counts() -> None:
 
 
 def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
-    """`audit` accepts a write that may belong to either of two permitted tool calls."""
+    """`audit` does not report a write that may belong to either of two permitted tool calls."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -347,7 +341,7 @@ def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
 
 
 def test_a_refused_command_that_a_shell_then_runs() -> None:
-    """`audit` recognizes a refused command that is then run through a shell, as in `bash -lc`."""
+    """If a refused command is then run by `bash -lc`, `audit` reports it."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "failed")
@@ -356,7 +350,7 @@ def test_a_refused_command_that_a_shell_then_runs() -> None:
 
 
 def test_a_change_that_is_only_announced() -> None:
-    """If a tool call only announced a change, `audit` does not say that the change was made."""
+    """If a tool call only announced a change, `audit` says that it was announced."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "in_progress", locations=[{"path": B}])
@@ -366,7 +360,7 @@ def test_a_change_that_is_only_announced() -> None:
 
 
 def test_a_path_of_which_the_write_failed_was_not_written() -> None:
-    """`audit` does not list a failed write, even if another write of its tool call succeeded."""
+    """`audit` does not list a failed write as written."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.asks("fs/write_text_file", {}, path=A, content="", toolCallId="c")
@@ -375,7 +369,7 @@ def test_a_path_of_which_the_write_failed_was_not_written() -> None:
 
 
 def test_two_commands_of_one_call() -> None:
-    """If a tool call runs two commands, `audit` lists both, and reports one without permission."""
+    """If a tool call runs two commands and one was permitted, `audit` reports the other."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm test")
@@ -392,7 +386,7 @@ def test_two_commands_of_one_call() -> None:
 
 
 def test_quotes_that_change_no_command() -> None:
-    """`audit` takes two commands as equal if they differ only in quotes that a shell removes."""
+    """`audit` ignores quotes in a command that a shell would remove."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell('grep "a b" x')})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="grep", args=["a b", "x"])
@@ -401,7 +395,7 @@ def test_quotes_that_change_no_command() -> None:
 
 
 def test_quotes_that_change_a_command() -> None:
-    """`audit` takes two commands as different if a shell would interpret them differently."""
+    """`audit` does not ignore quotes that change the meaning of a command."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("echo 'a;b'")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="echo a;b")
@@ -419,7 +413,7 @@ def test_quotes_that_change_a_command() -> None:
     ],
 )
 def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> None:
-    """`audit` does not report a write to a path that may be the permitted file by another name."""
+    """`audit` does not report a write if its path may be another name of the permitted file."""
     conversation = Talk(cwd=cwd)
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
     conversation.ends("c", locations=[{"path": written}])
@@ -427,10 +421,7 @@ def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> No
 
 
 def test_a_write_in_one_batch_with_its_permission_request() -> None:
-    """If a JSON-RPC batch has a write and the permission request for it, `audit` reports the write.
-
-    The write was made before the answer.
-    """
+    """If a JSON-RPC batch has a write and its permission request, `audit` reports the write."""
     conversation = Talk()
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", **edit(A)}, "options": OPTIONS}
     conversation.to_client([
@@ -444,7 +435,7 @@ def test_a_write_in_one_batch_with_its_permission_request() -> None:
 
 
 def test_quick_answers_are_counted_and_not_their_actions() -> None:
-    """`audit` counts the permission requests that were granted too quickly to be read."""
+    """`audit` counts permission requests that were granted too quickly for a person."""
     conversation = Talk()
     conversation.pause_ms = 10
     for _ in range(2):
@@ -455,7 +446,7 @@ def test_quick_answers_are_counted_and_not_their_actions() -> None:
 
 
 def test_every_kind_declares_what_it_needs() -> None:
-    """Each kind of `audit` finding declares the data it needs, which an imported log may lack."""
+    """Each kind of `audit` finding declares which data it needs from an imported log."""
     source = inspect.getsource(audit_findings)
     made = re.findall(r'(?:_finding|_of_several|_problems)\(\s*"([a-z-]+)"', source)
     assert {*made} == {*audit_findings.KINDS}

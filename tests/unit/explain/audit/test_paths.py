@@ -42,10 +42,7 @@ WINDOWS = ["C:\\work\\app"]
     ],
 )
 def test_places(path: str, directories: list[str], shown: str, place: str) -> None:
-    """`audit` resolves `..` in paths without looking at the disk.
-
-    Paths in the session's directory are printed as relative paths.
-    """
+    """`audit` resolves `..` in paths without looking at the disk."""
     located = locate(path, directories)
     if "\0" not in path:
         assert located.shown == shown
@@ -62,7 +59,7 @@ def test_places(path: str, directories: list[str], shown: str, place: str) -> No
     ],
 )  # fmt: skip
 def test_names_of_credentials(path: str) -> None:
-    """`audit` recognizes names of credential files on every system."""
+    """`audit` recognizes the names of credential files."""
     assert looks_like_credentials(path)
 
 
@@ -75,12 +72,12 @@ def test_names_of_credentials(path: str) -> None:
     ],
 )  # fmt: skip
 def test_names_of_other_files(path: str) -> None:
-    """`audit` does not take source code about credentials for a credential file."""
+    """`audit` does not take a source file for a credential file."""
     assert not looks_like_credentials(path)
 
 
 def test_words_of_a_command() -> None:
-    """`audit` finds paths in a command even in quotes, redirections and assignments."""
+    """`audit` finds the paths in a command, even in quotes."""
     command = "bash -c \"cat '/etc/passwd' >../out; X=~/y $HOME/z src/../a ./b .env https://x/y\""
     assert [path.path for path in mentions(command, POSIX)] == [
         "/etc/passwd", "../out", "~/y", "$HOME/z", ".env",
@@ -88,6 +85,6 @@ def test_words_of_a_command() -> None:
 
 
 def test_a_long_command_is_read_quickly() -> None:
-    """`audit` looks for at most twenty paths in a command, and only in its beginning."""
+    """`audit` looks for at most twenty paths in a command."""
     assert len(mentions("/a " * 100_000, POSIX)) == 1
     assert len(mentions(" ".join(f"/{n}" for n in range(10_000)), POSIX)) == 20

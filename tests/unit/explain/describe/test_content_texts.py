@@ -41,12 +41,12 @@ diff --git a/query.sql b/query.sql
     ],
 )
 def test_added_and_removed_lines_are_counted(old: str, new: str, changed: tuple[int, int]) -> None:
-    """In the preview of a diff, a line that only moved counts neither as added nor as removed."""
+    """In the preview of a diff, a moved line does not count as added or removed."""
     assert changed_lines(old, new) == changed
 
 
 def test_the_lines_of_a_patch_are_counted() -> None:
-    """In the preview of a patch, lines with file names do not count as changed lines."""
+    """In the preview of a patch, file names do not count as changed lines."""
     assert patch_lines(PATCH) == (3, 4)
     assert patch_lines("-a\n+b\n c") == (1, 1)
     assert patch_lines("") == (0, 0)

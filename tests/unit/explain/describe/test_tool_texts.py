@@ -40,15 +40,12 @@ from tests.support.log_writer import line, notification, request, update
     ],
 )
 def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
-    """Commands find a tool call's title, kind and status in messages of every dialect.
-
-    They escape control characters in them.
-    """
+    """Commands find the title, kind and status of a tool call in every dialect."""
     assert call_in(line(message)) == state
 
 
 def test_the_state_is_read_from_a_cut_frame() -> None:
-    """If a recorded frame is cut off, a tool call's title is read from the part before the cut."""
+    """If a frame is cut off, the title of its tool call is still found."""
     raw = line(update("s", "tool_call", title="Write", content="x" * 1000))
     assert call_in(raw[:200]).title == "Write"
     assert params_of(raw[:20]) == {}
@@ -57,13 +54,13 @@ def test_the_state_is_read_from_a_cut_frame() -> None:
 
 
 def test_half_a_surrogate_pair_is_read() -> None:
-    """A tool call's title may have half a surrogate pair, although strict parsers refuse it."""
+    """A tool call's title is read even if it contains half a surrogate pair."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "\ud83d"}}})
     assert call_in(raw.encode()).title == "\\ud83d"
 
 
 def test_counted_ids_are_told_apart() -> None:
-    """Commands print long ids of tool calls, which are usually random, in a short form."""
+    """Commands print long ids of tool calls in a short form."""
     assert call_label("Write", "stream_call_0") == "Write (stream_call_0)"
     assert call_label("Write", "call_0") == "Write (call_0)"
     assert call_label("Write", "toolu_01ABCDEFGHJK0123456789XyZ") == "Write (…789XyZ)"
@@ -83,8 +80,5 @@ def test_counted_ids_are_told_apart() -> None:
     ],
 )
 def test_a_location_has_its_lines_and_columns(location: dict[str, int], shown: str) -> None:
-    """The printed location of a tool call has line and column.
-
-    It also has the end, if that differs from the start.
-    """
+    """Commands print the line and column of a tool call's location."""
     assert places({"location": {"path": "/a.py", **location}}) == shown

@@ -58,7 +58,7 @@ def spans(items: Iterator[Row | ChunkRun]) -> list[tuple[int, int]]:
 
 
 def test_a_run_is_one_value() -> None:
-    """`log` folds consecutive chunks into one line with their numbers, times and joined text."""
+    """`log` prints consecutive chunks on one line with their joined text."""
     given = rows(chunk("Hel"), chunk("lo, "), chunk(""), chunk("你好"))
     (run,) = fold(given)
     assert isinstance(run, ChunkRun)
@@ -70,7 +70,7 @@ def test_a_run_is_one_value() -> None:
 
 
 def test_a_single_chunk_stays_a_row() -> None:
-    """`log` prints a single chunk as a line of its own, and does not fold it."""
+    """`log` prints a single chunk as a line of its own."""
     given = rows(chunk("a"))
     assert list(fold(given)) == given
 
@@ -88,7 +88,7 @@ def test_a_single_chunk_stays_a_row() -> None:
     ids=["session", "kind", "message", "tool call", "image", "other"],
 )
 def test_any_other_row_ends_a_run(between: Row) -> None:
-    """`log` does not fold chunks if a frame of another kind stands between them."""
+    """`log` does not join two chunks if another frame stands between them."""
     given = rows(chunk("a"), chunk("b"), between, chunk("c"), chunk("d"))
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
@@ -105,7 +105,7 @@ def test_any_other_row_ends_a_run(between: Row) -> None:
     ids=lambda odd: next(iter(odd)),
 )
 def test_odd_chunks_are_not_folded(odd: Row) -> None:
-    """`log` does not fold chunks that were cut, changed by a fault, or are not text."""
+    """`log` does not join chunks that are not text."""
     given = [row(n, chunk("a"), **(odd if n == 3 else {})) for n in range(1, 6)]
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
@@ -116,25 +116,25 @@ def test_odd_chunks_are_not_folded(odd: Row) -> None:
     ids=["turn", "silence"],
 )
 def test_a_run_ends_with_its_turn_and_with_a_silence(seq: int, other: Row) -> None:
-    """`log` does not fold two chunks into one line across a turn's end or five silent seconds."""
+    """`log` does not join two chunks if a turn ends between them."""
     given = [row(n, chunk("a")) for n in range(1, 3)] + [row(seq, chunk("a"), **other)]
     assert spans(fold(given)) == [(1, 2), (3, 3)]
 
 
 def test_an_event_ends_a_run() -> None:
-    """`log` does not fold two chunks into one line if an event stands between them."""
+    """`log` does not join two chunks if an event stands between them."""
     given = rows(*[chunk("a")] * 5)
     given[2] = {"seq": 3, "t_ns": 3 * MS, "kind": "signal", "data": "{}"}
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
 
 def test_marked_frames_are_not_folded() -> None:
-    """`log` does not fold a chunk that it marks into one line with the chunks beside it."""
+    """`log` prints a marked chunk on a line of its own."""
     assert spans(fold(rows(*[chunk("a")] * 6), {3, 4})) == [(1, 2), (3, 3), (4, 4), (5, 6)]
 
 
 def test_only_the_beginning_of_a_long_text_is_kept() -> None:
-    """If `log` folds chunks, it keeps only a long text's beginning, but counts all characters."""
+    """If `log` joins many chunks, it keeps only the beginning of their text in memory."""
     total = 12_000
     given = (row(n, chunk("x" * 50)) for n in range(1, total + 1))
     tracemalloc.start()
@@ -150,7 +150,7 @@ def test_only_the_beginning_of_a_long_text_is_kept() -> None:
 
 
 def test_the_other_direction_ends_a_run(tmp_path: Path) -> None:
-    """`log` prints a client's message between the chunks that came before and after it."""
+    """`log` prints a client's message between the chunks before and after it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(chunk("a"), chunk("b"))
         recorder.to_agent(request(1, "session/set_mode", sessionId="s", modeId="m"))

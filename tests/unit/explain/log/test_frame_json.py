@@ -40,7 +40,7 @@ def frames_json(tmp_path: Path, *lines: bytes) -> list[bytes]:
     ],
 )
 def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
-    """`log --json` writes a message as the member `message`, with the exact bytes of the line."""
+    """`log --json` writes a message with the exact bytes of its line."""
     (line,) = frames_json(tmp_path, message + b"\n")
     assert line.endswith(b',"message":' + message + b"}")
     assert json.loads(line)["message"] == json.loads(message)
@@ -58,7 +58,7 @@ def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
     ],
 )
 def test_an_invalid_line_is_text_in_json(tmp_path: Path, raw: bytes, text: str) -> None:
-    """`log --json` writes a line that strict JSON parsers refuse as the string member `text`."""
+    """`log --json` writes an invalid line as the string `text`."""
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == text
     assert b"\n" not in line
@@ -67,24 +67,21 @@ def test_an_invalid_line_is_text_in_json(tmp_path: Path, raw: bytes, text: str) 
 
 @pytest.mark.parametrize("size", [10, 3 << 20])
 def test_a_line_that_is_not_utf8_is_base64_in_json(tmp_path: Path, size: int) -> None:
-    """`log --json` writes a line that is not UTF-8 as the member `base64`."""
+    """`log --json` writes a line that is not UTF-8 as the string `base64`."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":"' + b"y" * size + b"\xff" + b'"}}'
     (line,) = frames_json(tmp_path, raw[:-1000], raw[-1000:] + b"\n")
     assert base64.b64decode(json.loads(line)["base64"]) == raw
 
 
 def test_a_large_invalid_line_is_text_in_json(tmp_path: Path) -> None:
-    """`log --json` writes a large invalid line as `text`, even if its two ends look valid."""
+    """`log --json` writes a large invalid line as `text`."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":' + b"y" * (3 << 20) + b"}}"
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == raw.decode()
 
 
 def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
-    """`log --json` writes a frame with the member `message`, `text` or `base64`.
-
-    An event has the member `event`.
-    """
+    """`log --json` writes each frame with one of the members `message`, `text` or `base64`."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = [json.loads(frame_json(row)) for row in reader.frames()]
         events = [event_json(row) for row in reader.query("SELECT * FROM events")]
@@ -102,13 +99,13 @@ def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [{"name": "\udcff"}, {"é": ["你好", 1]}, {"\udcad": "x"}])
 def test_an_event_is_valid_json_with_any_name(data: dict[str, Any]) -> None:
-    """An event with a file name that is not UTF-8 is valid JSON in the output of `log`."""
+    """If a file name in an event is not UTF-8, `log --json` is still valid JSON."""
     line = event_json({"seq": 1, "t_ns": 2, "kind": "note", "data": json.dumps(data)})
     assert json.loads(line) == {"seq": 1, "t_ns": 2, "event": "note", "data": data}
 
 
 def test_any_depth_can_be_printed(tmp_path: Path) -> None:
-    """`log --json` can print a message that is nested a hundred thousand deep."""
+    """`log --json` can print a message that is nested a hundred thousand levels deep."""
     (line,) = frames_json(tmp_path, b"[" * 100_000 + b"]" * 100_000 + b"\n")
     assert line
 
@@ -117,7 +114,7 @@ START = Recording("0", "x", "0", datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC).is
 
 
 def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
-    """`log --seq` lists all database columns of a frame with a value, with codes as words."""
+    """`log --seq` lists the stored data of a frame."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         rows = {row["seq"]: row for row in reader.rows()}
     known = {name: value for name, value in facts(rows[9], START) if value}
@@ -148,7 +145,7 @@ def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_slow_frame_has_the_time_of_its_arrival(tmp_path: Path) -> None:
-    """If a frame's bytes did not arrive all at once, `log --json` says how long they took."""
+    """If the bytes of a frame arrived slowly, `log --json` says how long they took."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"slow")
         recorder.chunk(2, b"ly\n")

@@ -39,10 +39,7 @@ def drawn(path: Path, **more: Any) -> list[str]:
 
 
 def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
-    """A sequence diagram has an arrow for each message, in the recorded order.
-
-    The arrow ends at the participant that acts, for example the person or the files.
-    """
+    """A sequence diagram has an arrow for each message."""
     assert drawn(record_conversation(tmp_path / "x.db")) == [
         "sequenceDiagram",
         "title x",
@@ -78,7 +75,7 @@ def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
 
 
 def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
-    """A sequence diagram has one arrow for consecutive chunks, and one note for lines of stderr."""
+    """A sequence diagram has one arrow for consecutive chunks."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(*(update("s", "agent_message_chunk", content=text("x")) for _ in "abc"))
@@ -95,7 +92,7 @@ def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
 
 
 def test_a_diagram_is_capped(tmp_path: Path) -> None:
-    """If a sequence diagram is limited by `--max`, its last note counts what is left out."""
+    """If `--max` shortens a sequence diagram, its last note counts the omitted messages."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         diagram = SequenceDiagram(reader, most=9)
@@ -112,7 +109,7 @@ def test_a_diagram_is_capped(tmp_path: Path) -> None:
 
 
 def test_the_messages_of_a_batch_are_drawn() -> None:
-    """A sequence diagram draws at most twenty messages of a JSON-RPC batch, below the batch."""
+    """A sequence diagram draws the messages of a JSON-RPC batch below the batch."""
     batch = [request(n, "x/y") for n in range(30)]
     lines = [{**HEADER}, {"stream": "to-agent", "message": batch}]
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -124,7 +121,7 @@ def test_the_messages_of_a_batch_are_drawn() -> None:
 
 
 def test_faults_are_drawn_as_received_and_as_delivered() -> None:
-    """In a sequence diagram, what an injected fault adds is sent by the participant acp-proxy."""
+    """In a sequence diagram, a message that a fault added comes from acp-proxy."""
     message = {"jsonrpc": "2.0", "method": "x/y"}
     raw = json.dumps(message, separators=(",", ":")) + "\n"
     lines: list[Any] = [{**HEADER}]
@@ -156,10 +153,7 @@ def test_faults_are_drawn_as_received_and_as_delivered() -> None:
 
 
 def test_the_default_stays_below_the_limit_of_mermaid() -> None:
-    """A sequence diagram of the default length is within Mermaid's limit.
-
-    This holds even if most characters are written as entities.
-    """
+    """A sequence diagram of the default length stays below Mermaid's limit."""
     lines = [{**HEADER}]
     lines += [{"stream": "stderr", "text": "x"}, {"stream": "to-agent", "text": "{" * 99}] * 200
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -167,7 +161,7 @@ def test_the_default_stays_below_the_limit_of_mermaid() -> None:
 
 
 def test_two_sessions_are_named() -> None:
-    """In a sequence diagram with several sessions, each turn names its session."""
+    """In a sequence diagram of two sessions, each turn names its session."""
     lines: list[Any] = [{**HEADER}]
     for n, session in enumerate("ab"):
         ask = request(n, "session/prompt", sessionId=session, prompt=[text("go")])
@@ -197,15 +191,12 @@ def test_two_sessions_are_named() -> None:
     ],
 )  # fmt: skip
 def test_what_means_something_is_an_entity(text: str, written: str) -> None:
-    """A sequence diagram writes each character with a meaning in Mermaid as a numeric entity."""
+    """A sequence diagram writes special characters of Mermaid as numeric entities."""
     assert escaped(text) == written
 
 
 def test_a_long_text_is_cut() -> None:
-    """A sequence diagram cuts a text to the width of a line.
-
-    Characters that need entities take more of the width.
-    """
+    """A sequence diagram cuts a long text."""
     assert escaped("x" * LONGEST) == "x" * LONGEST
     assert escaped("x" * 100) == "x" * LONGEST + "…"
     assert escaped("ab cd", 3) == "ab…"
@@ -215,14 +206,14 @@ def test_a_long_text_is_cut() -> None:
 
 @given(st.text(max_size=7))  # an escape has up to ten characters
 def test_the_text_can_be_read_back(text: str) -> None:
-    """If the entities of a sequence diagram are decoded, its texts are the recorded texts."""
+    """The decoded texts of a sequence diagram are the recorded texts."""
     written = escaped(text)
     assert html.unescape(re.sub(r"#(\d+);", r"&#\1;", written)) == plain(text).strip()
     assert not re.search("[\n%`<>{}$|@]", written)
 
 
 def test_statements_are_lines() -> None:
-    """In a sequence diagram, each participant, message and note is one line."""
+    """In a sequence diagram, each message is one line."""
     assert arrow("A", "--x", "C", "1 x:\ny") == "    A--xC: 1 x:#92;ny\n"
     assert note("over A,C", "1 x") == "    Note over A,C: 1 x\n"
     assert participant("A", "Agent: #") == "    participant A as Agent: #35;\n"

@@ -67,12 +67,12 @@ def lines(tmp_path: Path) -> dict[int, TimelineLine]:
 def test_a_line_has_its_columns(
     lines: dict[int, TimelineLine], number: int, cells: tuple[str, ...], text: str
 ) -> None:
-    """`log` has columns for number, time, direction, method, id, number of the pair, and size."""
+    """`log` has columns for number, time, direction, method, id and size."""
     assert (lines[number].cells, lines[number].text) == (cells, text)
 
 
 def test_a_line_has_its_stream_and_tone(lines: dict[int, TimelineLine]) -> None:
-    """`log` prints a turn's beginning, a permission request and errors in special colours."""
+    """`log` prints permission requests and errors in special colours."""
     tones = [(lines[n].stream, lines[n].tone) for n in (6, 7, 9, 10, 12, 13, 15, 17, 23)]
     assert tones == [
         ("to-agent", "prompt"),
@@ -114,7 +114,7 @@ ROW: dict[str, Any] = {
     ],
 )
 def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pace: Pace) -> None:
-    """`log` marks an answer of a program as slow after one second, and that of a person never."""
+    """`log` never marks a person's answer as slow."""
     took = {"method": method, "request_seq": 4, "response_seq": 9, "latency_ns": took_ms * MS}
     assert frame_line({**ROW, **took}).pace is pace
 
@@ -123,13 +123,13 @@ def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pac
     ("live", "shown"), [(True, ("open", "")), (False, ("unanswered", "stuck"))]
 )
 def test_an_open_request_is_unanswered_only_at_the_end(live: bool, shown: tuple[str, Pace]) -> None:
-    """`log` calls an open request unanswered only once the recorder has stopped."""
+    """While the recorder runs, `log` does not call an open request unanswered."""
     line = frame_line({**ROW, "kind": "request", "request_seq": 9}, live=live)
     assert (line.cells.pair, line.pace) == shown
 
 
 def test_a_run_is_one_line() -> None:
-    """`log` prints folded chunks with their numbers, count, streaming time, size and text."""
+    """`log` prints joined chunks with their count, size and text."""
     run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 1500 * MS, 57, 9000, 4, "a\nbc")
     assert run_line(run) == TimelineLine(
         Cells("7–63", "0.000", "←", "agent_message_chunk ×57", "", "1.5 s", "9.0 kB"),
@@ -139,16 +139,13 @@ def test_a_run_is_one_line() -> None:
 
 
 def test_a_long_run_shows_the_number_of_its_characters() -> None:
-    """If `log` folds many chunks, it prints the beginning of their text and the text's length."""
+    """If `log` joins many chunks, it prints the length of their text."""
     run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 0, 57, 9000, 123456, "b" * 2000)
     assert run_line(run).text == "b" * 2000 + "… (123456 characters)"
 
 
 def test_a_surrogate_pair_is_whole_in_a_run() -> None:
-    """If two chunks have one half of a surrogate pair each, `log` joins the halves.
-
-    A half without the other one is printed as an escape.
-    """
+    """If a surrogate pair is split between two chunks, `log` joins its halves."""
     run = ChunkRun(ROW, "agent_message_chunk", 10, 0, 2, 9, 3, "\ud83d\ude00\ud83d")
     assert run_line(run).text == "😀\\ud83d"
 
@@ -164,12 +161,12 @@ def test_a_surrogate_pair_is_whole_in_a_run() -> None:
     ],
 )
 def test_a_frame_knows_its_pair(row: dict[str, Any], pair: int | None) -> None:
-    """`log` prints a request with its answer's frame number, and an answer with its request's."""
+    """`log` prints a request with the frame number of its answer."""
     assert pair_of(row) == pair
 
 
 def test_an_unusual_frame_begins_with_a_mark(lines: dict[int, TimelineLine]) -> None:
-    """`log` marks the text of a frame that has no newline or that was not delivered completely."""
+    """`log` marks a frame that was not delivered completely."""
     assert lines[20].text.startswith("[no newline] (not JSON")
     row = {
         **dict.fromkeys(("method", "rpc_id", "parse_error", "request_seq"), None),
@@ -219,7 +216,7 @@ def test_an_unusual_frame_begins_with_a_mark(lines: dict[int, TimelineLine]) -> 
     ],
 )
 def test_events_are_described(kind: str, data: dict[str, Any], words: str) -> None:
-    """`log` describes each known kind of event in a sentence, and other events by their data."""
+    """`log` describes each known kind of event in a sentence."""
     assert describe_event(kind, data) == words
     row = {"seq": 1, "t_ns": 0, "kind": kind, "data": json.dumps(data)}
     assert event_line(row).text == words
@@ -241,7 +238,7 @@ def test_events_are_described(kind: str, data: dict[str, Any], words: str) -> No
     ],
 )
 def test_a_duration_is_in_a_suitable_unit(ns: int | None, words: str) -> None:
-    """A duration in the output of `log` has few digits and a unit from microseconds to hours."""
+    """`log` prints a duration with a suitable unit."""
     assert duration(ns) == words
 
 
@@ -251,5 +248,5 @@ def test_a_duration_is_in_a_suitable_unit(ns: int | None, words: str) -> None:
      (2_345_678_901, "2.3 GB")],
 )  # fmt: skip
 def test_a_size_is_short(count: int, words: str) -> None:
-    """A number of bytes in the output of `log` has at most three digits and a unit."""
+    """`log` prints a number of bytes with at most three digits."""
     assert byte_size(count) == words

@@ -72,7 +72,7 @@ def numbers(hits: list[SearchHit]) -> list[tuple[int, int]]:
     ],
 )
 def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> None:
-    """`search` finds a text in the line as it was sent, and in its JSON strings once decoded."""
+    """`search` finds a text in JSON strings, whether or not it was escaped."""
     assert numbers(search(pattern, [frame(1, {}, raw=written, method=None)])) == [(1, 1)]
 
 
@@ -119,34 +119,34 @@ def test_names_are_found_in_lines_of_other_programs() -> None:
 
 
 def test_escapes_are_undone_within_strings_only() -> None:
-    """`search` decodes escapes only within JSON strings, not in the syntax between them."""
+    """`search` decodes escapes only within JSON strings."""
     written = b'{"a":"x\\ny","b":1}'
     assert search('x\ny","b"', [frame(1, {}, raw=written)]) == []
     assert search('y","b"', [frame(1, {}, raw=written)]) != []
 
 
 def test_a_regular_expression_sees_each_string_by_itself() -> None:
-    """In `search`, ``^`` and ``$`` match at the two ends of each JSON string in a line."""
+    """In `search`, `^` matches at the start of each JSON string."""
     message = notification("x", title="Hello", other="say Hello")
     assert len(search("^Hello$", [frame(1, message)], is_regex=True)) == 1
     assert search("^say$", [frame(1, message)], is_regex=True) == []
 
 
 def test_a_text_across_chunks_is_found_at_its_first_frame() -> None:
-    """If a text found by `search` spans several chunks, its first and last frame are named."""
+    """If a text spans several chunks, `search` names its first and its last frame."""
     hits = search("hello world", chunks("Oh! Hel", "lo wor", "ld."))
     assert numbers(hits) == [(1, 3)]
     assert hits[0].excerpt == ("Oh! ", "Hello world", ".")
 
 
 def test_a_frame_is_a_hit_once() -> None:
-    """`search` lists a frame only once, even if several matches begin in it."""
+    """`search` lists a frame only once, even if it has several matches."""
     assert numbers(search("aba", chunks("aba", "ba"))) == [(1, 1)]
     assert numbers(search("aa", chunks("a", "a", "a"))) == [(1, 2), (2, 3)]
 
 
 def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
-    """A search finds a surrogate pair even if it is split between two chunks."""
+    """`search` finds a character whose surrogate pair is split between two chunks."""
     halves = [
         frame(n, {}, method="session/update", raw=line(update("s", "agent_message_chunk",
               content=text("@"))).rstrip().replace(b"@", half))
@@ -172,7 +172,7 @@ def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
     ids=["thought", "user", "tool call", "prompt", "end of turn"],
 )
 def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
-    """`search` does not find a text that spans the end of one message and the start of the next."""
+    """`search` does not find a text that spans two messages."""
     first, two = chunks("Hel", "lo", first=1)
     assert search("hello", [first, between, two._replace(seq=3)]) == []
 
@@ -188,13 +188,13 @@ def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
     ids=["stderr", "tool call update", "other session", "request"],
 )
 def test_unrelated_frames_do_not_end_a_message(between: StoredFrame) -> None:
-    """`search` joins the chunks of a message even across stderr, other sessions and tool calls."""
+    """`search` joins the chunks of a message even if frames of other sessions come between."""
     first, two = chunks("Hel", "lo", first=1)
     assert numbers(search("hello", [first, between, two._replace(seq=3)])) == [(1, 3)]
 
 
 def test_messages_with_ids_may_be_interleaved() -> None:
-    """`search` joins the chunks that have one message id, even if other frames come between."""
+    """`search` joins the chunks that have one message id."""
     frames = [
         *chunks("Hel", messageId="a"),
         *chunks("Good", first=2, messageId="b"),
@@ -207,14 +207,14 @@ def test_messages_with_ids_may_be_interleaved() -> None:
 
 
 def test_hits_come_in_order() -> None:
-    """`search` lists matches in the order of their first frames."""
+    """`search` lists matches in the order of their frames."""
     first, two = chunks("Hel", "lo", first=1)
     between = frame(2, {}, stream="stderr", kind="stderr", method=None, raw=b"hello")
     assert numbers(search("hello", [first, between, two._replace(seq=3)])) == [(1, 3), (2, 2)]
 
 
 def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
-    """`search` returns a match at once, unless an unfinished message began before it."""
+    """`search` returns a match without waiting for the next frame."""
     searcher = Searcher(Pattern("hello"))
     assert searcher.feed(frame(1, notification("x", title="hello")))
     searcher = Searcher(Pattern("hello"))
@@ -223,14 +223,14 @@ def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
 
 
 def test_a_match_of_a_regular_expression_goes_across_chunks() -> None:
-    """In `search`, a match of a regular expression may span several chunks of a long text."""
+    """In `search`, a match of a regular expression may span several chunks."""
     words = ["word "] * 5000 + ["needle in a ", "haystack"] + ["word "] * 5000
     assert numbers(search(r"needle \w+ a hay", chunks(*words), is_regex=True)) == [(5001, 5002)]
     assert numbers(search("^word", chunks(*words), is_regex=True))[:2] == [(1, 1), (2, 2)]
 
 
 def test_an_end_assertion_waits_for_the_end_of_the_message() -> None:
-    """In a search, ``$`` does not match at the end of a chunk whose message continues."""
+    """In `search`, `$` does not match at the end of a chunk if its message continues."""
     many = ["x" * 100] * 400
     assert numbers(search(r"lo\Z", chunks("hel", "lo", *many), is_regex=True)) == [(2, 2)]
     assert search(r"hello\Z", chunks("hel", "lo", *many), is_regex=True) == []
@@ -238,7 +238,7 @@ def test_an_end_assertion_waits_for_the_end_of_the_message() -> None:
 
 
 def test_a_long_text_is_found_across_many_chunks() -> None:
-    """A search finds a fixed text across many chunks, however long it is."""
+    """`search` finds a text that spans many chunks."""
     sought = "".join(chr(0x4E00 + n % 5000) for n in range(40_000))
     pieces = [sought[n : n + 7] for n in range(0, len(sought), 7)]
     hits = search(sought, chunks("before ", *pieces, " after"))
@@ -246,7 +246,7 @@ def test_a_long_text_is_found_across_many_chunks() -> None:
 
 
 def test_memory_is_bounded_however_long_a_message_is() -> None:
-    """A search keeps only the end of an unfinished message in memory."""
+    """`search` keeps only the end of an unfinished message in memory."""
     searcher = Searcher(Pattern("nothing like that"))
     for chunk in chunks(*["some text "] * 20_000):
         assert searcher.feed(chunk) == []
@@ -255,7 +255,7 @@ def test_memory_is_bounded_however_long_a_message_is() -> None:
 
 
 def test_a_hit_has_a_pointer() -> None:
-    """A match of `search` in a message has the JSON pointer of its text, even across chunks."""
+    """`search` prints the JSON pointer of a match."""
     message = notification("x", list=[{"a/b": "find me"}])
     (hit,) = search("find me", [frame(1, message)], with_pointers=True)
     assert hit.pointer == "/params/list/0/a~1b"
@@ -272,7 +272,7 @@ def test_a_hit_has_a_pointer() -> None:
 def test_a_line_too_large_to_hold_is_searched_in_pieces(
     size: int, pattern: str, is_found: bool
 ) -> None:
-    """A search reads a line that is too large for memory in pieces, also with escapes decoded."""
+    """`search` reads a line that is too large for memory in pieces."""
     raw = json.dumps({"a": "x" * 500 + 'café 你 "quoted" \\'}).encode() + b" "
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
     searcher = Searcher(Pattern(pattern))
@@ -281,7 +281,7 @@ def test_a_line_too_large_to_hold_is_searched_in_pieces(
 
 
 def test_an_excerpt_is_bounded_and_can_be_encoded() -> None:
-    """An excerpt around a match of `search` is short, and has no half of a surrogate pair."""
+    """An excerpt around a match of `search` has a limited length."""
     raw = b'{"a":"' + b"x" * 10_000 + b"needle\\ud83d" + b"y" * 10_000 + b'"}'
     (hit,) = search("needle", [frame(1, {}, raw=raw)])
     assert (len(hit.excerpt.before), hit.excerpt.match) == (200, "needle")

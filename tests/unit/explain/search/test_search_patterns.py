@@ -23,7 +23,7 @@ from acp_proxy.explain.search.search_patterns import Pattern, escaped_strings, s
     ],
 )
 def test_case_matters_if_there_is_a_capital(pattern: str, text: str, is_found: bool) -> None:
-    """A search pattern without capitals ignores case, also beyond ASCII."""
+    """A search pattern without capital letters ignores case."""
     assert Pattern(pattern).is_in(text) == is_found
     assert Pattern(pattern).may_be_in(text.encode()) >= is_found
 
@@ -51,7 +51,7 @@ def test_case_can_be_chosen() -> None:
 def test_a_regular_expression_in_lower_case_finds_any_case(
     pattern: str, text: str, is_found: bool
 ) -> None:
-    r"""A lower-case regular expression ignores case, even with ``\S`` or ``(?P<`` in it."""
+    r"""A regular expression in lower case ignores case, even if it contains `\S`."""
     sought = Pattern(pattern, is_regex=True)
     assert sought.is_in(text) == is_found
     assert sought.may_be_in(text.encode()) >= is_found
@@ -67,7 +67,7 @@ def test_a_regular_expression_in_lower_case_finds_any_case(
     ],
 )
 def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: str) -> None:
-    """The error about an invalid search pattern says what is wrong, and in which column."""
+    """The error about an invalid search pattern names the column of the mistake."""
     with pytest.raises(BadPattern) as caught:
         Pattern(pattern, is_regex=True)
     assert str(caught.value) == message
@@ -79,10 +79,7 @@ def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: s
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
 )  # fmt: skip
 def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
-    """`search` recognizes regular expressions with assertions, such as ``^`` or ``$``.
-
-    They are matched with each JSON string by itself.
-    """
+    """`search` recognizes regular expressions that contain `^` or `$`."""
     assert Pattern(pattern, is_regex=True).has_assertions == asks
 
 
@@ -98,12 +95,12 @@ def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
     ],
 )
 def test_escapes_are_undone(written: str, meant: str) -> None:
-    """`search` decodes each escape of JSON; an unknown escape loses its backslash."""
+    """`search` decodes every escape of JSON."""
     assert undone(written) == meant
 
 
 def test_strings_are_found_in_a_line() -> None:
-    """`search` finds names and values of JSON members, both as sent and decoded."""
+    """`search` finds the names of JSON members."""
     line = r'{"a":"b\"c","\u0064":[1,"e"],"f":"cut \n'
     assert strings(line) == ["a", 'b"c', "d", "e", "f", "cut \n"]
     assert escaped_strings(line) == ['b"c', "d", "cut \n"]

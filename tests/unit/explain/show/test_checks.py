@@ -109,7 +109,7 @@ def play(capture: captures.Capture, recorder: LogWriter) -> None:
 
 
 def test_every_finding_is_in_the_catalogue() -> None:
-    """The manual's catalogue of findings has exactly the conversation findings of `show`."""
+    """The manual lists exactly the findings that `show` can have about a conversation."""
     ids = re.compile(rf'"((?:{"|".join(CONVERSATION)})\.[a-z-]+)"')
     files = Path(show.__path__[0]).glob("*.py")
     tested = {name for path in files for name in ids.findall(path.read_text("utf-8"))}
@@ -217,7 +217,7 @@ ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
 def test_the_end_of_the_agent_is_judged(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], expected: list[str]
 ) -> None:
-    """`show` reports an agent's end during a turn as a problem, unless the client asked for it."""
+    """If the agent ends during a turn, `show` reports a problem."""
     for step in steps:
         step(recorder)
     assert sentences(recorder) == expected
@@ -242,7 +242,7 @@ def test_the_end_of_the_agent_is_judged(
 def test_who_is_to_blame_for_an_end(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], by: str | None
 ) -> None:
-    """`show` blames an agent for its end only if the agent exited or crashed by itself."""
+    """`show` blames an agent for its end only if it exited or crashed by itself."""
     for step in steps:
         step(recorder)
     recorder.abandon()
@@ -251,7 +251,7 @@ def test_who_is_to_blame_for_an_end(
 
 
 def test_an_agent_that_cannot_start_is_a_problem(tmp_path: Path) -> None:
-    """`show` reports an agent that cannot start as a problem, with the reason."""
+    """If an agent cannot be started, `show` reports a problem."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(
             capture_log.EXIT, code=127, reason="cannot start the agent 'x': no such file"
@@ -266,7 +266,7 @@ CUSTOM = notification("_x/status", sessionId="s")
 
 
 def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
-    """`show` names an error code as the recording's dialect names it."""
+    """`show` names an error code by the recording's dialect."""
     told = []
     for dialect in ("v1", "draft-1.0"):
         with LogWriter(tmp_path / f"{dialect}.db", dialect=dialect) as recorder:
@@ -282,7 +282,7 @@ def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
 
 
 def test_routine_errors_are_no_problems(recorder: LogWriter) -> None:
-    """`show` does not report errors about unknown extensions and missing files as problems."""
+    """`show` does not report an error about a missing file as a problem."""
     recorder.to_agent(request(1, "_x/y"))
     recorder.to_client(error(1, -32601, "Method not found"))
     recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/new"))
@@ -296,7 +296,7 @@ def test_routine_errors_are_no_problems(recorder: LogWriter) -> None:
 
 
 def test_a_failed_prompt_is_a_problem(recorder: LogWriter) -> None:
-    """`show` reports an error that ends a turn as a problem, and other errors as remarks."""
+    """If a prompt is answered with an error, `show` reports a problem."""
     prompt(recorder)
     recorder.to_client(error(1, -32603, "Internal error: out of credit"))
     assert sentences(recorder) == [
@@ -320,12 +320,12 @@ def test_a_failed_prompt_is_a_problem(recorder: LogWriter) -> None:
     ],
 )
 def test_unknown_error_codes_have_no_name(code: Any, dialect: str | None, name: str) -> None:
-    """If a dialect does not define an error code, `show` prints the code's number."""
+    """If the dialect does not define an error code, `show` prints the number of the code."""
     assert code_name(code, dialect) == name
 
 
 def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -> None:
-    """The finding of `show` about undelivered bytes names who was gone, and counts the bytes."""
+    """If bytes could not be delivered, `show` says who was gone."""
     turn(recorder)
     recorder.to_client(CUSTOM)
     recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)
@@ -335,7 +335,7 @@ def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -
 
 
 def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
-    """The finding of `show` about an agent that stops reading has time, frame and bytes."""
+    """If an agent stops reading, `show` says since when."""
     turn(recorder)
     since = ORIGIN_NS + recorder.t_ns
     recorder.to_agent(CUSTOM)
@@ -348,7 +348,7 @@ def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
 
 
 def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
-    """`show` raises no error if events about a stall have missing or wrong fields."""
+    """If a recorded event about a stall is invalid, `show` raises no error."""
     recorder.event(capture_log.NOTE, TO_AGENT, action="stalled")
     recorder.event(capture_log.NOTE, TO_CLIENT, action="stalled", since=1 << 62, bytes="many")
     recorder.event(capture_log.NOTE, action="stalled")
@@ -364,7 +364,7 @@ def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
 
 
 def test_tool_calls_have_their_last_status(recorder: LogWriter) -> None:
-    """`show` counts a tool call with several updates once, with its kind and its last status."""
+    """`show` counts a tool call with several updates once."""
     prompt(recorder)
     for call, kind, status in (("a", "read", "completed"), ("b", "read", "failed")):
         start = {"toolCallId": call, "status": "pending", "title": call}
@@ -388,7 +388,7 @@ def with_kind(message: dict[str, Any], kind: str) -> dict[str, Any]:
 
 
 def test_permission_requests_have_their_answers(recorder: LogWriter) -> None:
-    """`show` lists a permission request with its chosen option and waiting time."""
+    """`show` lists a permission request with the chosen option."""
     options = [{"optionId": "n", "name": "No", "kind": "reject_once"}]
     answers: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("session/request_permission", {"options": options},
@@ -420,7 +420,7 @@ def test_permission_requests_have_their_answers(recorder: LogWriter) -> None:
 
 
 def test_sessions_have_their_directory_and_how_they_were_opened(recorder: LogWriter) -> None:
-    """`show` says whether each session is new, loaded or resumed, and names its directory."""
+    """`show` says whether a session is new, loaded or resumed."""
     recorder.to_agent(request(1, "session/new", cwd="/a", mcpServers=[]))
     recorder.to_client(result(1, sessionId="one"))
     recorder.to_agent(request(2, "session/load", sessionId="two", cwd="/b", mcpServers=[]))
@@ -437,7 +437,7 @@ def test_sessions_have_their_directory_and_how_they_were_opened(recorder: LogWri
 
 
 def test_files_and_terminals_are_counted_by_outcome(recorder: LogWriter) -> None:
-    """`show` counts requests for files and terminals by result, error, or no answer."""
+    """`show` counts the file requests that failed."""
     for n, answer in enumerate((result(0, content="x"), error(1, -32603, "no"), None)):
         recorder.to_client(request(n, "fs/read_text_file", sessionId="s", path="/a"))
         if answer is not None:
@@ -450,7 +450,7 @@ def test_files_and_terminals_are_counted_by_outcome(recorder: LogWriter) -> None
 
 
 def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
-    """`show` lists a failed tool call with its last update, its title and the reason."""
+    """`show` lists a failed tool call with its title."""
     prompt(recorder)  # 4
     failed = [{"type": "content", "content": text("command not found")}]
     recorder.to_client(
@@ -468,7 +468,7 @@ def test_failed_tool_calls_are_listed(recorder: LogWriter) -> None:
 
 
 def test_every_check_declares_what_it_needs() -> None:
-    """Each check of `show` declares the data that it needs, which an imported log may lack."""
+    """Each check of `show` declares which data it needs from an imported log."""
     for info in pkgutil.iter_modules(show.__path__, f"{show.__name__}."):
         module = importlib.import_module(info.name)
         for name, function in inspect.getmembers(module, inspect.isfunction):

@@ -15,10 +15,7 @@ PROTOCOL = Path(__file__).parents[3] / "data" / "protocol"
 
 
 def test_enabled_capabilities_of_v1_are_listed() -> None:
-    """In the handshake of ACP v1, `show` takes true flags and objects as capabilities.
-
-    It takes false and null as none.
-    """
+    """In ACP v1, `show` takes a flag that is true as a capability."""
     params = {
         "clientCapabilities": {
             "fs": {"readTextFile": True, "writeTextFile": False},
@@ -31,7 +28,7 @@ def test_enabled_capabilities_of_v1_are_listed() -> None:
 
 
 def test_empty_groups_of_v1_are_no_capabilities() -> None:
-    """In the handshake of ACP v1, `show` finds no capability in an empty object."""
+    """In ACP v1, `show` takes an empty object as no capability."""
     groups: dict[str, Any] = {
         "promptCapabilities": {},
         "mcpCapabilities": {},
@@ -60,7 +57,7 @@ def test_capabilities_of_v1_are_named_by_path() -> None:
 
 
 def test_custom_capabilities_come_last() -> None:
-    """`show` lists custom capabilities last: those in `_meta` or with an underscore."""
+    """`show` lists custom capabilities last."""
     params = {
         "clientCapabilities": {"_meta": {"zed.dev": {"workspace": True}}, "terminal": True},
         "capabilities": {"_own": {"x": 1}, "fs": {"read": True}},
@@ -74,7 +71,7 @@ def test_custom_capabilities_come_last() -> None:
 
 
 def test_an_empty_object_is_a_capability_in_v2() -> None:
-    """In the handshake of ACP v2, `show` takes an empty object at any depth as a capability."""
+    """In ACP v2, `show` takes an empty object as a capability."""
     params: dict[str, Any] = {
         "capabilities": {"auth": {}, "session": {"prompt": {"image": {}}, "mcp": None}}
     }
@@ -82,7 +79,7 @@ def test_an_empty_object_is_a_capability_in_v2() -> None:
 
 
 def test_capabilities_of_the_draft_have_values() -> None:
-    """`show` prints lists and numbers of a handshake, and has a list of required capabilities."""
+    """`show` prints a capability of the 1.0 draft with its value."""
     result = {
         "capabilities": {
             "mcpCapabilities": {"transport": ["stdio", "http"]},
@@ -98,7 +95,7 @@ def test_capabilities_of_the_draft_have_values() -> None:
 
 
 def test_login_methods_are_listed_by_id() -> None:
-    """`show` lists an agent's login methods by id, in the agent's order."""
+    """`show` lists the login methods of an agent by id."""
     ways = [{"id": "oauth", "name": "Browser"}, {"methodId": "key"}, {"name": "Guest"}, {}, 7]
     assert auth_method_ids({"authMethods": ways}) == ["oauth", "key", "Guest"]
 
@@ -114,14 +111,14 @@ def test_login_methods_are_listed_by_id() -> None:
     ],
 )
 def test_odd_capabilities_are_named(half: Any) -> None:
-    """`show` names a capability with an unusual JSON value on one line."""
+    """If a capability has an unusual JSON value, `show` still prints one line."""
     assert all(0 < len(name) <= 201 for name in capabilities(half))
     assert capabilities(half, "requiredClientCapabilities") == auth_method_ids(half) == []
 
 
 @pytest.mark.parametrize("path", sorted(PROTOCOL.glob("messages-*.jsonl")), ids=lambda p: p.stem)
 def test_every_initialization_in_the_specifications_has_capabilities(path: Path) -> None:
-    """`show` finds the capabilities in every example of a handshake in ACP's documents."""
+    """`show` finds the capabilities in every handshake of ACP's documents."""
     examples = [json.loads(line) for line in path.read_text().splitlines()]
     halves = [
         e["message"].get("params") or e["message"].get("result")

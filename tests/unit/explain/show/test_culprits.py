@@ -104,7 +104,7 @@ def words(chat: LogWriter) -> str:
 def test_an_agent_that_never_spoke_may_not_be_to_blame(
     chat: LogWriter, code: int, line: str, by: str
 ) -> None:
-    """If stderr or an exit code shows that a launcher failed, `show` blames the environment."""
+    """If stderr shows that a launcher failed, `show` does not blame the agent."""
     chat.to_agent(INITIALIZE)
     if line:
         stderr(chat, line)
@@ -114,7 +114,7 @@ def test_an_agent_that_never_spoke_may_not_be_to_blame(
 
 
 def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
-    """`show` says that a command which prints text but no message is not an ACP agent."""
+    """If a command prints text but no message, `show` says that it is not an ACP agent."""
     chat.to_agent(INITIALIZE)
     chat.chunk(capture_log.TO_CLIENT, b"Welcome to the shell\n")
     chat.event(capture_log.EXIT, code=1)
@@ -123,7 +123,7 @@ def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
 
 
 def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
-    """`show` blames the client if its signal ends the agent before the signal is recorded."""
+    """If the client ended the agent by a signal, `show` blames the client."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.event(capture_log.EXIT, signal=signal.SIGTERM)
@@ -132,7 +132,7 @@ def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
 
 
 def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
-    """If an agent left requests open when it ended, `show` has one finding for all of them."""
+    """If an agent ended with open requests, `show` has one finding for all of them."""
     chat.to_agent(INITIALIZE)
     chat.event(capture_log.EXIT, code=1)
     assert judged(chat) == [("agent.ended", "error", "agent")]
@@ -153,7 +153,7 @@ def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
 def test_a_wait_has_a_culprit_only_where_somebody_had_to_act(
     chat: LogWriter, meanwhile: list[Any], expected: tuple[str, str, str | None]
 ) -> None:
-    """While a tool call runs or a person is asked, `show` blames nobody, however long it takes."""
+    """While a tool call runs, `show` blames nobody for the wait."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(*meanwhile)
@@ -199,7 +199,7 @@ def test_an_agent_does_not_wait_for_a_login_for_ever(
 
 
 def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
-    """If a client cancels a turn and leaves a permission request open, `show` blames the client."""
+    """If a client cancels a turn without answering a permission request, `show` blames it."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(PERMISSION)
@@ -209,7 +209,7 @@ def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
 
 
 def test_stderr_may_say_why_no_answer_came(chat: LogWriter) -> None:
-    """If stderr names a login or the network, `show` blames the environment and quotes stderr."""
+    """If an answer is missing and stderr names the network, `show` quotes stderr."""
     opened(chat)
     chat.to_agent(PROMPT)
     stderr(chat, "retrying: connect ECONNREFUSED 10.0.0.1:443")
@@ -220,7 +220,7 @@ def test_stderr_may_say_why_no_answer_came(chat: LogWriter) -> None:
 
 
 def test_the_launcher_is_to_blame_before_the_first_message(tmp_path: Path) -> None:
-    """`show` blames the launcher for minutes that npx takes, and not the agent."""
+    """If npx needs minutes to start an agent, `show` blames the launcher."""
     chat = LogWriter(tmp_path / "x.db", arg=["npx", "-y", "some-acp"])
     chat.to_agent(INITIALIZE)
     chat.t_ns += 16 * MINUTE
@@ -235,7 +235,7 @@ def test_the_launcher_is_to_blame_before_the_first_message(tmp_path: Path) -> No
     [(2, "warning"), (4, "info")],
 )
 def test_a_client_that_stops_talking_is_named(chat: LogWriter, frames: int, expected: str) -> None:
-    """`show` warns of a client that is silent after initialize, not of one after session/new."""
+    """If a client is silent after `initialize`, `show` prints a warning."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
     if frames == 4:
@@ -247,7 +247,7 @@ def test_a_client_that_stops_talking_is_named(chat: LogWriter, frames: int, expe
 
 
 def test_a_client_that_refuses_a_question_is_named(chat: LogWriter) -> None:
-    """`show` blames a client that answers a valid permission request with an error."""
+    """If a client answers a valid permission request with an error, `show` blames the client."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client({**PERMISSION, "params": {**PERMISSION["params"], "options": [
@@ -259,7 +259,7 @@ def test_a_client_that_refuses_a_question_is_named(chat: LogWriter) -> None:
 
 
 def test_the_reason_at_the_end_of_an_error_is_kept(chat: LogWriter) -> None:
-    """`show` cuts a long error message in the middle, so that the reason at its end stays."""
+    """`show` cuts a long error message in the middle."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(error(2, -32603, f"{'x' * 400} Please sign in again."))
@@ -269,7 +269,7 @@ def test_the_reason_at_the_end_of_an_error_is_kept(chat: LogWriter) -> None:
 
 
 def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> None:
-    """If a tool call hangs, `show` quotes the last line of stderr, and blames nobody."""
+    """If a tool call hangs, `show` quotes the last line of stderr."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
@@ -292,7 +292,7 @@ def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> No
 def test_an_agent_has_to_heed_a_cancel_whatever_runs(
     chat: LogWriter, seconds: int, expected: tuple[str, str, str | None]
 ) -> None:
-    """If an agent had time to obey a cancel, `show` blames the agent."""
+    """If an agent had time to obey a cancel and did not, `show` blames the agent."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
@@ -305,7 +305,7 @@ def test_an_agent_has_to_heed_a_cancel_whatever_runs(
 
 
 def test_an_agent_that_ignored_a_cancel_was_killed_for_it(chat: LogWriter) -> None:
-    """`show` blames an agent for its end if it was killed after it ignored a cancel."""
+    """If an agent ignored a cancel and was killed, `show` blames the agent."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.t_ns += 3 * MINUTE
@@ -327,7 +327,7 @@ def test_an_agent_that_ignored_a_cancel_was_killed_for_it(chat: LogWriter) -> No
 def test_a_turn_ends_soon_after_its_cancel(
     chat: LogWriter, seconds: int, asked: bool, expected: list[tuple[str, str, str | None]]
 ) -> None:
-    """`show` reports a turn that ends half a minute after its cancel as a problem."""
+    """If a turn ends half a minute after its cancel, `show` reports a problem."""
     opened(chat)
     chat.to_agent(PROMPT)
     if asked:
@@ -355,7 +355,7 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
     is_cancelled: bool,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """`show` blames an agent for minutes of silence before a cancel, unless a person was asked."""
+    """If an agent was silent for minutes before a cancel, `show` blames the agent."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(*meanwhile)
@@ -373,10 +373,7 @@ def test_minutes_of_silence_that_a_cancel_ended_are_the_agents(
 def test_a_released_terminal_is_not_waited_for(
     chat: LogWriter, seconds: int, expected: tuple[str, str | None]
 ) -> None:
-    """`show` blames a client that leaves a wait for a terminal's exit unanswered.
-
-    This holds even if the agent has released the terminal.
-    """
+    """If a client does not answer `terminal/wait_for_exit`, `show` blames the client."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(request(0, "terminal/create", sessionId="s", command="make"))
@@ -401,7 +398,7 @@ def test_a_released_terminal_is_not_waited_for(
 def test_a_client_that_leaves_at_a_long_line_is_named(
     chat: LogWriter, size: int, later_ms: int, expected: tuple[str, str, str | None]
 ) -> None:
-    """If a client leaves after a line of over 64 KiB, `show` blames its small buffer."""
+    """If a client leaves after a line of over 64 KiB, `show` blames the client."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "agent_message_chunk", content=text("x" * size)))
@@ -428,7 +425,7 @@ def test_an_empty_turn_that_has_failed_is_named(
     line: str,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """`show` reports an empty turn without tokens as failed, unless a slash command was sent."""
+    """If a turn has neither text nor tokens, `show` reports that it failed."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     if line:
@@ -459,10 +456,7 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     meta: dict[str, str],
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """For an empty turn, `show` quotes the error in the turn's metadata.
-
-    Without one, it gives at most a hint.
-    """
+    """For an empty turn, `show` quotes the error in the turn's `_meta`."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     chat.t_ns += after_ms * MS
@@ -475,10 +469,7 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     ("message", "severity"), [("it failed", "warning"), ("not supported", "error")]
 )
 def test_an_internal_error_is_never_routine(chat: LogWriter, message: str, severity: str) -> None:
-    """If a client announces a method and answers it with an internal error, `show` blames it.
-
-    The text of the error does not matter.
-    """
+    """If a client answers a method that it offers with an internal error, `show` blames it."""
     chat.to_agent(
         request(0, "initialize", protocolVersion=1,
                 clientCapabilities={"fs": {"readTextFile": True}})
@@ -495,7 +486,7 @@ def test_an_internal_error_is_never_routine(chat: LogWriter, message: str, sever
     [("Directory does not exist: /p", "client"), ("Internal error: Cannot open /p", "agent")],
 )
 def test_a_directory_that_is_not_there_is_the_clients(chat: LogWriter, words: str, by: str) -> None:
-    """`show` blames the client if an error says that a new session's directory is missing."""
+    """If the directory of a new session does not exist, `show` blames the client."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1))
     chat.to_agent(request(1, "session/new", cwd="/p", mcpServers=[]))
@@ -505,7 +496,7 @@ def test_a_directory_that_is_not_there_is_the_clients(chat: LogWriter, words: st
 
 
 def test_a_session_is_lost_whatever_the_error_calls_it(chat: LogWriter) -> None:
-    """`show` blames the agent if an error says that an open session's id was not found."""
+    """If the agent says that an open session was not found, `show` blames the agent."""
     opened(chat)
     chat.to_agent(PROMPT)
     failure = {"code": -32002, "message": "Resource not found", "data": {"uri": "s"}}
@@ -528,7 +519,7 @@ def test_a_session_is_lost_whatever_the_error_calls_it(chat: LogWriter) -> None:
 def test_an_agent_takes_the_login_that_it_offers(
     chat: LogWriter, method: str, line: str, by: str | None
 ) -> None:
-    """`show` blames an agent that refuses a login that it offers, unless stderr names a cause."""
+    """If an agent refuses a login that it offers, `show` blames the agent."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, authMethods=[{"id": "google", "name": "Google"}]))
     chat.to_agent(request(1, "authenticate", methodId=method))
@@ -550,7 +541,7 @@ def test_an_agent_takes_the_login_that_it_offers(
 def test_an_error_of_the_models_provider_is_recognized(
     chat: LogWriter, data: dict[str, Any], by: str
 ) -> None:
-    """`show` recognizes an error of the model's provider, even in JSON that was cut off."""
+    """`show` recognizes an error of the model's provider."""
     opened(chat)
     chat.to_agent(PROMPT)
     refused = error(2, -32603, "it failed")
@@ -576,7 +567,7 @@ def test_an_error_of_the_models_provider_is_recognized(
 def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
     chat: LogWriter, code: int, message: str, by: str | None
 ) -> None:
-    """`show` blames an agent for an error that is not about the prompt or the environment."""
+    """If an error has nothing to do with the prompt, `show` blames the agent."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(error(2, code, message))
@@ -585,7 +576,7 @@ def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
 
 
 def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> None:
-    """If a client opens another session after one failed to open, `show` has only a remark."""
+    """If a session fails to open and a later one opens, `show` reports no problem."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1))
     chat.to_agent(request(7, "session/new", cwd="/gone", mcpServers=[]))
@@ -597,13 +588,13 @@ def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> 
 
 
 def test_an_empty_recording_is_no_clean_one(chat: LogWriter) -> None:
-    """`show` reports a recording without messages as a problem, however normal the agent's end."""
+    """If a recording has no messages, `show` reports a problem."""
     chat.event(capture_log.EXIT, code=0)
     assert judged(chat) == [("recording.empty", "error", None)]
 
 
 def test_an_empty_recording_is_no_clean_one_however_its_client_ended_it(tmp_path: Path) -> None:
-    """`show` reports a recording without messages as a problem, even if the client stopped it."""
+    """If a recording has no messages and the client ended the agent, `show` reports a problem."""
     with LogWriter(tmp_path / "closed.db") as closed:
         closed.event(capture_log.END, capture_log.TO_AGENT, reason="end of file")
         closed.event(capture_log.EXIT, code=1)
@@ -615,7 +606,7 @@ def test_an_empty_recording_is_no_clean_one_however_its_client_ended_it(tmp_path
 
 
 def test_where_npm_keeps_its_log_is_not_what_failed(chat: LogWriter) -> None:
-    """`show` does not quote the line in which npm names its log, but the line before it."""
+    """`show` does not quote the line of stderr in which npm names its log."""
     chat.to_agent(INITIALIZE)
     stderr(chat, "npm error 404 'nobody@*' is not in this registry.")
     stderr(chat, "npm error A complete log of this run can be found in: /home/me/1-debug-0.log")

@@ -60,7 +60,7 @@ def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> st
 
 
 def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
-    """If a client of ACP v1 sends prompts in the form of the 1.0 draft, `show` blames it once."""
+    """If a client of ACP v1 sends prompts in the form of the 1.0 draft, `show` blames it."""
     for rpc_id in range(1, 16):
         recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
         recorder.to_client(error(rpc_id, -32602, "Invalid params"))
@@ -107,12 +107,12 @@ def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
 def test_violations_of_a_request_are_described(
     recorder: LogWriter, sent: dict[str, Any], said: str
 ) -> None:
-    """`show` describes an invalid request by its missing member or its unknown method."""
+    """`show` names the missing member of an invalid request."""
     assert refused(recorder, sent) == said
 
 
 def test_the_agent_is_charged_for_its_invalid_request(recorder: LogWriter) -> None:
-    """If an agent requests a file without a path, `show` blames the agent for the refusal."""
+    """If an agent requests a file without a path, `show` blames the agent."""
     recorder.to_client(request(7, "fs/read_text_file", sessionId="s"))
     recorder.to_agent(error(7, -32602, "no"))
     assert sentences(recorder) == [
@@ -122,7 +122,7 @@ def test_the_agent_is_charged_for_its_invalid_request(recorder: LogWriter) -> No
 
 
 def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) -> None:
-    """If a client loads a session and the agent does not offer that, `show` blames the client."""
+    """If a client loads a session although the agent does not offer that, `show` blames it."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(0, "initialize", protocolVersion=1))
     recorder.to_client(result(0, **AGENT))
@@ -134,7 +134,7 @@ def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) 
 
 
 def test_the_answerer_is_charged_for_an_internal_error(recorder: LogWriter) -> None:
-    """If a peer answers a request with an internal error, `show` blames the peer."""
+    """If a peer answers a request with an internal error, `show` blames that peer."""
     sent = request(1, "session/prompt", sessionId="s")
     assert refused(recorder, sent, -32603) == (
         "✗ the agent answered session/prompt with error -32603 (internal error): no (#5)"
@@ -153,7 +153,7 @@ def test_the_answerer_is_charged_for_an_internal_error(recorder: LogWriter) -> N
     ],
 )
 def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict[str, Any]) -> None:
-    """`show` reports a refused initialization, login or new session as a problem."""
+    """If a new session is refused, `show` reports a problem."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(1, method, **params))
     recorder.to_client(error(1, -32001, "broken"))
@@ -175,7 +175,7 @@ def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
 
 
 def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
-    """If a session could not be loaded, `show` lists it with the method that failed."""
+    """If a session could not be loaded, `show` lists it as failed."""
     recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     recorder.to_client(error(1, -32002, "gone"))
     (session,) = summary_of(recorder).opened
@@ -183,7 +183,7 @@ def test_a_failed_load_is_listed_as_failed(recorder: LogWriter) -> None:
 
 
 def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
-    """`show` reports refused logins and failed turns of the 1.0 draft of ACP as problems."""
+    """If a login of the 1.0 draft is refused, `show` reports a problem."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     login = {"method": "api_key", "credentials": {"apiKey": "x"}}
     recorder.to_agent({"jsonrpc": "2.0", "id": 1, "method": "authenticate", "params": login})
@@ -197,7 +197,7 @@ def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
 
 
 def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
-    """If a fault injected an answer or withheld a request, `show` has a remark about it."""
+    """If a fault injected an answer, `show` does not report a problem."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     fault(recorder, "error-on-prompt", "error-reply")
     made(recorder, error(1, -32603, "Internal error"))  # 5
@@ -225,7 +225,7 @@ def test_an_agent_that_a_fault_ended_is_not_to_blame(recorder: LogWriter) -> Non
 
 
 def test_an_answer_that_a_fault_withheld_is_reported(recorder: LogWriter) -> None:
-    """If a fault withheld an answer, the finding of `show` names the fault and the answer."""
+    """If a fault withheld an answer, `show` names the fault."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     recorder.to_client(result(1, stopReason="end_turn"))  # 5
     recorder.event(capture_log.FAULT, TO_CLIENT, rule="lost", action="drop", delivered="none")
@@ -250,13 +250,13 @@ def made(recorder: LogWriter, message: Any) -> None:
 
 @pytest.mark.parametrize("example", official(), ids=lambda e: f"{e.kind}-{e.method}")
 def test_what_the_official_documents_show_is_allowed(example: Example) -> None:
-    """`show` finds no broken rule in any request of the official documents of ACP v1."""
+    """`show` finds no broken rule in a request of the documents of ACP v1."""
     assert complaint(example, "v1") == ""
 
 
 @pytest.mark.parametrize("example", draft(), ids=lambda e: f"{e.kind}-{e.method}")
 def test_what_the_draft_shows_is_allowed(example: Example) -> None:
-    """`show` finds no broken rule in any request of the documents of the 1.0 draft of ACP."""
+    """`show` finds no broken rule in a request of the documents of the 1.0 draft."""
     assert complaint(example, "draft-1.0") == ""
 
 

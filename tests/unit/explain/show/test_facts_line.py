@@ -56,13 +56,13 @@ def line_of(summary: Summary) -> str:
 
 
 def test_the_facts_of_the_shipped_recordings() -> None:
-    """For each recording in the repository, `show` prints the summary line that was reviewed."""
+    """For each shipped recording, `show` prints the expected summary line."""
     lines = {path.stem: line_of(summary_of(path)) for path in DIRECTORY.glob("*.db")}
     assert lines == SHIPPED
 
 
 def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
-    """The summary line of `show` has the longest wait, and the number of failed tool calls."""
+    """The summary line of `show` contains the longest wait."""
     path = record_waiting_chat(tmp_path / "x.db").path
     assert line_of(summary_of(path)) == (
         "2 turns, 1 never ended ✗ · 83.3 s, 67% a person · 1 call failed ✗"
@@ -73,7 +73,7 @@ def test_the_longest_wait_has_its_share(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", LOST)
 def test_facts_that_an_import_lacks_are_left_out(lost: Lost) -> None:
-    """The summary line of `show` leaves out what an imported log lacks, and does not print 0."""
+    """The summary line of `show` leaves out data that an imported log lacks."""
     summary = summary_of(DIRECTORY / "hang.db")
     recording = evolve(summary.recording, origin=Origin("zed", (lost,)))
     line = line_of(evolve(summary, recording=recording))
@@ -92,7 +92,7 @@ def test_facts_that_an_import_lacks_are_left_out(lost: Lost) -> None:
     ],
 )
 def test_tokens_are_short(tokens: tuple[int, int | None], words: str) -> None:
-    """The summary line of `show` prints tokens in the context in thousands or millions."""
+    """The summary line of `show` prints tokens in thousands or millions."""
     used, window = tokens
     shown = Tokens(used=used, window=window)
     summary = evolve(summary_of(DIRECTORY / "hello.db"), tokens=shown)
@@ -110,7 +110,7 @@ def test_tokens_are_short(tokens: tuple[int, int | None], words: str) -> None:
     ],
 )
 def test_calls_are_counted_by_their_ends(statuses: dict[str, int], fact: Fact) -> None:
-    """The summary line of `show` highlights tool calls that failed or never ended."""
+    """The summary line of `show` counts the tool calls that failed or never ended."""
     tally = ToolTally("other", sum(statuses.values()), statuses)
     summary = evolve(summary_of(DIRECTORY / "hello.db"), tool_calls=[tally])
     assert facts_line(summary)[-1] == fact
@@ -137,10 +137,7 @@ def edit(path: str, old: str | None, new: str, status: str = "completed") -> dic
 def test_changed_files_are_counted_once(
     tmp_path: Path, edits: list[Any], writes: list[str], words: str
 ) -> None:
-    """The summary line of `show` counts a changed file once.
-
-    It counts changed lines only if all diffs succeeded.
-    """
+    """The summary line of `show` counts each changed file once."""
     conversation = Talk()
     conversation.to_client(*(edit(*values) for values in edits))
     for path in writes:
@@ -152,7 +149,7 @@ def test_changed_files_are_counted_once(
 
 
 def test_the_last_usage_is_read(tmp_path: Path) -> None:
-    """The summary line of `show` has the size of the context that the agent reported last."""
+    """The summary line of `show` has the size of the context as last reported."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for used in (900, 21_400):
             recorder.to_client(update("s", "usage_update", used=used, size=262_144))

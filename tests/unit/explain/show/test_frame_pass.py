@@ -26,19 +26,19 @@ def updated(**members: object) -> CallLog:
 
 
 def test_an_update_of_the_status_changes_nothing_else() -> None:
-    """If a tool call's last update is only a status, `show` keeps its earlier title and kind."""
+    """If the last update of a tool call has only a status, `show` keeps the call's title."""
     (call,) = updated(status="completed").first()
     assert (call.seq, call.title, call.kind, call.status) == (1, "Read a.py", "read", "completed")
 
 
 def test_an_update_with_a_final_status_may_change_the_title() -> None:
-    """If the last update of a tool call has a status and a title, `show` uses both."""
+    """If the last update of a tool call changes the title, `show` prints the new title."""
     (call,) = updated(status="failed", title="Read b.py").first()
     assert (call.title, call.status) == ("Read b.py", "failed")
 
 
 def test_an_update_with_a_final_status_may_have_a_diff() -> None:
-    """If the last update of a tool call has a status and a diff, `show` lists the changed file."""
+    """If the last update of a tool call contains a diff, `show` lists the changed file."""
     diff = {"type": "diff", "path": "/a.py", "oldText": "", "newText": "one\n"}
     (call,) = updated(status="completed", content=[diff]).calls
     assert [*call.changed] == ["/a.py"]

@@ -14,7 +14,7 @@ REJECTED = DIRECTORY / "edit-rejected.db"
 
 @pytest.mark.parametrize("name", ["show", "transcript"])
 def test_a_person_who_denies_a_permission_is_no_failure(name: str) -> None:
-    """If permission is denied, `show` and `transcript` call the tool call rejected, not failed."""
+    """If permission is denied, `show` calls the tool call rejected, not failed."""
     shown = run("inspect", name, REJECTED).stdout
     assert "rejected" in shown
     assert "failed" not in shown

@@ -34,7 +34,7 @@ def ended(**values: Any) -> Recording:
     ],
 )
 def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
-    """`list` finds the result of each shipped recording without reading all of its frames."""
+    """For each shipped recording, `list` shows the expected result."""
     with RecordingReader(DIRECTORY / f"{name}.db") as reader:
         findings, *_ = find_quickly(reader)
         assert result_words(findings, reader.recording) == words
@@ -58,7 +58,7 @@ def test_the_results_of_shipped_recordings(name: str, words: str) -> None:
     ],
 )  # fmt: skip
 def test_an_ending_is_in_words(values: dict[str, Any], reason: str, words: str) -> None:
-    """In `list`, the ending of a recording says who stopped the agent, without a signal number."""
+    """`list` says who stopped the agent."""
     assert ending_words(ended(**values), reason) == words
 
 
@@ -77,13 +77,13 @@ def test_an_ending_is_in_words(values: dict[str, Any], reason: str, words: str) 
     ],
 )
 def test_the_worst_finding_is_the_result(rule: str, by: str, brief: str, words: str) -> None:
-    """In `list`, the result of a recording is its worst finding in a few words, with its frame."""
+    """In `list`, the result of a recording is its worst finding."""
     finding = Finding(rule, Severity.ERROR, by, 7, "a sentence", brief=brief)
     assert result_words([finding], ended(exit_code=0)) == words
 
 
 def test_without_a_finding_the_result_is_the_state() -> None:
-    """If a recording has no findings, its result in `list` says who must act, or how it ended."""
+    """If a recording has no findings, `list` shows how the recording ended."""
     info = Finding("wait.silence", Severity.INFO, "agent", 7, "a sentence")
     assert result_words([info], ended(exit_code=0)) == "ended"
     assert result_words([], ended(exit_code=3)) == exit_words(ended(exit_code=3)) == "exit 3"

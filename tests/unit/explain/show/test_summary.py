@@ -42,7 +42,7 @@ def story(tmp_path: Path) -> Summary:
 
 
 def test_both_peers_are_named(story: Summary) -> None:
-    """`show` names both peers and the dialect, and says why it is this dialect."""
+    """`show` names the client, the agent and the dialect."""
     recording = story.recording
     assert (recording.client_name, recording.client_version) == ("ed", "1.2")
     assert (recording.agent_name, recording.agent_version) == ("ag", "3.4")
@@ -52,7 +52,7 @@ def test_both_peers_are_named(story: Summary) -> None:
 
 
 def test_a_fork_is_marked_on_the_session_that_it_made(tmp_path: Path) -> None:
-    """`show` marks a session that was forked from another one, but not the other one."""
+    """`show` marks a session that was forked from another session."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/new", cwd="/a"))
         recorder.to_client(result(1, sessionId="old"))
@@ -65,7 +65,7 @@ def test_a_fork_is_marked_on_the_session_that_it_made(tmp_path: Path) -> None:
 
 
 def test_frames_are_counted_by_stream_and_kind(story: Summary) -> None:
-    """`show` counts lines on stderr as a stream, and not as a kind of message."""
+    """`show` counts the lines of stderr as a stream."""
     assert story.frames == {"to-agent": 6, "to-client": 11, "stderr": 1}
     assert story.kinds == {
         "request": 6,
@@ -80,7 +80,7 @@ def test_frames_are_counted_by_stream_and_kind(story: Summary) -> None:
 
 
 def test_turns_are_summarized(story: Summary) -> None:
-    """`show` has each turn's prompt, stop reason, duration, updates and tool calls."""
+    """`show` lists the prompt, stop reason and duration of each turn."""
     (turn,) = story.turns
     assert (turn.session, turn.prompt, turn.stop_reason) == ("s-1", "hello 你好", "end_turn")
     assert (turn.prompt_seq, turn.end_seq, turn.duration_ns) == (6, 15, 9 * MS)
@@ -89,7 +89,7 @@ def test_turns_are_summarized(story: Summary) -> None:
 
 
 def test_open_requests_have_their_age_and_direction(tmp_path: Path) -> None:
-    """`show` prints an open request with its age and direction."""
+    """`show` prints how long a request has been open."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(request(1, "session/request_permission", toolCall={"title": "Edit"}))
@@ -105,7 +105,7 @@ def test_open_requests_have_their_age_and_direction(tmp_path: Path) -> None:
 
 
 def test_events_are_described_in_words(tmp_path: Path) -> None:
-    """`show` describes signals, gaps and undelivered bytes, and leaves out ordinary events."""
+    """`show` describes signals and gaps in words."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="disk full", since=1, **{"to-agent": 5})
@@ -120,7 +120,7 @@ def test_events_are_described_in_words(tmp_path: Path) -> None:
 
 
 def test_the_last_lines_of_stderr_are_kept(tmp_path: Path) -> None:
-    """`show` keeps the last five lines of stderr in order, whatever their bytes are."""
+    """`show` prints the last five lines of stderr."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(9):
             recorder.stderr(f"line {number}")
@@ -130,7 +130,7 @@ def test_the_last_lines_of_stderr_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_summarized_from_its_log(tmp_path: Path) -> None:
-    """`show` of a running recording prints the same before and after its frames are indexed."""
+    """`show` of a running recording does not depend on which frames are already indexed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         live = summary_of(recorder.path)
@@ -140,7 +140,7 @@ def test_a_running_recording_is_summarized_from_its_log(tmp_path: Path) -> None:
 
 
 def test_an_empty_recording_has_a_summary(tmp_path: Path) -> None:
-    """`show` of a recording without messages counts no errors."""
+    """If a recording has no messages, `show` counts no errors."""
     with LogWriter(tmp_path / "x.db") as recorder:
         pass
     summary = summary_of(recorder.path)
@@ -148,7 +148,7 @@ def test_an_empty_recording_has_a_summary(tmp_path: Path) -> None:
 
 
 def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
-    """`show` counts an error answer as an error, unless its request was cancelled."""
+    """`show` does not count the error response to a cancelled request as an error."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "a"), request(2, "a"), request(3, "a"))
@@ -170,7 +170,7 @@ def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
     ],
 )
 def test_a_first_prompt_is_text_or_nothing(raw: bytes | None, prompt: str) -> None:
-    """`show` has the text of a recording's first prompt on one line, or an empty text."""
+    """`show` prints the first prompt on one line."""
     words: Any = first_prompt(raw)
     assert words.startswith(prompt)
     assert bool(words) == bool(prompt)

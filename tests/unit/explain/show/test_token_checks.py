@@ -26,7 +26,7 @@ def doubts(chat: Chat) -> list[tuple[str, str, str | None, str]]:
 
 
 def test_a_context_that_is_too_full_is_a_warning(tmp_path: Path) -> None:
-    """`show` warns of an agent that reports more tokens than its context can hold."""
+    """If an agent reports more tokens than its context can hold, `show` prints a warning."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.turn("s", WORDS, update("s", "usage_update", used=200_001, size=200_000))
@@ -37,7 +37,7 @@ def test_a_context_that_is_too_full_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_running_totals_are_a_note(tmp_path: Path) -> None:
-    """If the token counts of six turns only rise, `show` notes once that they are totals."""
+    """If the token counts of six turns only rise, `show` says that they are running totals."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.open("t")
@@ -53,7 +53,7 @@ def test_running_totals_are_a_note(tmp_path: Path) -> None:
 
 
 def test_counts_that_may_be_of_turns_are_not_doubted(tmp_path: Path) -> None:
-    """If token counts fall once, or there are only five, `show` takes them as counts of turns."""
+    """If token counts fall once, `show` takes each as the count of one turn."""
     chat = Chat(tmp_path / "x.db")
     for session, counts in {"s": (10, 20, 30, 40, 50), "t": (10, 20, 30, 40, 50, 60, 59)}.items():
         chat.open(session)
@@ -76,10 +76,7 @@ def test_counts_that_may_be_of_turns_are_not_doubted(tmp_path: Path) -> None:
 def test_a_turn_of_no_tokens_is_doubted_if_it_has_text(
     tmp_path: Path, prompt: str, updates: list[Any], answer: dict[str, int], is_doubted: bool
 ) -> None:
-    """`show` doubts a report of no tokens for a turn in which a model wrote text.
-
-    A command, such as /help, may be answered without a model.
-    """
+    """If a turn contains text of the model but no tokens, `show` doubts the agent's report."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.log.to_agent(request(7, "session/prompt", sessionId="s", prompt=[text(prompt)]))
@@ -91,7 +88,7 @@ def test_a_turn_of_no_tokens_is_doubted_if_it_has_text(
 
 
 def test_a_cancelled_turn_of_no_tokens_is_not_doubted(tmp_path: Path) -> None:
-    """`show` does not doubt that a cancelled turn reports no tokens."""
+    """If a cancelled turn reports no tokens, `show` accepts this."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.log.to_agent(request(7, "session/prompt", sessionId="s", prompt=[text("go")]))

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 def test_a_filter_that_matches_everything_changes_nothing(tmp_path: Path) -> None:
-    """`stats` prints the same values with a filter that matches all frames as without one."""
+    """With a filter that matches all frames, `stats` prints the same as without a filter."""
     with RecordingReader(record_waiting_chat(tmp_path / "x.db").path) as reader:
         assert gather(reader, parse("seq:>0")) == gather(reader)
 
 
 def test_everything_is_counted_once(tmp_path: Path) -> None:
-    """`stats` counts each frame and byte of a recording once, and all requests by method."""
+    """`stats` counts each frame of a recording once."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         statistics = gather(reader)
         sums = next(reader.query("SELECT count(*) AS n, sum(size) AS bytes FROM frames"))
@@ -59,7 +59,7 @@ def test_a_watcher_gets_every_head(tmp_path: Path) -> None:
 
 
 def test_the_first_chunk_is_one_of_the_agent(tmp_path: Path) -> None:
-    """`stats` takes the first chunk of a turn as text of the agent, and not of a tool call."""
+    """`stats` takes text of the agent as the first chunk of a turn, not a tool call."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * 500)]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -79,7 +79,7 @@ def test_the_first_chunk_is_one_of_the_agent(tmp_path: Path) -> None:
 
 
 def test_a_tool_call_is_described_by_its_first_and_last_updates(tmp_path: Path) -> None:
-    """In `stats`, a tool call has its latest title, kind and status."""
+    """`stats` prints the latest title and status of a tool call."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", title="Read"))
         for _ in range(40):
@@ -109,10 +109,7 @@ def test_the_slowest_turns_keep_their_order(tmp_path: Path) -> None:
 
 
 def test_unindexed_frames_are_counted(tmp_path: Path) -> None:
-    """`stats` prints the same values if half of the frames are not in the database yet.
-
-    These frames are only in the recorder's capture log.
-    """
+    """`stats` also counts the frames that are only in the recorder's capture log."""
     recorder = LogWriter(tmp_path / "x.db")
     with recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -140,7 +137,7 @@ def repeated(conversation: Talk) -> dict[str, list[int]]:
 
 
 def test_the_first_call_with_an_id_is_not_repeated() -> None:
-    """`stats` calls a tool call repeated only if an earlier call with its id has ended."""
+    """`stats` calls a tool call repeated only if an earlier call with the id has ended."""
     conversation = Talk()
     for call in "aabcc":
         conversation.call(call)
@@ -152,10 +149,7 @@ def test_the_first_call_with_an_id_is_not_repeated() -> None:
 
 
 def test_a_history_repeats_no_id_of_before() -> None:
-    """`stats` does not count calls that ``session/load`` replays as repeated calls.
-
-    A call that only the replayed history has is repeated if it is there twice.
-    """
+    """`stats` does not count tool calls in the history of a loaded session as repeated."""
     conversation = Talk()
     conversation.call("a", status="completed")
     conversation.to_client(result(3, stopReason="end_turn"))

@@ -48,12 +48,12 @@ def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -
 def test_a_percentile_is_one_that_occurred(
     ordered: list[int], percent: int, expected: int | None
 ) -> None:
-    """In `stats`, the p-th percentile is the smallest latency that p percent do not exceed."""
+    """In `stats`, a percentile is a latency that occurred."""
     assert percentile(ordered, percent) == expected
 
 
 def test_an_answer_counts_for_the_method_it_answers() -> None:
-    """`stats` counts an answer under the method of its request, in the request's direction."""
+    """`stats` counts an answer under the method of its request."""
     traffic = Traffic(100)
     traffic.feed(head(1, stream="to-agent", kind="request", exchange=1, size=30))
     traffic.feed(head(2, kind="error", exchange=1, size=5))
@@ -65,7 +65,7 @@ def test_an_answer_counts_for_the_method_it_answers() -> None:
 
 
 def test_frames_without_a_method_are_counted_by_their_kind() -> None:
-    """`stats` counts lines without a method, such as those of stderr, by their kind."""
+    """`stats` counts a frame without a method by its kind."""
     traffic = Traffic(100)
     traffic.feed(head(1, stream="stderr", kind="stderr", method=None))
     traffic.feed(head(2, kind="invalid", method=None, size=2))
@@ -74,7 +74,7 @@ def test_frames_without_a_method_are_counted_by_their_kind() -> None:
 
 
 def test_outcomes_are_counted_apart() -> None:
-    """`stats` has latencies of answers and errors; cancelled requests are only counted."""
+    """`stats` counts cancelled requests without a latency."""
     traffic = Traffic(100)
     for number, (outcome, latency) in enumerate(
         [("result", 10), ("error", 30), ("cancelled", 9000), ("unanswered", None), ("result", 20)]
@@ -87,10 +87,7 @@ def test_outcomes_are_counted_apart() -> None:
 
 
 def test_activity_divides_the_time_of_the_recording() -> None:
-    """`stats` counts frames in intervals of equal length.
-
-    Frames after the last interval are counted in it.
-    """
+    """`stats` counts frames in time intervals of equal length."""
     end = BUCKETS * 10 + 7
     traffic = Traffic(end)
     for seq, t_ns in enumerate([0, 10, 11, end - 1, end, end * 2, -5]):
@@ -100,7 +97,7 @@ def test_activity_divides_the_time_of_the_recording() -> None:
 
 
 def test_the_cached_part_is_the_computed_one() -> None:
-    """`stats` counts activity in the same intervals with and without its cache."""
+    """`stats` counts frames in the same time intervals with and without its cache."""
     for end in (1, 5, 24, 25, 997):
         traffic = Traffic(end)
         expected = [0] * BUCKETS
@@ -111,7 +108,7 @@ def test_the_cached_part_is_the_computed_one() -> None:
 
 
 def test_a_sparkline_shows_the_busiest_part_highest() -> None:
-    """A sparkline of `stats` shows even a single frame, and a space for a time without frames."""
+    """A sparkline of `stats` shows a time with a single frame."""
     assert sparkline([0, 1, 50, 100]) == " ▁▄█"
     assert sparkline([0, 0]) == "  "
     assert sparkline([]) == ""
@@ -119,10 +116,7 @@ def test_a_sparkline_shows_the_busiest_part_highest() -> None:
 
 
 def test_a_tool_call_has_all_its_frames() -> None:
-    """`stats` takes one id in two sessions as two tool calls.
-
-    Calls in the history that ``session/load`` replays add no time.
-    """
+    """If tool calls of two sessions have one id, `stats` counts two tool calls."""
     traffic = Traffic(1000)
     call = {"session": "s", "tool_call": "c", "turn": 1}
     traffic.feed(head(1, 100, **call, size=5))
@@ -138,10 +132,7 @@ def test_a_tool_call_has_all_its_frames() -> None:
 
 
 def test_a_filter_is_followed_to_exchanges() -> None:
-    """With a filter, `stats` counts a request and its answer if the filter matches either.
-
-    They also count if the filter matches a JSON-RPC batch that contains one of them.
-    """
+    """If a filter matches a request, `stats` also counts the response."""
     traffic = Traffic(100)
     traffic.feed(head(5, kind="response", exchange=1))
     traffic.feed(head(6, kind="notification", exchange=2))  # a request to cancel it

@@ -52,7 +52,7 @@ HOUR = 3600 * SECOND
     ],
 )
 def test_the_waiting_part_depends_on_the_method(method: str | None, part: Part) -> None:
-    """By a request's method, `stats` decides if it waits for a person, a terminal or a file."""
+    """`stats` decides by a request's method whether it waits for a person or a file."""
     assert waiting_part(method) is part
 
 
@@ -69,7 +69,7 @@ def wait_for(turn: RunningTurn, *parts: Part) -> None:
 
 
 def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
-    """`stats` calls the agent silent until its first output and in each long pause."""
+    """`stats` counts the agent as silent until its first output."""
     turn = running_from(0)
     assert turn.pass_time(5) == (Part.SILENT, 5)
     turn.has_spoken = True
@@ -79,7 +79,7 @@ def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
 
 
 def test_parallel_waits_are_counted_once() -> None:
-    """If a person and a file are waited for at once, `stats` counts the time as the person's."""
+    """If the agent waits for a person and a file at once, `stats` counts the time once."""
     turn = running_from(0)
     wait_for(turn, Part.FILES)
     assert turn.pass_time(10) == (Part.FILES, 10)
@@ -130,7 +130,7 @@ def parts(turn: TurnTime) -> dict[str, int]:
 
 
 def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
-    """`stats` does not count time in which a person or program is waited for as the agent's."""
+    """`stats` does not count the time in which a person decides as the agent's time."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))  # at 1 ms
     recorder.t_ns += 3 * SECOND
@@ -158,7 +158,7 @@ def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
 
 
 def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
-    """`stats` measures an open turn, and each wait in it, up to the last frame or event."""
+    """`stats` measures an open turn up to the last frame."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "session/request_permission"))
@@ -171,10 +171,7 @@ def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
 
 
 def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
-    """In ACP v2, `stats` ends a turn when its session is idle, not at the prompt's answer.
-
-    The answer only accepts the prompt.
-    """
+    """In ACP v2, `stats` ends a turn when its session becomes idle."""
     recorder = LogWriter(tmp_path / "x.db", dialect="v2")
     recorder.to_agent(prompt(1))
     recorder.to_client(result(1))
@@ -189,10 +186,7 @@ def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
 
 
 def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> None:
-    """`stats` counts a file request without a session for the only open turn.
-
-    Requests of the 1.0 draft of ACP may have no session.
-    """
+    """If one turn is open, `stats` counts a file request without a session for that turn."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     recorder.to_client(
@@ -207,7 +201,7 @@ def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> N
 
 
 def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> None:
-    """If two turns are open, `stats` counts a request without a session for neither of them."""
+    """If two turns are open, `stats` counts a request without a session for neither turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(request(0, "mcp/message", connectionId="m"))
@@ -222,7 +216,7 @@ def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> 
 
 
 def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
-    """`stats` does not count a request of one session as a wait of another session's turn."""
+    """`stats` does not count the request of one session as a wait of another session's turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "fs/read_text_file", "t"))
@@ -236,7 +230,7 @@ def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
 def test_the_draft_waits_for_files_in_two_open_turns(
     tmp_path: Path, path: str, waited: tuple[int, int]
 ) -> None:
-    """If two turns are open, `stats` finds by a file request's path which turn waits for it."""
+    """In the 1.0 draft, `stats` finds the turn of a file request by the path of the file."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     for number, name in enumerate("ab"):
         recorder.to_agent(
@@ -265,7 +259,7 @@ def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
 
 
 def test_replayed_history_is_no_turn(tmp_path: Path) -> None:
-    """`stats` counts updates that session/load replays for no turn, but as time before a turn."""
+    """`stats` does not count the history of a loaded session as a turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/", mcpServers=[]))
     recorder.to_client(chunk(), chunk(), result(1))
@@ -275,7 +269,7 @@ def test_replayed_history_is_no_turn(tmp_path: Path) -> None:
 
 
 def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
-    """In `stats`, times before, in and between turns add up to the recording's duration."""
+    """The times that `stats` prints add up to the recording's duration."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.t_ns += SECOND
     for number in (1, 2):
@@ -289,7 +283,7 @@ def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
 
 
 def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
-    """The time that `stats` needs for a turn does not grow with the number of open requests."""
+    """The time that `stats` needs does not grow with the number of open requests."""
 
     class Unread(dict[int, Any]):
         def values(self) -> Any:
@@ -307,7 +301,7 @@ def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
 def test_pauses_within_a_run_of_chunks_are_measured(
     tmp_path: Path, pause_ms: int, streaming: int, silent: int
 ) -> None:
-    """`stats` counts a pause of over 250 ms between two chunks of one message as silence."""
+    """`stats` counts a pause of over 250 ms between two chunks as silence."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         for _ in range(10):

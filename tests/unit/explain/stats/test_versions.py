@@ -95,14 +95,14 @@ def rows(directory: Path, by: str, *words: str) -> list[dict[str, Any]]:
 
 
 def test_versions_are_in_their_natural_order() -> None:
-    """``stats --by`` sorts versions by number, with a release after its release candidates."""
+    """`stats --by` sorts versions by number."""
     versions = ["", "0.9", "1.9.0", "1.10.0-rc1", "1.10.0-rc2", "1.10.0", "v1.10.1", "2"]
     shuffled = random.Random(3).sample(versions, len(versions))
     assert sorted(shuffled, key=version_key) == versions
 
 
 def test_each_version_has_the_numbers_of_its_recordings(tmp_path: Path) -> None:
-    """In ``stats --by``, durations are percentiles of all turns, and counts are sums."""
+    """In `stats --by`, durations are percentiles of all turns of a version."""
     for number in range(4):
         record_turn(tmp_path / f"old-{number}.db", "1.9", turn_ms=100 * (number + 1), day=number)
     record_turn(tmp_path / "new.db", "1.10", first_ms=30, turn_ms=900, status="failed", day=9)
@@ -123,7 +123,7 @@ def test_each_version_has_the_numbers_of_its_recordings(tmp_path: Path) -> None:
 
 
 def test_counts_are_compared_with_as_many_recordings(tmp_path: Path) -> None:
-    """``stats --by`` compares failed calls per recording, and not their total numbers."""
+    """`stats --by` compares the failed calls for each recording, not their totals."""
     for number in range(6):
         status = "failed" if number % 2 else "completed"
         record_turn(
@@ -135,7 +135,7 @@ def test_counts_are_compared_with_as_many_recordings(tmp_path: Path) -> None:
 
 
 def test_tokens_are_an_average_of_the_turns_that_report_them(tmp_path: Path) -> None:
-    """``stats --by`` averages tokens only over the recordings whose agents report tokens."""
+    """`stats --by` averages tokens only over recordings that report tokens."""
     record_turn(tmp_path / "a.db", "1")
     record_turn(tmp_path / "b.db", "2", usage={"inputTokens": 90, "outputTokens": 10}, day=1)
     record_turn(tmp_path / "c.db", "2", usage={"inputTokens": 1, "totalTokens": 300}, day=2)
@@ -152,7 +152,7 @@ def test_tokens_are_an_average_of_the_turns_that_report_them(tmp_path: Path) -> 
 
 
 def test_only_versions_of_one_name_are_compared(tmp_path: Path) -> None:
-    """``stats --by`` compares versions of one agent, but not different agents or projects."""
+    """`stats --by` compares versions only with versions of the same agent."""
     record_turn(tmp_path / "a.db", "1", name="ant")
     record_turn(tmp_path / "b.db", "2", name="bee", cwd="/srv/b", day=1)
     assert [row["change"] for row in rows(tmp_path, "agent")] == [None, None]
@@ -164,14 +164,14 @@ def test_only_versions_of_one_name_are_compared(tmp_path: Path) -> None:
 
 
 def test_every_member_is_documented(tmp_path: Path) -> None:
-    """The manual lists the JSON members of ``stats --by --json`` in the order of the output."""
+    """The manual lists the JSON members of `stats --by --json`."""
     record_turn(tmp_path / "a.db", "1")
     (row,) = rows(tmp_path, "agent")
     assert first_cells(section(page("json.md"), "Version")) == list(row)
 
 
 def test_a_filter_chooses_recordings(tmp_path: Path) -> None:
-    """With a filter, ``stats --by`` counts each recording with a frame that the filter matches."""
+    """`stats --by` with a filter counts only recordings with a matching frame."""
     record_turn(tmp_path / "a.db", "1")
     record_turn(tmp_path / "b.db", "2", status="failed", day=1)
     (row,) = rows(tmp_path, "agent", "text:failed")
@@ -182,7 +182,7 @@ def test_a_filter_chooses_recordings(tmp_path: Path) -> None:
 
 
 def test_the_recordings_directory_is_the_default(tmp_path: Path) -> None:
-    """Without a directory, ``stats --by`` compares all recordings, and names a broken file."""
+    """`stats --by` without a directory compares all recordings."""
     record_conversation(tmp_path / "x.db")
     (tmp_path / "broken.db").write_bytes(b"no database")
     printed = run("stats", "--by", "client", home=tmp_path)
@@ -198,7 +198,7 @@ def test_the_recordings_directory_is_the_default(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
-    """Wrong use of ``stats --by`` is refused with an error of one line."""
+    """Wrong use of `stats --by` is refused in one line."""
     assert message in complaint(*words, home=tmp_path)
 
 
@@ -206,7 +206,7 @@ def test_wrong_use_is_one_line(tmp_path: Path, words: tuple[str, ...], message: 
 def test_the_table_fits_the_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """``stats --by`` prints changes below their numbers, and fits a narrow terminal."""
+    """The table of `stats --by` fits a narrow terminal."""
     record_turn(tmp_path / "a.db", "1.9.0", turn_ms=100)
     record_turn(tmp_path / "b.db", "1.10.0", turn_ms=300, ending="good", day=1)
     record_turn(tmp_path / "c.db", "1.10.0", ending="crash", day=2)

@@ -77,7 +77,7 @@ def shown(fall: TurnWaterfall) -> list[str]:
 
 
 def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
-    """The waterfall of `stats` has a line with exact times for every part of a turn."""
+    """The waterfall of `stats` has a line for every part of a turn."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.t_ns += 3 * SECOND
         recorder.to_client(chunk("hm ", "agent_thought_chunk"), chunk("hm", "agent_thought_chunk"))
@@ -119,7 +119,7 @@ def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
 
 
 def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
-    """The waterfall of `stats` draws an unfinished call or permission up to the recording's end."""
+    """The waterfall of `stats` draws an unfinished tool call up to the recording's end."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt())
     recorder.to_client(call("c", title="Run", status="in_progress"))
@@ -136,10 +136,7 @@ def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
-    """The waterfall of `stats` joins chunks with less than two seconds between them.
-
-    It does not join them if something else begins between them.
-    """
+    """The waterfall of `stats` joins chunks that come less than two seconds apart."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(chunk("a"), update("s", "usage_update", used=1, size=2), chunk("b"))
         recorder.t_ns += 2 * SECOND
@@ -154,7 +151,7 @@ def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
 
 
 def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
-    """If two turns are open at once, `stats` draws a waterfall of each with only its own parts."""
+    """If two turns are open at once, the waterfall of each shows only its own parts."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_agent(prompt(2, "t"))
         recorder.to_client(request(0, "_x/y"))
@@ -168,7 +165,7 @@ def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
 
 
 def test_a_nameless_request_is_that_of_the_only_turn(tmp_path: Path) -> None:
-    """If only one turn is open, its waterfall in `stats` has a request that names no session."""
+    """The waterfall of the only open turn includes a request that names no session."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(request(0, "_x/y", why="z"))
         recorder.to_agent(result(0))
@@ -176,7 +173,7 @@ def test_a_nameless_request_is_that_of_the_only_turn(tmp_path: Path) -> None:
 
 
 def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
-    """The waterfall of `stats` shows chunks and calls of the 1.0 draft of ACP like those of v1."""
+    """The waterfall of `stats` shows tool calls of the 1.0 draft like those of v1."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     for kind, data in (
@@ -196,10 +193,7 @@ def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", [0, 1, 2])
 def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
-    """If a waterfall of `stats` is too long, the parts of a turn that were shortest are omitted.
-
-    The prompt and the end of the turn always stay.
-    """
+    """If a waterfall of `stats` is too long, it leaves out the shortest parts of the turn."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for number in range(5):
             recorder.to_client(request(number, "fs/read_text_file", sessionId="s", path="/a"))
@@ -215,7 +209,7 @@ def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
 
 
 def test_nothing_in_a_step_commands_the_terminal(tmp_path: Path) -> None:
-    """The waterfall of `stats` escapes control characters in texts, titles and stop reasons."""
+    """The waterfall of `stats` escapes control characters."""
     evil = "\x1b[2J\u202e\ud83d"
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for kind in ("agent_message_chunk", "tool_call"):

@@ -10,7 +10,7 @@ from acp_proxy.explain.transcript.contents import TextCollector, cut_text
 
 @given(pieces=st.lists(st.text(max_size=12), max_size=12), most=st.integers(0, 40) | st.none())
 def test_pieces_are_kept_up_to_the_limit(pieces: list[str], most: int | None) -> None:
-    """If a transcript cuts a text, it keeps the text's beginning and end, within the limit."""
+    """If a transcript cuts a text, the text's beginning and end are kept."""
     collector = TextCollector(most)
     for piece in pieces:
         collector.add(piece)
@@ -26,7 +26,7 @@ def test_pieces_are_kept_up_to_the_limit(pieces: list[str], most: int | None) ->
 
 
 def test_halves_of_a_character_are_joined() -> None:
-    """A transcript joins two halves of a surrogate pair that come in two chunks."""
+    """A transcript joins a surrogate pair that is split between two chunks."""
     collector = TextCollector(100)
     collector.add("a\ud83d")
     collector.add("\ude00b")

@@ -42,7 +42,7 @@ def essence(entry: TranscriptEntry) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_live_entries_are_those_of_the_transcript(path: Path) -> None:
-    """`try` prints the same prompts, calls, permissions and texts as a transcript."""
+    """`try` prints the same entries as `transcript`."""
     with RecordingReader(path) as reader:
         wanted = [
             item for item in TranscriptReader(reader).read() if isinstance(item, TranscriptEntry)
@@ -75,10 +75,7 @@ def _call(status: str, **more: Any) -> bytes:
 
 
 def test_a_call_is_shown_when_it_has_ended() -> None:
-    """`try` shows a running tool call by its title.
-
-    If the call never ends, `try` says so at the end.
-    """
+    """`try` shows a running tool call by its title."""
     entries = LiveEntries()
     assert not [*entries.take(Direction.TO_CLIENT, _call("pending", title="Read a.txt"))]
     assert entries.running == ["Read a.txt"]
@@ -97,7 +94,7 @@ def test_a_call_is_shown_when_it_has_ended() -> None:
 
 
 def test_a_permission_request_is_about_the_announced_call() -> None:
-    """If a permission request names only a tool call's id, `try` shows the call's title."""
+    """`try` prints a permission request with the title of its tool call."""
     entries = LiveEntries()
     announced = _call("pending", title="Bash", rawInput={"x": 1})
     asked = request(1, "session/request_permission", sessionId="s", toolCall={"toolCallId": "c"})

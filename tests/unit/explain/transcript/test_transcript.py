@@ -78,7 +78,7 @@ def stop(conversation: Talk, **answer: Any) -> None:
 
 @pytest.mark.parametrize("dialect", ["v1", "v2", "draft-1.0"])
 def test_chunks_are_joined(dialect: str) -> None:
-    """A transcript joins messages and thoughts from chunks, even with usage updates between."""
+    """A transcript joins the chunks of a message."""
     conversation = Talk(dialect)
     thought = "thought_message_chunk" if dialect == "draft-1.0" else "agent_thought_chunk"
     chunk(conversation, "Hm", thought)
@@ -94,7 +94,7 @@ def test_chunks_are_joined(dialect: str) -> None:
 
 
 def test_pieces_of_a_message_between_sessions_are_joined() -> None:
-    """A transcript joins the chunks of a message that one session sends to another."""
+    """If one session sends a message to another, a transcript joins the message's chunks."""
     conversation = Talk()
     for piece in ("look ", "at ", "a.py"):
         chunk(conversation, piece, "session_message_chunk", messageId="1")
@@ -106,7 +106,7 @@ def test_pieces_of_a_message_between_sessions_are_joined() -> None:
 
 
 def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
-    """A transcript shows messages of a child session in the open turn, with the child's name."""
+    """A transcript shows messages of a child session with the child's name."""
     with RecordingReader(HEALTHY / "subagent.jsonl") as reader:
         read = [*TranscriptReader(reader).read()]
     turn = next(at for at, it in enumerate(read) if getattr(it, "turn", None) == 1)
@@ -125,10 +125,7 @@ def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
 
 
 def test_another_message_is_another_entry() -> None:
-    """In a transcript, each message is one entry.
-
-    After an entry of another kind, its next chunk begins a new one.
-    """
+    """In a transcript, each message is one entry."""
     conversation = Talk()
     chunk(conversation, "a", messageId="1")
     chunk(conversation, "b", messageId="2")
@@ -143,7 +140,7 @@ def test_another_message_is_another_entry() -> None:
 
 
 def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
-    """A transcript of the 1.0 draft of ACP marks the entry of a thought that is not visible."""
+    """A transcript of the 1.0 draft marks a thought that is not visible."""
     conversation = Talk("draft-1.0")
     for said, is_visible in (("a", False), ("b", False), ("c", True)):
         chunk(conversation, said, "thought_message_chunk", visible=is_visible)
@@ -158,7 +155,7 @@ def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
 
 
 def test_a_tool_call_is_one_entry_where_it_began() -> None:
-    """The transcript entry of a tool call has its last status, input, diff, output and time."""
+    """The transcript entry of a tool call has the call's last status."""
     conversation = Talk()
     conversation.call("toolu_01XyZ", title="Edit a.py", kind="edit", rawInput={"path": "a.py"})
     chunk(conversation, "Meanwhile")
@@ -179,7 +176,7 @@ def test_a_tool_call_is_one_entry_where_it_began() -> None:
 
 
 def test_parallel_calls_keep_their_titles_and_what_failed() -> None:
-    """In a transcript, two tool calls with alternating updates have an entry each."""
+    """In a transcript, each of two parallel tool calls has its own entry."""
     conversation = Talk()
     conversation.call("a", title="Read a.py")
     conversation.call("b", title="pytest -q")
@@ -192,7 +189,7 @@ def test_parallel_calls_keep_their_titles_and_what_failed() -> None:
 
 
 def test_a_late_update_is_shown_after_its_turn() -> None:
-    """If a tool call is updated after its turn, a transcript shows this with the call's title."""
+    """If a tool call is updated after its turn, a transcript shows the late update."""
     conversation = Talk()
     conversation.call("a", title="Read a.py")
     stop(conversation)
@@ -204,10 +201,7 @@ def test_a_late_update_is_shown_after_its_turn() -> None:
 
 
 def test_a_tool_call_of_v2_streams_its_content() -> None:
-    """In a transcript of ACP v2, pieces of a call's content are joined.
-
-    Content that comes later as a whole replaces them.
-    """
+    """In ACP v2, a transcript joins the pieces of a tool call's content."""
     conversation = Talk("v2")
     conversation.call("a", title="Run")
     for piece in ("3 of ", "9"):
@@ -221,7 +215,7 @@ def test_a_tool_call_of_v2_streams_its_content() -> None:
 
 
 def test_a_tool_call_of_the_draft() -> None:
-    """In the 1.0 draft, the transcript of a tool call has its tool, input, output and error."""
+    """In the 1.0 draft, the transcript entry of a tool call has its input and output."""
     conversation = Talk("draft-1.0")
     conversation.call("tc_1", tool="terminal/create", input={"command": "npm"})
     output = {"type": "terminal", "terminalId": "t", "command": "npm", "exitCode": 1, "stderr": "x"}
@@ -236,7 +230,7 @@ def test_a_tool_call_of_the_draft() -> None:
 
 
 def test_a_permission_has_its_options_and_the_answer() -> None:
-    """The transcript entry of a permission has its title, all options and the chosen option."""
+    """The transcript entry of a permission request has the chosen option."""
     conversation = Talk()
     conversation.call("a", title="Edit a.py")
     conversation.permission(REJECT, {"toolCallId": "a"})
@@ -256,7 +250,7 @@ def test_a_permission_has_its_options_and_the_answer() -> None:
 
 
 def test_a_permission_of_the_draft() -> None:
-    """In the 1.0 draft, a transcript shows a permission's operation, resource, reason and scope."""
+    """In the 1.0 draft, the transcript entry of a permission has its operation."""
     conversation = Talk("draft-1.0")
     conversation.asks("session/request_permission", {"granted": True, "scope": "session"},
               sessionId="s", operation="file_write", resource="/a", reason="to fix it")  # fmt: skip
@@ -266,7 +260,7 @@ def test_a_permission_of_the_draft() -> None:
 
 
 def test_a_terminal_is_one_entry() -> None:
-    """The transcript entry of a terminal has the command, the whole output and the exit status."""
+    """The transcript entry of a terminal has the command and the whole output."""
     conversation = Talk()
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"], cwd=CWD)
     for output in ("1\n", "1\n2\n"):
@@ -280,7 +274,7 @@ def test_a_terminal_is_one_entry() -> None:
 
 
 def test_a_terminal_that_the_draft_pushes() -> None:
-    """In the 1.0 draft, a transcript joins terminal output that the client sends in pieces."""
+    """In the 1.0 draft, a transcript joins the pieces of terminal output."""
     conversation = Talk("draft-1.0")
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm", args=["test"])
     for number, data in enumerate(("a", "b")):
@@ -290,7 +284,7 @@ def test_a_terminal_that_the_draft_pushes() -> None:
 
 
 def test_pushed_output_names_its_stream_where_it_changes() -> None:
-    """If terminal output changes between stdout and stderr, a transcript names the stream."""
+    """If terminal output changes from stdout to stderr, a transcript says so."""
     conversation = Talk("draft-1.0")
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm")
     pushed = [("stdout", "a"), ("stdout", "b"), ("stderr", "x\n"), ("stderr", ""), ("stdout", "c")]
@@ -303,7 +297,7 @@ def test_pushed_output_names_its_stream_where_it_changes() -> None:
 
 
 def test_a_terminal_of_the_agent_in_v2() -> None:
-    """A transcript joins base64 output of an ACP v2 terminal, even if cut within a character."""
+    """In ACP v2, a transcript decodes and joins the base64 of terminal output."""
     conversation = Talk("v2")
     conversation.update("terminal_update", terminalId="t", command="npm test", cwd="/w")
     for data in ("ok …".encode()[:-1], "…".encode()[-1:]):
@@ -317,7 +311,7 @@ def test_a_terminal_of_the_agent_in_v2() -> None:
 
 
 def test_requests_have_their_answers() -> None:
-    """A transcript calls a request for a file failed if it got an error or no answer."""
+    """A transcript calls a file request without an answer failed."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "A\n"}, path="/a", line=3)
     conversation.asks("fs/write_text_file", {}, path="/b", content="B\n")
@@ -331,7 +325,7 @@ def test_requests_have_their_answers() -> None:
 
 
 def test_a_plan_has_its_steps() -> None:
-    """The transcript entry of a plan has the steps with their statuses, or the plan's text."""
+    """The transcript entry of a plan has its steps with their status."""
     for dialect, name, step in (
         ("v1", "entries", {"content": "Read", "priority": "high", "status": "completed"}),
         ("draft-1.0", "steps", {"description": "Read", "status": "completed"}),
@@ -347,7 +341,7 @@ def test_a_plan_has_its_steps() -> None:
 
 
 def test_sections_are_turns_and_what_is_outside() -> None:
-    """A transcript has a section for each turn, and sections for frames outside of turns."""
+    """A transcript has a section for each turn."""
     conversation = Talk()
     stop(conversation)
     conversation.prompt()
@@ -366,7 +360,7 @@ def test_sections_are_turns_and_what_is_outside() -> None:
 
 
 def test_a_turn_that_failed() -> None:
-    """In a transcript, a failed turn ends with the error that ended the turn."""
+    """In a transcript, a failed turn ends with its error."""
     conversation = Talk()
     conversation.to_client(
         {"jsonrpc": "2.0", "id": 3, "error": {"code": -32603, "message": "overloaded"}}
@@ -379,7 +373,7 @@ def test_a_turn_that_failed() -> None:
 
 
 def test_a_turn_of_v2_ends_with_its_state() -> None:
-    """In a transcript of ACP v2, a turn ends with a state update, not with the answer."""
+    """In ACP v2, a transcript ends a turn with the state update, not with the answer."""
     conversation = Talk("v2")
     stop(conversation, accepted=True)
     conversation.update("state_update", state="running")
@@ -393,7 +387,7 @@ def test_a_turn_of_v2_ends_with_its_state() -> None:
 
 
 def test_concurrent_turns_are_apart() -> None:
-    """A transcript shows two overlapping turns separately, with stderr in the newer turn."""
+    """A transcript shows two overlapping turns separately."""
     conversation = Talk()
     conversation.client_asks("session/new", {"sessionId": "t"}, cwd="/t")
     conversation.prompt("t")
@@ -413,7 +407,7 @@ def test_concurrent_turns_are_apart() -> None:
 
 
 def test_a_filter_shows_whole_entries() -> None:
-    """A transcript with a filter shows a whole tool call if the filter matches one frame of it."""
+    """If a filter matches one frame of a tool call, a transcript shows the whole call."""
     conversation = Talk()
     conversation.call("a", title="Run", rawInput={"command": "ls"})
     conversation.ends("a", "failed")
@@ -443,7 +437,7 @@ def test_history_is_outside_of_turns() -> None:
 
 
 def test_a_batch_is_its_messages() -> None:
-    """Each message of a JSON-RPC batch is an entry of a transcript, even that of a tool call."""
+    """In a transcript, each message of a JSON-RPC batch is an entry."""
     conversation = Talk()
     update = {"sessionUpdate": "tool_call", "toolCallId": "a", "title": "Run"}
     completed = {"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed"}
@@ -458,7 +452,7 @@ def test_a_batch_is_its_messages() -> None:
 
 
 def test_limits_cut_and_leave_out() -> None:
-    """A transcript cuts long texts and omits minor events, unless --full is given."""
+    """A transcript cuts long texts unless `--full` is given."""
     conversation = Talk()
     chunk(conversation, "x" * 100)
     conversation.update("available_commands_update", availableCommands=[])
@@ -475,7 +469,7 @@ def test_limits_cut_and_leave_out() -> None:
 
 
 def test_the_raw_output_stands_beside_the_content_in_full() -> None:
-    """A transcript has a tool call's raw output with --full, or if the call has no content."""
+    """If a tool call has no content, a transcript shows its raw output."""
     conversation = Talk()
     shown = [{"type": "content", "content": {"type": "text", "text": "1 file"}}]
     conversation.ends("a", content=shown, rawOutput={"count": 1})
@@ -487,7 +481,7 @@ def test_the_raw_output_stands_beside_the_content_in_full() -> None:
 
 
 def test_what_is_not_acp_is_shown() -> None:
-    """A transcript shows lines that are not messages, and answers without a request."""
+    """A transcript shows lines that are not messages."""
     conversation = Talk()
     conversation.to_client(result(99, a=1))
     entry = only(conversation)
