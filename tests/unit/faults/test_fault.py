@@ -47,7 +47,7 @@ class NumberedFault(Fault):
 def test_a_kind_keeps_its_state_for_each_rule_and_direction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A fault rule has a state of its own in each direction, shared by all sessions."""
+    """A fault rule has a state of its own in each direction."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     rules = ["numbered where='not text:zz'", "numbered name=other where=text:zz"]
     for _ in range(2):
@@ -80,7 +80,7 @@ CHANCE = Chance(42, "rule", "to-client s", 7)
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    """The random number of a fault rule is the same for the same seed, scope and match."""
+    """The random number of a fault rule is the same for the same seed and match."""
     first = CHANCE.draw("place")
     CHANCE.draw("other")
     assert CHANCE.draw("place") == first == Chance(42, "rule", "to-client s", 7).draw("place")
@@ -90,18 +90,18 @@ def test_the_same_question_has_the_same_answer() -> None:
     "change", [{"seed": 43}, {"rule": "r"}, {"scope": "to-agent s"}, {"match": 8}]
 )
 def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
-    """A fault rule gets another random number for another seed, rule, scope or match."""
+    """A fault rule gets another random number for another seed."""
     assert CHANCE._replace(**change).draw() != CHANCE.draw()
 
 
 def test_parts_of_the_key_do_not_run_together() -> None:
-    """Fault rules draw other random numbers even if name plus scope are the same letters."""
+    """The rule "ab" in scope "c" and the rule "a" in scope "bc" have different random numbers."""
     assert Chance(1, "ab", "c", 1).draw() != Chance(1, "a", "bc", 1).draw()
     assert Chance(1, "a", "b", 11).draw("") != Chance(1, "a", "b", 1).draw("1")
 
 
 def test_draws_are_spread_evenly() -> None:
-    """About a tenth of a fault rule's random numbers are below 0.1, and all are below 1."""
+    """About a tenth of the random numbers of a fault rule are below 0.1."""
     draws = [Chance(0, "r", "l", match).draw() for match in range(10_000)]
     assert all(0 <= draw < 1 for draw in draws)
     assert 900 < sum(draw < 0.1 for draw in draws) < 1100
@@ -112,7 +112,7 @@ def test_draws_are_spread_evenly() -> None:
 
 
 def test_the_numbers_of_a_seed_are_written_down() -> None:
-    """A fault plan's seed gives the same random numbers in every version of acp-proxy."""
+    """The seed of a fault plan gives the same random numbers in every version of acp-proxy."""
     draws = [
         round(Chance(42, "drop", "to-client s", match).draw("fires"), 6) for match in (1, 2, 3)
     ]

@@ -17,7 +17,7 @@ def delivery(*pieces: DeliveryPiece) -> Delivery:
 
 
 def test_a_piece_is_due_after_the_one_before_it() -> None:
-    """A piece of a frame that a fault splits is due after the piece before it."""
+    """If a fault splits a frame, each piece is due after the piece before it."""
     pieces = (
         DeliveryPiece(b"a", after_ns=5),
         DeliveryPiece(b"b", after_ns=3, takes_ns=10),
@@ -28,20 +28,20 @@ def test_a_piece_is_due_after_the_one_before_it() -> None:
 
 
 def test_a_piece_waits_for_all_before_it() -> None:
-    """A piece of a frame that a fault slows is sent after earlier bytes, for as long as set."""
+    """If a fault slows a frame, the frame is sent after the bytes before it."""
     late = delivery(DeliveryPiece(b"a", after_ns=5, takes_ns=2), DeliveryPiece(b"b", after_ns=1))
     assert list(late.schedule(at=100, free_at=200)) == [(202, b"a"), (203, b"b")]
 
 
 def test_a_delivery_is_delayed_as_a_whole() -> None:
-    """If a fault delays a frame, all of its pieces are later; an empty frame stays empty."""
+    """If a fault delays a frame, all pieces of the frame are delayed."""
     parts = delivery(DeliveryPiece(b"a", after_ns=1), DeliveryPiece(b"b", after_ns=2))
     assert [due for due, _ in parts.later(10).schedule(0, 0)] == [11, 13]
     assert delivery().later(10) == delivery()
 
 
 def test_replaced_bytes_are_as_late_as_the_original() -> None:
-    """If a fault replaces a frame's bytes, the new bytes come as late as the frame would have."""
+    """If a fault replaces a delayed frame, the new bytes are as late as the frame."""
     parts = delivery(DeliveryPiece(b"a", 5, 1), DeliveryPiece(b"b", 2, 3))
     assert parts.with_data(b"x").pieces == (DeliveryPiece(b"x", 5, 4),)
     assert delivery().with_data(b"x").pieces == (DeliveryPiece(b"x"),)
@@ -49,7 +49,7 @@ def test_replaced_bytes_are_as_late_as_the_original() -> None:
 
 @pytest.mark.parametrize("fault", [SliceFault(bytes=1, delay_ms=0), BandwidthFault(10**9)])
 def test_a_wait_behind_the_last_byte_is_kept(fault: Fault) -> None:
-    """In a frame that a fault splits, an empty piece writes nothing, but delays later pieces."""
+    """If a fault splits a frame, the delay after the frame's last byte is kept."""
     rest = DeliveryPiece(b"", after_ns=70)
     whole = delivery(DeliveryPiece(b"ab"), rest)
     frame = PassingFrame(Direction.TO_CLIENT, {}, b"\n", 0, 0, whole)

@@ -29,7 +29,7 @@ def update(session: str = "s") -> bytes:
 
 
 def test_side_effects_name_their_rules() -> None:
-    """For a frame, it is recorded which fault rules fired before their side effects happen."""
+    """Fault rules that fire at a frame are recorded before their side effects happen."""
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
     outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(
@@ -49,7 +49,7 @@ def test_side_effects_name_their_rules() -> None:
 
 
 def test_a_filter_matches_what_the_recorder_labels() -> None:
-    """A fault rule's filter matches a reply by the method, session and turn of its request."""
+    """The filter of a fault rule matches a response by the method of its request."""
     check(
         ["drop where='dir:to-client method:session/prompt turn:1 session:s kind:response'"],
         """
@@ -61,7 +61,7 @@ def test_a_filter_matches_what_the_recorder_labels() -> None:
 
 
 def test_an_injected_reply_closes_its_request() -> None:
-    """A reply that a fault injects for a prompt closes the request and ends the turn."""
+    """If a fault answers a prompt, the turn ends."""
     check(
         ["error-reply where=method:session/prompt", "drop where=turn:1"],
         r"""
@@ -82,7 +82,7 @@ def firings(recorded: FaultTranscript) -> list[tuple[str, bool, bytes | None]]:
 
 
 def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
-    """If several fault rules fire at one frame, all are recorded with the final bytes."""
+    """If several fault rules fire at one frame, each is recorded with the final bytes."""
     recorded = check(
         ["truncate keep_bytes=2", "latency latency_ms=1", "corrupt mode=crlf"],
         r"""
@@ -98,7 +98,7 @@ def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
 
 
 def test_an_injected_line_has_one_firing_in_its_place() -> None:
-    """A fault rule that injects a line fires once, before or after the frame that it matches."""
+    """A fault rule that injects a line fires once for each frame that it matches."""
     recorded = check(
         ["stray-stdout text=x", "duplicate", "truncate keep_bytes=1"],
         r"""
@@ -118,7 +118,7 @@ def test_an_injected_line_has_one_firing_in_its_place() -> None:
 
 
 def test_a_lost_frame_has_no_delivered_bytes() -> None:
-    """If a fault drops a frame or cuts all of it, it is recorded without delivered bytes."""
+    """If a fault drops a frame, no delivered bytes are recorded."""
     recorded = check(
         ["drop where=text:a", "truncate keep_bytes=0 newline=false"],
         """
@@ -130,7 +130,7 @@ def test_a_lost_frame_has_no_delivered_bytes() -> None:
 
 
 def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
-    """If a fault closed a direction, later frames in it are recorded as lost by this rule."""
+    """If a fault closed a stream, later frames are recorded as lost by that fault rule."""
     recorded = check(
         ["close where=text:a"],
         """
@@ -145,7 +145,7 @@ def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
 
 
 def test_a_plan_without_rules_lets_everything_pass() -> None:
-    """A fault plan without rules lets everything pass, and no rule fires."""
+    """A fault plan without rules changes no frame."""
     recorded = FaultTranscript([])
     outputs = recorded.feed(AGENT, b"x\r\n")
     assert [(o.data, o.due) for o in outputs if isinstance(o, ScheduledWrite)] == [

@@ -31,7 +31,7 @@ def row(setting: Setting) -> str:
 
 @pytest.mark.parametrize("word", KINDS)
 def test_every_kind_has_its_section(word: str) -> None:
-    """The manual's page on faults has a section for each kind, with a summary and settings."""
+    """The manual page about faults has a section for each kind of fault."""
     text = section(PAGE, word)
     manual = manual_of(KINDS[word])
     assert manual.about in text
@@ -41,18 +41,18 @@ def test_every_kind_has_its_section(word: str) -> None:
 
 
 def test_each_section_is_about_a_kind() -> None:
-    """The sections of the manual's page on faults are in the order of the registry of kinds."""
+    """The sections of the manual page about faults are in the order of `faults list`."""
     assert re.findall(r"^### (.*)$", section(PAGE, "Kinds"), re.MULTILINE) == list(KINDS)
 
 
 def test_every_trigger_has_its_row() -> None:
-    """The manual's page on faults has a row for every trigger, with default, type and text."""
+    """The manual page about faults has a row for each trigger."""
     rows = section(PAGE, "What lets a rule fire").splitlines()
     assert [line for line in rows if line.startswith("| `")] == [row(s) for s in trigger_manual()]
 
 
 def test_every_ready_plan_has_its_row() -> None:
-    """The manual's page on faults has a row for every ready plan, and names no other plan."""
+    """The manual page about faults has a row for each ready plan."""
     plans = section(PAGE, "Ready plans")
     for name in ready_plans():
         assert f"| `@{name}` | {load_plan(f'@{name}').about} |" in plans
@@ -64,13 +64,13 @@ def test_every_ready_plan_has_its_row() -> None:
 
 
 def test_the_example_is_a_plan() -> None:
-    """The example on the manual's page on faults is a valid fault plan."""
+    """The example in the manual page about faults is a valid fault plan."""
     (example,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert len(structure_plan(tomllib.loads(example), "page").rules) == 2
 
 
 def test_the_example_of_explain_is_its_output() -> None:
-    """The `faults explain` command on the manual's page on faults prints the lines below it."""
+    """The manual page about faults shows the real output of `faults explain`."""
     from tests.support.command_line import run
 
     text = section(PAGE, "What a plan does")
@@ -80,7 +80,7 @@ def test_the_example_of_explain_is_its_output() -> None:
 
 
 def test_the_kind_of_the_how_to_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The manual's example of a new kind of fault works, and `faults list` shows it."""
+    """The manual's example of a new kind of fault works."""
     text = section(PAGE, "To add a kind")
     (source,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (rule,) = re.findall(r"`(shout [^`]*=[^`]*)`", text)
@@ -129,7 +129,7 @@ def files_with(*words: str) -> set[str]:
 
 
 def test_a_kind_is_named_only_where_the_how_to_says() -> None:
-    """The class of a kind of fault is named only in its own file, so that kinds are easy to add."""
+    """The class of a kind of fault is named only in its own file."""
     listed = places("To add a kind")
     own, registry, manual, playbooks = listed
     assert (ROOT / registry).is_file()
@@ -145,7 +145,7 @@ def test_a_kind_is_named_only_where_the_how_to_says() -> None:
 
 
 def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
-    """A ready fault plan is named only in its file and the manual, so a new one needs no code."""
+    """A ready fault plan is named only in its own file and in the manual."""
     plan, manual = places("To add a ready plan")
     assert (ROOT / manual).samefile(ROOT / "docs" / "faults.md")
     for name, path in ready_plans().items():
@@ -154,7 +154,7 @@ def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
 
 
 def test_no_kind_has_a_clock_or_a_generator_of_its_own() -> None:
-    """The code of a kind of fault uses no clock and no random generator of its own."""
+    """The code of a kind of fault uses no clock and no random generator."""
     directory = ROOT / "acp_proxy" / "faults" / "kinds"
     for path in directory.glob("*.py"):
         source = path.read_text(encoding="utf-8")

@@ -37,7 +37,7 @@ def refused(path: Path, text: str) -> str:
 
 
 def test_a_plan_is_read(tmp_path: Path) -> None:
-    """A fault plan that is read from a file has the file's rules, settings, triggers and seed."""
+    """A fault plan that is read from a file has the rules and the seed of the file."""
     (tmp_path / "p.toml").write_text("""
         about = "slow"
         seed = 42
@@ -66,7 +66,7 @@ def test_a_plan_is_read(tmp_path: Path) -> None:
 
 
 def test_a_rule_of_the_command_line_equals_that_of_a_file() -> None:
-    """A fault rule on the command line equals the same rule in a fault plan's file."""
+    """A fault rule on the command line equals the same rule in a file."""
     rule = parse_rule(
         "latency latency_ms=500 where='dir:to-client method:x' after=3 times=1 window=1s..2s"
     )
@@ -106,7 +106,7 @@ def test_a_text_setting_takes_a_number_as_text() -> None:
     ],
 )
 def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    """The error about a wrong fault plan names the position, the value, and what was expected."""
+    """The error about an invalid fault plan says where the mistake is and what was expected."""
     assert refused(tmp_path, text) == message
 
 
@@ -150,7 +150,7 @@ def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str) -> Non
     ],
 )  # fmt: skip
 def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> None:
-    """The error about a wrong setting of a fault names the rule's position, and the setting."""
+    """The error about a wrong setting of a fault names the setting."""
     assert refused(tmp_path, f"[[fault]]\nkind = {kind}") == f"fault[0].{message}"
 
 
@@ -179,25 +179,25 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
     ],
 )  # fmt: skip
 def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> None:
-    """A fault rule's filter is refused if it needs facts that are known only after the frame."""
+    """The filter of a fault rule is refused if it needs data that comes after the frame."""
     text = f"[[fault]]\nkind = 'drop'\nwhere = '{where}'"
     assert refused(tmp_path, text) == f"fault[0].where: {message}"
 
 
 def test_an_escape_in_a_literal_text_ends_no_line(tmp_path: Path) -> None:
-    """In a fault plan, a backslash before an n in a literal TOML text does not end the line."""
+    r"""In a fault plan, `\n` within a literal TOML string is not a line end."""
     (tmp_path / "p.toml").write_text("[[fault]]\nkind = 'replace'\nframe = 'a\\nb'")
     assert load_plan(tmp_path / "p.toml").rules
 
 
 def test_invalid_toml_is_refused(tmp_path: Path) -> None:
-    """If a fault plan is not valid TOML, the error has the position that the parser reports."""
+    """If a fault plan is invalid TOML, the error names the position."""
     assert refused(tmp_path, "[[fault]\n").startswith("not TOML: ")
     assert "line 1" in refused(tmp_path, "[[fault]\n")
 
 
 def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
-    """A missing file, a directory, and a file that is not UTF-8 are refused as fault plans."""
+    """A file that is not UTF-8 is refused as a fault plan."""
     with pytest.raises(BadPlan, match=r"cannot read .*none\.toml: no such file or directory$"):
         load_plan(tmp_path / "none.toml")
     with pytest.raises(BadPlan, match="is a directory"):
@@ -208,7 +208,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
-    """The error about a recording in place of a fault plan suggests to write ``-``."""
+    """If a recording is given in place of a fault plan, the error suggests to write `-`."""
     record_conversation(tmp_path / "x.db")
     with pytest.raises(BadPlan, match="a recording, not a plan; to use --fault alone, write -"):
         load_plan(tmp_path / "x.db")
@@ -227,7 +227,7 @@ def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_rule_is_refused(text: str, message: str) -> None:
-    """The error about a wrong fault rule on the command line quotes the option as written."""
+    """The error about a wrong fault rule on the command line quotes the rule."""
     with pytest.raises(BadPlan) as refusal:
         parse_rule(text)
     assert str(refusal.value) == f"--fault {text!r}: {message}"
@@ -240,7 +240,7 @@ def test_a_rule_has_to_be_utf_8() -> None:
 
 
 def test_ready_plans_go_by_their_names() -> None:
-    """``@name`` means a ready fault plan; the error about an unknown name suggests another."""
+    """The error about an unknown ready fault plan suggests a similar name."""
     assert load_plan("@hung-permission").rules[0].kind == "drop"
     with pytest.raises(BadPlan, match="no ready plan @hung-permision; did you mean hung-perm"):
         load_plan("@hung-permision")
@@ -253,7 +253,7 @@ def test_ready_plans_go_by_their_names() -> None:
 
 
 def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
-    """A fault rule without a name is named after its kind, with a hash if two share a kind."""
+    """A fault rule without a name is named after its kind."""
     names = [rule.name for rule in plan_of("drop", "latency", "drop times=1").rules]
     assert names[1] == "latency"
     assert len(set(names)) == 3
@@ -261,7 +261,7 @@ def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
 
 
 def test_names_and_keys_do_not_depend_on_the_order() -> None:
-    """The names and random numbers of fault rules do not depend on the order of the rules."""
+    """The random numbers of fault rules do not depend on the order of the rules."""
     rules = ["drop", "drop times=1", "drop times=2", "latency"]
     forth = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*rules[:3]).rules}
     back = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*reversed(rules[:3])).rules}
@@ -269,7 +269,7 @@ def test_names_and_keys_do_not_depend_on_the_order() -> None:
 
 
 def test_a_rule_that_is_added_moves_no_key() -> None:
-    """Adding a rule to a fault plan does not change the random numbers of other rules."""
+    """A new rule in a fault plan does not change the random numbers of the other rules."""
     (alone,) = plan_of("drop probability=0.5").rules
     more = plan_of("drop", "latency", "drop probability=0.5", "drop times=2").rules
     assert alone.key in [rule.key for rule in more]
@@ -277,14 +277,14 @@ def test_a_rule_that_is_added_moves_no_key() -> None:
 
 
 def test_equal_rules_have_different_names() -> None:
-    """Equal fault rules have different names and draw different random numbers."""
+    """Two equal fault rules have different random numbers."""
     first, second = plan_of("drop", "drop").rules
     assert first.name != second.name
     assert first.key != second.key
 
 
 def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
-    """Two fault rules with the same name are refused, in a file and on the command line."""
+    """Two fault rules with one name are refused."""
     text = "[[fault]]\nkind = 'drop'\nname = 'x'\n[[fault]]\nkind = 'noop'\nname = 'x'\n"
     message = refused(tmp_path, text)
     assert message.startswith("fault[1]: name: 'x' is the name of ")
@@ -293,14 +293,14 @@ def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_wins_over_a_kind() -> None:
-    """If a fault rule is named like a kind of fault, a rule of that kind gets another name."""
+    """If a fault rule is named `drop`, an unnamed rule of the kind `drop` gets another name."""
     named, unnamed = plan_of("noop name=drop", "drop").rules
     assert named.name == "drop"
     assert unnamed.name.startswith("drop-")
 
 
 def test_two_seeds_are_refused() -> None:
-    """If a fault plan and the command line have different seeds, they are refused."""
+    """If a fault plan and the command line have different seeds, the command is refused."""
     assert joined([Plan(seed=1)], [], 1).seed == 1
     assert joined([], [], None).seed is None
     with pytest.raises(BadPlan, match="two seeds are given: 2 and 1; expected one"):
@@ -310,7 +310,7 @@ def test_two_seeds_are_refused() -> None:
 
 
 def test_no_setting_has_the_name_of_a_trigger() -> None:
-    """No setting of a kind of fault has the name of a trigger, since a rule can have both."""
+    """No setting of a fault has the name of a trigger."""
     reserved = {"kind", "name", *settings_of(Trigger)}
     for kind in KINDS.values():
         assert not reserved & set(settings_of(kind)), kind
@@ -346,19 +346,19 @@ def test_every_kind_and_setting_explains_itself() -> None:
     ids=lambda text: text[:12],
 )
 def test_a_plan_has_bounds(tmp_path: Path, text: str, message: str) -> None:
-    """A fault plan beyond the limits is refused in one line, quickly and with little memory."""
+    """A fault plan that is too large is refused in one line."""
     assert refused(tmp_path, text).startswith(message)
 
 
 def test_a_rule_of_the_command_line_has_the_same_bounds() -> None:
-    """A fault rule on the command line has the limits of a rule in a plan."""
+    """A fault rule on the command line has the same limits as a rule in a file."""
     for value in ("9" * 5000, "[" * 100_000, ".".join("a" * 50_000)):
         with pytest.raises(BadPlan, match="latency_ms: expected a number"):
             parse_rule(f"latency latency_ms={value}")
 
 
 def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
-    """Only a plain file is read as a fault plan: a device has no end, a FIFO would block."""
+    """A device is not read as a fault plan."""
     os.mkfifo(tmp_path / "pipe")
     for path, kind in ((Path("/dev/zero"), "a device"), (tmp_path / "pipe", "a pipe")):
         with pytest.raises(BadPlan, match=f"^cannot read {path}: it is {kind}$"):
@@ -366,7 +366,7 @@ def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
 
 
 def test_a_plan_in_a_recording_has_the_same_bounds() -> None:
-    """A fault plan in a recording that is too large or too deep is read as one without rules."""
+    """If the fault plan in a recording is too large, the recording is read without its rules."""
     for text in (".".join("a" * 50_000) + " = 1", "x = " + "[" * 100_000, "#" * 1_000_001):
         assert rules(text) == []
     assert rules("[[fault]]\nkind = 'noop'") == ["noop"]

@@ -32,14 +32,14 @@ def same(plan: Plan) -> Plan:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_comes_back(rule: str) -> None:
-    """A fault rule that is written as text and read again has the same settings and trigger."""
+    """A fault rule that is written as text and read again is the same rule."""
     plan = joined([], [parse_rule(rule)], 42)
     again = structure_plan(tomllib.loads(plan_text(plan)), "again")
     assert same(again) == same(plan)
 
 
 def test_a_whole_plan_comes_back() -> None:
-    """The rules of a fault plan that is written as text keep their order and their names."""
+    """A fault plan that is written as text and read again has its rules in the same order."""
     plan = joined([], [parse_rule(rule) for rule in RULES], None)
     again = structure_plan(tomllib.loads(plan_text(plan, 7)), "again")
     assert [rule.name for rule in again.rules] == [rule.name for rule in plan.rules]
@@ -47,6 +47,6 @@ def test_a_whole_plan_comes_back() -> None:
 
 
 def test_the_plans_own_seed_counts() -> None:
-    """If a fault plan with a seed is written as text, the text has this seed."""
+    """If a fault plan with a seed is written as text, the text contains the seed."""
     assert plan_text(Plan(seed=3), 4) == "seed = 3\n"
     assert plan_text(Plan()) == ""

@@ -151,7 +151,7 @@ def seqs(run: AppliedPlan) -> list[int]:
 
 @pytest.mark.parametrize("name", ready_plans())
 def test_a_ready_plan_is_described(name: str) -> None:
-    """A ready fault plan has a sentence, a comment, and rules with names and filters."""
+    """Each ready fault plan has a sentence that describes it."""
     plan = load_plan(f"@{name}")
     text = ready_plans()[name].read_text(encoding="utf-8")
     assert plan.about
@@ -162,7 +162,7 @@ def test_a_ready_plan_is_described(name: str) -> None:
 
 @pytest.mark.parametrize("name", ready_plans())
 def test_every_rule_of_a_ready_plan_fires(name: str) -> None:
-    """Every rule of a ready fault plan fires in the recording `tour`, unless a comment says not."""
+    """Every rule of a ready fault plan fires in the recording `tour`."""
     run = applied(name)
     if "# Not on the tour: " in ready_plans()[name].read_text(encoding="utf-8"):
         assert not any(run.fired.values())
@@ -188,7 +188,7 @@ LOST = {
 
 @pytest.mark.parametrize("name", LOST)
 def test_lost_frames_never_arrive(name: str) -> None:
-    """If a ready fault plan loses frames, they never arrive; the others arrive unchanged."""
+    """If a ready fault plan loses frames, the other frames arrive unchanged."""
     run = applied(name)
     assert [hit.seq for hit in run.hits if hit.delivered is None] == LOST[name] == seqs(run)
 
@@ -224,14 +224,14 @@ SLOW = {"slow-agent": 300, "slow-handshake": 5000, "slow-pipe": 1000, "split-utf
 
 @pytest.mark.parametrize("name", SLOW)
 def test_slow_frames_arrive_whole_and_in_order(name: str) -> None:
-    """If a ready fault plan slows frames, they arrive unchanged, in order, as late as it says."""
+    """If a ready fault plan slows frames, they arrive unchanged and in order."""
     run = applied(name)
     assert run.delivered(CLIENT) == original(CLIENT)
     assert max(hit.late_ms for hit in run.hits) >= SLOW[name]
 
 
 def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
-    """If a ready fault plan delays updates, they arrive after the answer that ends the turn."""
+    """The ready fault plan of late updates sends updates after the answer that ends the turn."""
     run = applied("late-updates")
     delivered = run.delivered(CLIENT)
     assert sorted(delivered.splitlines()) == sorted(original(CLIENT).splitlines())
@@ -249,7 +249,7 @@ def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
     ],
 )
 def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> None:
-    """The ready fault plan of stray lines adds lines to the agent's output, and changes none."""
+    """The ready fault plan of stray lines adds lines to the agent's output."""
     lines = applied(name).delivered(CLIENT).splitlines()
     said = original(CLIENT).splitlines()
     assert [line for line in lines if line in said] == said
@@ -259,7 +259,7 @@ def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> N
 
 @pytest.mark.parametrize("name", ["duplicate-reply", "duplicate-updates", "orphan-reply"])
 def test_doubled_frames_follow_each_other(name: str) -> None:
-    """Ready fault plans that double frames send a frame twice; `orphan-reply` changes an id."""
+    """The ready fault plans that double frames send a frame twice."""
     run = applied(name)
     for hit in run.hits:
         (copy,) = hit.injected
@@ -270,7 +270,7 @@ def test_doubled_frames_follow_each_other(name: str) -> None:
 
 
 def test_an_error_is_answered_to_a_prompt() -> None:
-    """The ready fault plan that refuses a prompt answers it with an error and starts no turn."""
+    """The ready fault plan `error-on-prompt` answers a prompt with an error."""
     (hit,) = applied("error-on-prompt").hits
     assert json.loads(hit.injected[0])["error"]["data"] == {"details": "429 too many requests"}
     (hit,) = applied("auth-required").hits
@@ -305,7 +305,7 @@ def test_a_needed_login_has_the_code_of_its_dialect() -> None:
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """In v1, the fault plan `auth-required` uses v1's code even if the client begins as in 1.0."""
+    """In v1, the fault plan `auth-required` uses v1's code even if `initialize` is as in 1.0."""
     (initialize, *_), cwd = DRAFT_SAID, {"id": 1, "params": {"cwd": "/p", "mcpServers": []}}
     answer = (CLIENT, None, {"id": 0, "result": {"protocolVersion": 1}})
     said = [initialize, answer, (AGENT, "session/new", cwd)]
@@ -314,7 +314,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_an_unknown_update_comes_in_the_draft_too() -> None:
-    """In the draft, the ready fault plan `unknown-update` changes only the kind of an update."""
+    """In the 1.0 draft, the fault plan `unknown-update` changes the kind of an update."""
     (hit,) = in_draft("unknown-update").hits
     assert hit.delivered is not None
     params = json.loads(hit.delivered)["params"]
@@ -333,14 +333,14 @@ def test_a_crash_leaves_half_a_frame() -> None:
 
 
 def test_a_late_reply_is_the_last_of_all() -> None:
-    """Without a cancellation, the ready fault plan `late-reply` sends the reply as last frame."""
+    """If nothing is cancelled, the fault plan `late-reply` sends the reply as the last frame."""
     run = applied("late-reply")
     assert seqs(run) == [34]
     assert run.delivered(CLIENT).endswith(run.hits[0].delivered or b"?")
 
 
 def test_side_effects_leave_the_prompt_unchanged() -> None:
-    """Ready fault plans with signals and lines on stderr do not change the prompt."""
+    """A ready fault plan with signals does not change the prompt."""
     for name in ("agent-killed", "noisy-stderr"):
         (hit,) = applied(name).hits
         assert hit.seq == 6
@@ -355,7 +355,7 @@ def test_side_effects_leave_the_prompt_unchanged() -> None:
 
 
 def test_a_flaky_agent_is_the_same_each_time() -> None:
-    """The ready fault plan `flaky-agent` has a seed, so that its faults are always the same."""
+    """The faults of the ready fault plan `flaky-agent` are the same in every run."""
     hits = applied("flaky-agent").hits
     assert hits == applied("flaky-agent").hits
     arrived = [hit for hit in hits if hit.delivered is not None]

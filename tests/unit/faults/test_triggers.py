@@ -48,7 +48,7 @@ def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]
     ],
 )
 def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
-    """A fault rule's `after` skips matches, `every` takes each n-th, and `times` limits them."""
+    """The setting `after` of a fault rule skips the first matches."""
     assert hits(FaultTranscript([f"drop {trigger}"]), 6) == lost
 
 
@@ -88,7 +88,7 @@ def test_a_probability_holds_over_many_frames() -> None:
 
 
 def test_a_seed_has_a_fixed_schedule() -> None:
-    """A fault plan with the same seed and frames gives the same faults in every version."""
+    """The same seed and frames give the same faults in every version of acp-proxy."""
     assert hits(FaultTranscript(["drop name=flaky probability=0.3"], seed=42), 24) == SCHEDULE
     recorded = FaultTranscript(["latency name=slow latency_ms=100 jitter_ms=50"], seed=42)
     late = []
@@ -104,7 +104,7 @@ LATE = [128.389, 85.12, 66.8, 122.929]
 
 
 def test_other_seeds_have_other_schedules() -> None:
-    """The seed in a fault plan takes precedence over a seed that is given otherwise."""
+    """If a fault plan has a seed, no other seed is used."""
     plan = plan_of("drop probability=0.3")
     schedules = {tuple(hits(FaultTranscript(plan, seed), 30)) for seed in range(5)}
     assert len(schedules) == 5
@@ -135,19 +135,19 @@ def test_other_seeds_have_other_schedules() -> None:
     ],
 )
 def test_what_a_rule_reaches(rule: str, expected: list[Direction]) -> None:
-    """A fault rule acts in the directions that its filter and its kind allow."""
+    """A fault rule acts only in the direction that its filter names."""
     assert reached(joined([], [parse_rule(rule)], None)) == expected
 
 
 def test_what_a_plan_reaches() -> None:
-    """A fault plan acts in the directions of its rules, and without rules in none."""
+    """A fault plan without rules acts in no direction."""
     rules = [parse_rule("drop where=dir:to-agent"), parse_rule("stray-stdout")]
     assert reached(joined([], rules, None)) == [A, CLIENT]
     assert reached(joined([], [], None)) == []
 
 
 def test_rules_that_can_fire() -> None:
-    """For each direction of a connection, only fault rules that can fire in it are kept."""
+    """A fault rule that cannot fire in a direction is not applied there."""
     rules = [parse_rule(f"drop name={name} {rest}") for name, rest in RULES.items()]
     plan = joined([], rules, None)
     assert [rule.name for rule in firing_in(plan, A)] == ["every", "agent"]

@@ -33,7 +33,7 @@ SHORT = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an imported log, a message that is too long is an error, and the next lines are read."""
+    """If a message in an imported log is too long, `import` still reads the next lines."""
     for module in (log_entries, embedded_json, message_lines):
         monkeypatch.setattr(module, "LONGEST", 2000)
     writer = WRITERS[name]
@@ -52,7 +52,7 @@ def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPat
 def test_long_text_between_messages_is_no_blank_line(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In an imported log, a long text between two messages is one comment of several lines."""
+    """In an imported log, a very long line between two messages is one remark."""
     monkeypatch.setattr(embedded_json, "LONGEST", 2000)
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     text = "x" * 3000 + "\n" + message.rstrip("\n") + "\n" + "y" * 3000 + "\n"
@@ -70,7 +70,7 @@ def test_long_text_between_messages_is_no_blank_line(
 
 @pytest.mark.parametrize("name", ["zed", "acp-devtools"])
 def test_quotation_marks_in_words_are_read_once(name: str) -> None:
-    """A line of an imported log with many quotation marks is read in linear time."""
+    """`import` reads a line with many quotation marks in linear time."""
     before = time.process_time()
     read_as(name, '\\"' * 20_000 + "\n")
     assert time.process_time() - before < 1
@@ -81,7 +81,7 @@ def test_quotation_marks_in_words_are_read_once(name: str) -> None:
 def test_the_command_of_an_export_is_read_beside_its_messages(
     indent: int | None, mark: str
 ) -> None:
-    """`import` reads the command in another tool's export, in any layout of the JSON."""
+    """`import` finds the agent's command in an export, however the JSON is laid out."""
     export = json.loads(WRITERS["acp-devtools"].write([Sent(TO_CLIENT, SHORT)] * 3))
     entries = read_as("acp-devtools", mark + json.dumps(export, indent=indent))
     commands = [item.command for item in entries if isinstance(item, Facts)]
@@ -101,13 +101,13 @@ def test_the_command_of_an_export_is_read_beside_its_messages(
     ],
 )
 def test_json_is_read_as_it_is_spelled(text: bytes, expected: bytes | None) -> None:
-    """If JSON in an imported log spans several lines, `import` removes only its white space."""
+    """If JSON in an imported log spans several lines, `import` removes only white space."""
     read = read_message(text)
     assert (read and read.raw) == expected
 
 
 def test_times_are_read() -> None:
-    """`import` reads times with and without date, zone and fractions, and across midnight."""
+    """`import` reads times with and without a date."""
     stamp = read_stamp(b"x 2026-01-02 03:04:05,678 y")
     assert stamp is not None
     assert stamp == (1767323045678000000, True, False)
@@ -143,7 +143,7 @@ def test_hours_before_and_after_noon_are_told_apart(text: str, hour: int | None)
 
 
 def test_methods_tell_who_sends_them() -> None:
-    """In an imported log, a method that only one peer may send shows a message's direction."""
+    """If a method may be sent by only one peer, `import` infers the direction from the method."""
     for dialect, methods in METHODS.items():
         for direction, method in methods:
             both = {other for other, name in methods if name == method}
@@ -153,7 +153,7 @@ def test_methods_tell_who_sends_them() -> None:
 
 @pytest.mark.parametrize("name", ["zed", "acp-devtools"])
 def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
-    """In an imported log, messages inside brackets that are not JSON are errors, not comments."""
+    """In an imported log, messages inside brackets that are not JSON are errors."""
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     entries = read_as(name, f"{message}\nand then [it hung\n{message}\n")
     assert [line.raw for line in messages(entries)] == [SHORT]
@@ -161,7 +161,7 @@ def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
 
 
 def test_long_ids_of_open_requests_are_not_kept() -> None:
-    """`import` keeps only hashes of long request ids in memory while the requests are open."""
+    """`import` does not keep long request ids in memory."""
     finder = DirectionFinder()
     finder.note({"id": "warm up", "method": "session/prompt"}, Stream.TO_AGENT)
     long = "x" * 100_000
@@ -177,7 +177,7 @@ def test_long_ids_of_open_requests_are_not_kept() -> None:
 
 
 def test_several_copies_of_zed_have_a_gap() -> None:
-    """If a pasted log has two JSON arrays, `import` notes that messages may be lost there."""
+    """If a pasted log has two JSON arrays, `import` notes that messages may be missing."""
     row = '{"_direction":"incoming","_type":"notification","method":"m","params":"a"}'
     text = f"[\n{row}\n]\n[\n{row},\n{row}\n]\n".encode()
     entries = list(source_named("zed").read(io.BytesIO(text), text))

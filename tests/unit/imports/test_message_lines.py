@@ -25,7 +25,7 @@ _PRETTY = json.dumps(json.loads(INITIALIZE), indent=2)
 
 
 def test_a_byte_order_mark_hides_no_message() -> None:
-    """`import` ignores a byte order mark before the first message of a log."""
+    """`import` ignores a byte order mark at the start of a log."""
     _, entries = read(f"\ufeff{_PRETTY}\n{_A}\n", "acpx")
     assert [json.loads(message.raw) for message in messages(entries)] == [
         json.loads(_I),
@@ -34,7 +34,7 @@ def test_a_byte_order_mark_hides_no_message() -> None:
 
 
 def test_the_messages_of_an_array_are_read_one_by_one() -> None:
-    """In an imported log, an array is several messages; with an arrow it is a JSON-RPC batch."""
+    """In an imported log, the items of a JSON array are read as separate messages."""
     array = f"[{_I},\n  {_A}]\n"
     assert [message.raw for message in messages(read_as("lines", array))] == [INITIALIZE, ANSWER]
     (batch,) = messages(read_as("lines", f"< {array}"))
@@ -59,7 +59,7 @@ def test_the_messages_of_an_array_are_read_one_by_one() -> None:
     ],
 )  # fmt: skip
 def test_any_other_line_is_named(line: str, reason: str) -> None:
-    """In an imported log, a line with other text is an error; all messages are still read."""
+    """In an imported log, a line with other text is an error."""
     entries = read_as("lines", f"> {_I}\n{line}\n< {_A}\n")
     (unread,) = [entry for entry in entries if isinstance(entry, UnreadLines)]
     assert (unread.first, unread.last) == (2, 2)
@@ -68,7 +68,7 @@ def test_any_other_line_is_named(line: str, reason: str) -> None:
 
 
 def test_fences_comments_and_blanks_are_skipped() -> None:
-    """Between messages of an imported log, code fences, comments, blanks and commas are skipped."""
+    """In an imported log, blank lines and code fences between messages are skipped."""
     text = f"# Report\n```json\n// one\n  \x1b[32m→\x1b[0m {_I},\n\n---\n← {_A}\n```\n"
     entries = read_as("lines", text)
     assert [message.raw for message in messages(entries)] == [INITIALIZE, ANSWER]
@@ -77,7 +77,7 @@ def test_fences_comments_and_blanks_are_skipped() -> None:
 
 
 def test_time_and_mark_may_stand_on_the_lines_before() -> None:
-    """In an imported log, a message's time and direction may be on the lines above it."""
+    """In an imported log, the time of a message may be on the line above it."""
     text = "".join(
         f"[INFO] 2026-01-02 03:04:0{n}\n{mark}:\n{raw.decode()}\n\n"
         for n, (mark, raw) in enumerate((("Sent", INITIALIZE), ("Received", ANSWER)))
@@ -90,12 +90,12 @@ def test_time_and_mark_may_stand_on_the_lines_before() -> None:
 
 @pytest.mark.parametrize("tail", ['{"', '{"jsonrpc', '{"jsonrpc":"2.0","id":0,', "[{"])
 def test_a_last_message_that_is_cut_off_is_named(tail: str) -> None:
-    """In an imported log, an incomplete last message is an error, even if more may be written."""
+    """In an imported log, an incomplete last message is an error."""
     assert bad(read_as("lines", f"→ {_I}\n← {tail}")) == [(2, 2)]
 
 
 def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
-    """In an imported log, messages after an incomplete one are read, whatever their layout."""
+    """In an imported log, messages after an incomplete message are still read."""
     _, entries = read(f"    → {_I[:40]}\n    ← {_A}\n    ← {_U}\n", "lines")
     assert (bad(entries), [message.raw for message in messages(entries)]) == (
         [(1, 1)],
@@ -123,7 +123,7 @@ def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
     ],
 )  # fmt: skip
 def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None:
-    """In an imported log, arrows, words and peers' names show directions; times do not."""
+    """In an imported log, an arrow before a message shows the direction."""
     heading = read_heading(f"{prefix} ".encode())
     assert heading is not None
     assert (heading.mark and heading.mark.stream) is stream
@@ -131,12 +131,12 @@ def test_marks_say_which_way_a_message_went(prefix: str, stream: object) -> None
 
 @pytest.mark.parametrize("prefix", ["See", "json", "1. ", "echo '", "It says: ", "x" * 400])
 def test_words_are_no_mark(prefix: str) -> None:
-    """In an imported log, a sentence before a message is an error, and shows no direction."""
+    """In an imported log, a sentence before a message shows no direction."""
     assert read_heading(prefix.encode()) is None
 
 
 def test_arrows_of_an_agents_log_are_turned_round() -> None:
-    """If the first methods of an imported log contradict its arrows, `import` reverses them all."""
+    """If the methods in an imported log contradict all arrows, `import` reverses the arrows."""
     entries = read_as("lines", f"received {_I}\nsent {_A}\n")
     directions = [(message.stream, message.is_inferred) for message in messages(entries)]
     assert directions == [(TO_AGENT, True), (TO_CLIENT, True)]
@@ -150,7 +150,7 @@ def test_an_arrow_is_believed_though_a_method_contradicts_it() -> None:
 
 
 def test_a_direction_that_nothing_shows_is_asked_for() -> None:
-    """If nothing shows a message's direction in an imported log, the error asks for an arrow."""
+    """If the direction of a message is unknown, the error of `import` asks for an arrow."""
     text = f'{_U}\n{_A}\n{{"jsonrpc":"2.0","method":"_x/y"}}\n'
     update, *unknown = connections(read_as("lines", text))
     assert isinstance(update, Sent)
@@ -161,7 +161,7 @@ def test_a_direction_that_nothing_shows_is_asked_for() -> None:
 
 
 def test_a_line_of_many_objects_is_read_once() -> None:
-    """In an imported log, JSON that follows a word is skipped in linear time."""
+    """`import` skips JSON that follows a word in linear time."""
     entries = read_as("lines", "error " + '{"a":1} ' * 20_000 + f"\n→ {_I}\n")
     assert ([message.raw for message in messages(entries)], bad(entries)) == (
         [INITIALIZE],

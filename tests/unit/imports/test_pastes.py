@@ -28,7 +28,7 @@ def imported(paste: dict[str, Any], home: Path) -> tuple[int, str]:
 
 
 def test_the_index_has_every_paste() -> None:
-    """The tests' list of pasted logs names every log, and at least eight can be imported."""
+    """The tests' list of pasted logs names every log."""
     names = [paste["file"] for paste in PASTES]
     assert sorted(names) == sorted(path.stem for path in DIRECTORY.glob("*.txt"))
     assert len(_READ) >= 8
@@ -36,7 +36,7 @@ def test_the_index_has_every_paste() -> None:
 
 @pytest.mark.parametrize("paste", _READ, ids=[paste["file"] for paste in _READ])
 def test_a_paste_is_read(paste: dict[str, Any], tmp_path: Path) -> None:
-    """In a pasted log, `import` finds each message's direction, and notes where some may lack."""
+    """`import` finds the direction of each message in a pasted log."""
     code, stderr = imported(paste, tmp_path)
     assert code == 0, stderr
     with RecordingReader(tmp_path / "bug.db") as reader:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("recording", ["tour", "terminal"])
 def test_a_recording_comes_back_from_every_format(name: str, recording: str) -> None:
-    """From a log in every known format, `import` restores directions, times and messages."""
+    """`import` restores directions, times and messages from a log in every known format."""
     writer = WRITERS[name]
     sent = conversation_of(DIRECTORY / f"{recording}.db")
     sent = [line for line in sent if line.stream is not STDERR or writer.has_stderr]
@@ -64,10 +64,7 @@ def written_logs() -> Iterator[tuple[str, str, bytes]]:
 
 
 def test_each_log_is_claimed_by_one_format() -> None:
-    """Each log is recognized by only one format that `import` reads, or else by `lines`.
-
-    A format with a loose pattern would take logs from other formats without any error.
-    """
+    """Each example log is recognized by only one of the formats that `import` reads."""
     *special, most_general = SOURCES
     for name, expected, data in written_logs():
         head = data[:HEAD]
@@ -79,12 +76,12 @@ def test_each_log_is_claimed_by_one_format() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"Hello\n{}\nWorld [1]\n", b"{'a': 1}\n", b"{...}\n"])
 def test_text_without_messages_has_no_format(text: bytes) -> None:
-    """If a text has no message, no format that `import` reads recognizes it."""
+    """A text without messages is recognized by no format that `import` reads."""
     assert source_of(text) is None
 
 
 def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
-    """In a log of JetBrains, `import` accepts lines without JSON, and counts stack traces."""
+    """In a log of JetBrains, `import` accepts lines without JSON."""
     text = (
         "2025-11-14 19:57:12,975 [     34]   INFO - #c.i.idea - starting\n"
         "\tat java.base/java.lang.Thread.run\n"
@@ -114,13 +111,13 @@ def test_jetbrains_keeps_what_is_no_json_and_counts_other_loggers() -> None:
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_read_is_named(text: str, where: list[tuple[int, int]]) -> None:
-    """In a log of any format, `import` names an unreadable line by number, and reads the others."""
+    """The error of `import` about an unreadable line has the number of the line."""
     _, entries = read(text)
     assert bad(entries) == where
 
 
 def test_a_client_that_starts_again_begins_a_connection() -> None:
-    """In an imported log, a client's second ``initialize`` request begins another connection."""
+    """In an imported log, a second `initialize` request begins another connection."""
     sent = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, INITIALIZE), Sent(TO_AGENT, INITIALIZE)]
     _, entries = read(WRITERS["arrows"].write(sent))
     begun = [isinstance(entry, ConnectionBegins) for entry in connections(entries)]
@@ -128,7 +125,7 @@ def test_a_client_that_starts_again_begins_a_connection() -> None:
 
 
 def test_streams_without_a_direction_are_inferred() -> None:
-    """`import` infers directions even if both peers use the same id one after another."""
+    """`import` infers directions even if both peers use the same request ids."""
     conversation: list[tuple[Stream, dict[str, Any]]] = [
         (TO_AGENT, {"id": 1, "method": "session/prompt"}),
         (TO_CLIENT, {"id": 1, "method": "fs/read_text_file"}),
@@ -145,7 +142,7 @@ def test_streams_without_a_direction_are_inferred() -> None:
 
 
 def test_the_journal_of_acpx_is_beside_its_messages() -> None:
-    """`import` skips lines of acpx's own journal that stand between the messages."""
+    """In a log of acpx, `import` skips the lines between the messages."""
     mark = '{"schema":"acpx.session.journal.v1","type":%s}\n'
     text = "".join(
         [
@@ -161,7 +158,7 @@ def test_the_journal_of_acpx_is_beside_its_messages() -> None:
 
 
 def test_stderr_is_told_apart() -> None:
-    """In a log of Zed, `import` recognizes lines of stderr among the messages."""
+    """In a log of Zed, `import` recognizes the lines of stderr."""
     sent = [Sent(STDERR, b"\x1b[2mwarn: x\x1b[0m"), Sent(TO_AGENT, INITIALIZE)]
     _, entries = read(WRITERS["zed"].write(sent))
     assert [line.stream for line in messages(entries)] == [Stream.STDERR, TO_AGENT]

@@ -33,10 +33,10 @@ UPDATES = {"+": NEW, "~": SAME}
 
 @pytest.mark.parametrize("case", CASES)
 def test_messages_that_begin_a_call(case: str) -> None:
-    """If an agent reuses an id, the first message of each tool call is still found.
+    """If an agent reuses the id of a tool call, the first message of each call is found.
 
-    Each word is a message: its turn, ``+`` if it announces, ``~`` if it updates, ``?`` if it asks
-    for permission, and a status.
+    In the cases, each word is a message: its turn, `+` if it announces, `~` if it updates, `?` if
+    it asks for permission, and a status.
     """
     dialect, words, expected = CASES[case]
     calls = LastCalls[str](dialect)
@@ -51,7 +51,7 @@ def test_messages_that_begin_a_call(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_connection_says_the_same(case: str) -> None:
-    """A connection finds the first message of each tool call, even if ids are reused."""
+    """If an agent reuses the id of a tool call, a connection finds the start of each call."""
     dialect, words, expected = CASES[case]
     connection = Connection(dialect=dialect)
     begun, turn, seq = [], "-", 0
@@ -80,7 +80,7 @@ def test_the_connection_says_the_same(case: str) -> None:
 
 
 def test_turns_count_calls_with_the_same_id() -> None:
-    """If a tool call's id is used again, it is another call, even if permission is asked first."""
+    """If the id of a tool call is used again in a turn, the turn counts two calls."""
     connection = Connection()
     said = [
         (Direction.TO_AGENT, request(1, "session/prompt", sessionId="s", prompt=[text("x")])),
@@ -99,7 +99,7 @@ def test_turns_count_calls_with_the_same_id() -> None:
 
 
 def test_an_evicted_call_counts_as_unknown() -> None:
-    """A session remembers only its latest tool calls; others count as new."""
+    """A session remembers only its latest tool calls."""
     calls = LastCalls[int]("v1", most=2)
     begins = [calls.begins(n, 1, "session/update", SAME, None) for n in (1, 2, 3, 2, 3, 1)]
     assert begins == [True, True, True, False, False, True]

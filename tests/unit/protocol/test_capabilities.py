@@ -27,17 +27,14 @@ from acp_proxy.protocol.capabilities import normalized
     ],
 )
 def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
-    """In a handshake, capabilities that are false, null or an empty group count as missing.
-
-    Other empty objects may stay.
-    """
+    """In a handshake, a capability that is false counts as missing."""
     for name in ("clientCapabilities", "agentCapabilities", "capabilities"):
         rest = {"protocolVersion": 1, "clientInfo": {"name": "x", "title": None}}
         assert normalized({**rest, name: said}) == {**rest, **({name: meant} if meant else {})}
 
 
 def test_only_capabilities_are_spelled_anew() -> None:
-    """When a handshake is compared, only the spelling of its capabilities is normalized."""
+    """When two handshakes are compared, only their capabilities are normalized."""
     said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
     assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}
     assert said["capabilities"] == {"x": False}

@@ -30,15 +30,12 @@ def text(kind: str, words: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", sorted(CHUNKS))
 def test_each_kind_is_read(kind: str) -> None:
-    """A chunk has the same form in messages, thoughts and summaries of a session."""
+    """The chunks of a message and of a thought are read in the same form."""
     assert chunk_of(line(text(kind, "Hé\n"))) == Chunk(kind, None, "Hé\n")
 
 
 def test_pieces_of_one_message_have_its_id() -> None:
-    """A chunk may have its message's id, or the id of a summary that the chunk is part of.
-
-    An agent sends a summary when it compacts a session.
-    """
+    """A chunk has the id of the message that it is part of."""
     first = chunk_of(line(text("agent_message_chunk", "a", messageId="m1")))
     assert first == Chunk("agent_message_chunk", "m1", "a")
     summary = chunk_of(line(text("compaction_summary_chunk", "a", compactionId="c1")))
@@ -46,7 +43,7 @@ def test_pieces_of_one_message_have_its_id() -> None:
 
 
 def test_the_draft_has_its_text_bare() -> None:
-    """In the 1.0 draft of ACP, a chunk's text is in the member `data`, not in a content block."""
+    """In the 1.0 draft, the text of a chunk is in the member `data`."""
     params = {
         "sessionId": "s",
         "type": "thought_message_chunk",
@@ -86,12 +83,12 @@ def test_half_an_emoji_is_kept() -> None:
     ],
 )
 def test_other_lines_are_not_chunks(raw: bytes) -> None:
-    """Requests, JSON-RPC batches, invalid lines and updates of other kinds are not text chunks."""
+    """An update of another kind is not read as a text chunk."""
     assert chunk_of(raw) is None
 
 
 def test_the_examples_of_chunks_are_read() -> None:
-    """Every example of a chunk in ACP's documents has text, unless its content is media."""
+    """Every example of a text chunk in ACP's documents has a text."""
     for case in cases():
         params = case.message.get("params") or {}
         update = params.get("update") or {"sessionUpdate": params.get("type"), **params}
@@ -113,5 +110,5 @@ def test_the_examples_of_chunks_are_read() -> None:
     ],
 )
 def test_halves_that_belong_together_are_joined(cut: str, whole: str) -> None:
-    """`mended` joins two halves of a character in a text, and does not change a single half."""
+    """Two halves of a character in a joined text are mended."""
     assert mended(cut) == whole

@@ -36,7 +36,7 @@ def connection(transcript: str) -> Connection:
 
 
 def test_a_cancelled_turn_waits_for_its_end() -> None:
-    """A turn that the client cancels stays open until the agent ends it."""
+    """A turn that the client has cancelled stays open until the agent ends it."""
     prompt = '-> #1 session/prompt {"sessionId": "s"}\n-> session/cancel {"sessionId": "s"}'
     turn = connection(prompt).turn_of("s")
     assert turn is not None
@@ -49,7 +49,7 @@ def test_a_cancelled_turn_waits_for_its_end() -> None:
 
 
 def test_both_peers_number_from_zero() -> None:
-    """If one id is open in both directions, it means two requests with separate answers."""
+    """If both peers use one id, their requests get separate answers."""
     conversation = check("""
         -> #0 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -68,7 +68,7 @@ def test_both_peers_number_from_zero() -> None:
 
 
 def test_answers_come_in_any_order() -> None:
-    """An answer is paired with its request by the id, in any order of answers."""
+    """An answer is paired with its request by the id."""
     conversation = check("""
         -> #0 a
            a, exchange 1
@@ -87,7 +87,7 @@ def test_answers_come_in_any_order() -> None:
 
 
 def test_an_id_that_is_open_twice_means_the_older_request() -> None:
-    """If several open requests have one id, an answer belongs to the oldest of them."""
+    """If two open requests have one id, an answer belongs to the older request."""
     check("""
         -> #1 a
            a, exchange 1
@@ -106,7 +106,7 @@ def test_an_id_that_is_open_twice_means_the_older_request() -> None:
     ("asked", "answered"), [("7", '"7"'), ("1", "1.0"), ("9007199254740993", "9007199254740992")]
 )
 def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None:
-    """Two request ids differ if one is a string, or if they are equal only as floats."""
+    """A request with the string id "1" is not answered by the number 1."""
     conversation = check(f"""
         -> #{asked} a
            a, exchange 1
@@ -119,7 +119,7 @@ def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None
 
 
 def test_an_answer_to_nothing_belongs_to_nothing() -> None:
-    """An answer whose id no open request of the other side has belongs to no request."""
+    """An answer with an unknown id belongs to no request."""
     check("""
         -> #1 a
            a, exchange 1
@@ -133,7 +133,7 @@ def test_an_answer_to_nothing_belongs_to_nothing() -> None:
 
 
 def test_an_error_without_an_id_answers_nothing() -> None:
-    """An error for invalid JSON has a null id or no id, and answers no request."""
+    """An error without an id answers no request."""
     conversation = check("""
         -> #1 a
            a, exchange 1
@@ -158,7 +158,7 @@ def test_a_request_of_id_null_is_answered_with_null() -> None:
 
 
 def test_latency_is_from_request_to_answer() -> None:
-    """A request is recorded with its time, and with the latency of its answer."""
+    """A request is recorded with the latency of its answer."""
     conversation = Conversation()
     conversation.feed(5, 1000, Direction.TO_AGENT, read(frame("#1 a")))
     conversation.feed(9, 4500, Direction.TO_CLIENT, read(frame("#1 result 1")))
@@ -168,7 +168,7 @@ def test_latency_is_from_request_to_answer() -> None:
 
 
 def test_open_requests_are_listed_oldest_first() -> None:
-    """The unanswered requests of one direction are listed with the oldest first."""
+    """The open requests of one direction are listed with the oldest first."""
     conversation = check("""
         -> #9 a
            a, exchange 1
@@ -190,7 +190,7 @@ def test_open_requests_are_listed_oldest_first() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.INVALID, Kind.BLANK, Kind.STDERR])
 def test_a_line_without_a_message_has_no_labels(kind: Kind) -> None:
-    """A line that is not a message has no session or turn, and changes nothing."""
+    """A line that is not a message belongs to no session."""
     conversation = Conversation()
     labels = conversation.feed(1, 1, Direction.TO_AGENT, Message(kind, rpc_id="1", session="s"))
     assert describe(labels) == "nothing"
@@ -203,7 +203,7 @@ def fed(conversation: Conversation, text: str, direction: Direction) -> Transiti
 
 
 def test_a_transition_has_the_changes_of_a_message() -> None:
-    """A prompt opens a request and begins a turn, and its answer closes both."""
+    """A prompt begins a turn, and its answer ends the turn."""
     conversation = Conversation()
     asked = fed(conversation, '#1 session/prompt {"sessionId": "s"}', Direction.TO_AGENT)
     assert asked.opened is not None
@@ -217,7 +217,7 @@ def test_a_transition_has_the_changes_of_a_message() -> None:
 
 
 def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
-    """The frame of a JSON-RPC batch has a session and turn only if all its messages share them."""
+    """Each request of a JSON-RPC batch is opened separately."""
     line = '[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]'
     batch = fed(Conversation(), line, Direction.TO_AGENT)
     assert [member.opened.id for member in batch.members if member.opened is not None] == [1, 2]
@@ -228,7 +228,7 @@ def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
 
 
 def test_a_cancelled_request() -> None:
-    """``$/cancel_request`` belongs to the request that it names, which is then cancelled."""
+    """After `$/cancel_request`, the named request counts as cancelled."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -247,7 +247,7 @@ def test_a_cancelled_request() -> None:
 
 
 def test_cancelling_nothing_belongs_to_nothing() -> None:
-    """A ``$/cancel_request`` with an unknown id, or without one, belongs to no request."""
+    """A `$/cancel_request` with an unknown id belongs to no request."""
     check("""
         -> #1 a
            a, exchange 1
@@ -274,10 +274,7 @@ def test_cancelling_nothing_belongs_to_nothing() -> None:
     ],
 )
 def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None:
-    """The error code -32800 means cancelled in every dialect.
-
-    The code -32003 does so only in the 1.0 draft of ACP.
-    """
+    """In every dialect, the error code -32800 means that a request was cancelled."""
     conversation = check(
         f"""
         -> #1 a
@@ -294,7 +291,7 @@ def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None
 
 
 def test_session_new_is_named_by_its_answer() -> None:
-    """If an answer names a session, the request belongs to it, even if the request named none."""
+    """If an answer names a session, its request belongs to that session."""
     conversation = check("""
         -> #1 session/new {"cwd": "/", "mcpServers": []}
            session/new, exchange 1
@@ -311,7 +308,7 @@ def test_session_new_is_named_by_its_answer() -> None:
 
 
 def test_a_turn_lasts_from_prompt_to_answer() -> None:
-    """Messages of a session belong to a turn until the turn's end, and not afterwards."""
+    """After a turn has ended, messages of its session belong to no turn."""
     conversation = check("""
         <- session/update {"sessionId": "s", "update": {"sessionUpdate": "usage_update"}}
            session/update, session s
@@ -334,7 +331,7 @@ def test_a_turn_lasts_from_prompt_to_answer() -> None:
 
 
 def test_a_turn_counts_updates_and_distinct_tool_calls() -> None:
-    """A turn counts every update, but a tool call with several updates only once."""
+    """A turn counts a tool call with several updates once."""
     call = '{"sessionId": "s", "update": {"sessionUpdate": "%s", "toolCallId": "%s"}}'
     first, again = call % ("tool_call", "a"), call % ("tool_call_update", "a")
     second = call % ("tool_call_update", "b")
@@ -357,7 +354,7 @@ def test_a_turn_counts_updates_and_distinct_tool_calls() -> None:
 
 
 def test_sessions_are_interleaved() -> None:
-    """Two sessions of one connection can each have a turn at the same time."""
+    """Two sessions of one connection can each have an open turn."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "a"}
            session/prompt, exchange 1, session a, turn 1
@@ -384,7 +381,7 @@ def test_sessions_are_interleaved() -> None:
 
 
 def test_updates_belong_to_the_newest_open_prompt_of_their_session() -> None:
-    """If a session has two open turns, updates belong to the newer turn until its end."""
+    """If a session has two open turns, updates belong to the newer turn."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -406,7 +403,7 @@ def test_updates_belong_to_the_newest_open_prompt_of_their_session() -> None:
 
 
 def test_history_belongs_to_no_turn() -> None:
-    """The history streamed before the answer to ``session/load`` belongs to no turn."""
+    """The history of a loaded session belongs to no turn."""
     conversation = check("""
         -> #1 session/load {"sessionId": "s", "cwd": "/", "mcpServers": []}
            session/load, exchange 1, session s
@@ -421,7 +418,7 @@ def test_history_belongs_to_no_turn() -> None:
 
 
 def test_an_error_ends_the_turn() -> None:
-    """A prompt answered with an error ends the turn without a stop reason."""
+    """If a prompt is answered with an error, its turn ends without a stop reason."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -445,7 +442,7 @@ def test_a_prompt_of_the_agent_begins_no_turn() -> None:
 
 
 def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
-    """A prompt without a session begins and ends a turn like any other."""
+    """A prompt without a session begins a turn."""
     conversation = check("""
         -> #1 session/prompt {}
            session/prompt, exchange 1, turn 1
@@ -462,7 +459,7 @@ def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
 
 
 def test_terminals_are_followed() -> None:
-    """Every message about a terminal is stored with its id, even the answer that creates it."""
+    """Each message about a terminal is stored with the terminal's id."""
     check("""
         <- #5 terminal/create {"sessionId": "s", "command": "npm"}
            terminal/create, exchange 1, session s
@@ -479,7 +476,7 @@ def test_terminals_are_followed() -> None:
 
 
 def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
-    """In ACP v2, the answer to a prompt accepts it. A ``state_update`` to idle ends the turn."""
+    """In ACP v2, a turn ends when the session becomes idle."""
     state = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": %s}}'
     conversation = check(
         f"""
@@ -503,7 +500,7 @@ def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
 
 
 def test_v2_may_be_idle_before_it_accepts() -> None:
-    """In ACP v2, a turn that ended when it became idle is not ended again by the answer."""
+    """In ACP v2, the late answer to a prompt does not end the turn again."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle"}'
     conversation = check(
         f"""
@@ -520,7 +517,7 @@ def test_v2_may_be_idle_before_it_accepts() -> None:
 
 
 def test_v2_errors_end_the_turn() -> None:
-    """If a prompt of ACP v2 is answered with an error, its turn ends, as the prompt never ran."""
+    """If a prompt of ACP v2 is answered with an error, its turn ends."""
     conversation = check(
         """
         -> #1 session/prompt {"sessionId": "s"}
@@ -534,7 +531,7 @@ def test_v2_errors_end_the_turn() -> None:
 
 
 def test_v2_permissions_name_the_call_in_their_subject() -> None:
-    """In ACP v2, the subject of a permission request may be a tool call."""
+    """In ACP v2, the tool call of a permission request is found in its subject."""
     check(
         """
         <- #1 session/request_permission {"sessionId": "s", "subject": {"toolCallId": "c"}}
@@ -545,7 +542,7 @@ def test_v2_permissions_name_the_call_in_their_subject() -> None:
 
 
 def test_the_draft_reads_files_in_the_one_open_turn() -> None:
-    """In the 1.0 draft, a file or terminal request without a session is of the only open turn."""
+    """In the 1.0 draft, a file request without a session belongs to the only open turn."""
     conversation = check(
         """
         <- #1 fs/read_text_file {"path": "/a"}
@@ -571,7 +568,7 @@ def test_the_draft_reads_files_in_the_one_open_turn() -> None:
 
 
 def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
-    """If two turns of the 1.0 draft are open, a file belongs to the session with its directory."""
+    """In the 1.0 draft, a file request belongs to the session whose directory has the file."""
     check(
         """
         -> #1 session/new {"workingDirectory": "/a"}
@@ -612,7 +609,7 @@ def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
 
 
 def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
-    """If two sessions share a directory, a file belongs to the one with the only open turn."""
+    """If two sessions have one directory, a file request belongs to the one with an open turn."""
     check(
         """
         -> #1 session/load {"sessionId": "A", "workingDirectory": "/w"}
@@ -633,7 +630,7 @@ def test_two_sessions_of_one_directory_differ_by_their_open_turns() -> None:
 
 
 def test_the_exchange_of_a_fork_has_the_new_session() -> None:
-    """A fork's request belongs to the new session, and not to the session that was forked."""
+    """The answer to `session/fork` belongs to the new session."""
     conversation = check("""
         -> #1 session/fork {"sessionId": "old", "cwd": "/"}
            session/fork, exchange 1, session old
@@ -661,7 +658,7 @@ def test_v1_files_without_a_session_have_none() -> None:
 
 
 def test_the_draft_shows_a_whole_conversation() -> None:
-    """The messages in the appendices of the 1.0 draft of ACP can be read as one conversation."""
+    """The examples in the 1.0 draft can be read as one conversation."""
     conversation = Conversation()
     examples = [e for e in draft() if "> A.1 " in e.source or "> A.2 " in e.source]
     got = [
@@ -702,7 +699,7 @@ def test_the_draft_shows_a_whole_conversation() -> None:
 
 
 def test_the_handshake_names_the_peers() -> None:
-    """A recording's peers, versions and dialect are known after the answer to initialize."""
+    """After the answer to `initialize`, the dialect is known."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientInfo": {{"name": "zed", "version": "0.1"}}}}
            initialize, exchange 1
@@ -719,7 +716,7 @@ def test_the_handshake_names_the_peers() -> None:
 
 @pytest.mark.parametrize("method", ["_proxy/initialize", "proxy/initialize"])
 def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
-    """The handshake of a proxy in a chain gives the dialect and names of both peers."""
+    """The handshake of a proxy in a chain shows the dialect."""
     conversation = check(f"""
         -> #0 {method} {{{V1}, "clientCapabilities": {{}}, "clientInfo": {{"name": "c"}}}}
            {method}, exchange 1
@@ -731,7 +728,7 @@ def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
 
 
 def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
-    """A recording that begins in the middle of a connection gets its dialect from later frames."""
+    """If a recording begins in the middle of a connection, later frames decide its dialect."""
     conversation = check("""
         <- #1 fs/read_text_file {"path": "/a"}
            fs/read_text_file, exchange 1
@@ -744,7 +741,7 @@ def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
 
 
 def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
-    """Without other evidence, an answer to a prompt that has no stop reason shows ACP v2."""
+    """If an answer to a prompt has no stop reason, the dialect is v2."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1
@@ -757,7 +754,7 @@ def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
 
 
 def test_a_later_frame_does_not_outweigh_initialize() -> None:
-    """After an answered initialize has decided the dialect, no later frame changes it."""
+    """After `initialize` has decided the dialect, no later frame changes it."""
     conversation = check(f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
            initialize, exchange 1
@@ -770,7 +767,7 @@ def test_a_later_frame_does_not_outweigh_initialize() -> None:
 
 
 def test_a_forced_dialect_stays() -> None:
-    """If the user chose the dialect of a recording, it is not detected."""
+    """If the user chose the dialect of a recording, the dialect is not detected."""
     conversation = check(
         f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
@@ -790,7 +787,7 @@ def test_a_forced_dialect_stays() -> None:
 
 
 def test_a_strange_handshake_can_be_stored() -> None:
-    """Names that are not text, and deeply nested params, in a handshake can be stored."""
+    """If a name in a handshake is not a text, the handshake can still be stored."""
     deep = '{"name":' * 900 + "1" + "}" * 900
     info = f'"clientInfo": {{"name": "\\ud800", "version": 1}}, "deep": {deep}'
     asked = f'#0 initialize {{"protocolVersion": 1, {info}}}'
@@ -811,7 +808,7 @@ def test_a_strange_handshake_can_be_stored() -> None:
 
 
 def test_a_batch_has_the_labels_that_its_members_share() -> None:
-    """Messages in a JSON-RPC batch are paired with their answers one by one."""
+    """Each message in a JSON-RPC batch is paired with its own answer."""
     conversation = check("""
         -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
            exchange 1, session s, turn 1

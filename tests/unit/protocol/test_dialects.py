@@ -96,7 +96,7 @@ def dialect_of_answer(method: str, **members: object) -> str | None:
     ],
 )
 def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | None) -> None:
-    """The params of the request initialize decide a recording's dialect until its result comes."""
+    """Before `initialize` is answered, its params decide the dialect."""
     detected = dialect_of_initialize(params, None)
     assert (detected and detected[0]) == dialect
     assert detected is None or detected[1]
@@ -127,7 +127,7 @@ def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | 
     ],
 )
 def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) -> None:
-    """If the params of initialize are nearly empty, the result decides a recording's dialect."""
+    """If the params of `initialize` show no dialect, the result decides."""
     detected = dialect_of_initialize(ONE, result)
     assert detected is not None
     assert detected[0] == dialect
@@ -149,17 +149,14 @@ def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) ->
 def test_the_result_decides(
     params: dict[str, Any], result: dict[str, Any], dialect: str | None
 ) -> None:
-    """If params and result of initialize contradict each other, the result decides the dialect."""
+    """If params and result of `initialize` contradict each other, the result decides."""
     detected = dialect_of_initialize(params, result)
     assert (detected and detected[0]) == dialect
 
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
 def test_updates_of_v1(kind: str) -> None:
-    """Three kinds of session update show ACP v1.
-
-    If they have the form of the 1.0 draft, they show the 1.0 draft.
-    """
+    """Some kinds of session update show that the dialect is v1."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V1
     assert dialect_from("session/update", sessionId="s", type=kind, data={}) == DRAFT
     assert dialect_from("session/update", sessionId="s", type=kind) is None
@@ -171,16 +168,13 @@ def test_updates_of_v1(kind: str) -> None:
      "tool_call_content_chunk", "terminal_update", "terminal_output_chunk"],
 )  # fmt: skip
 def test_updates_of_v2(kind: str) -> None:
-    """Seven kinds of session update exist only in ACP v2, and show this dialect."""
+    """Some kinds of session update show that the dialect is v2."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V2
 
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "tool_call_update", "plan_update"])
 def test_updates_of_both(kind: str) -> None:
-    """A session update that ACP v1 and v2 share shows no dialect.
-
-    In the form of the 1.0 draft of ACP, it shows the 1.0 draft.
-    """
+    """A session update that v1 and v2 share shows neither dialect."""
     assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
     assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
@@ -211,15 +205,12 @@ def test_updates_of_both(kind: str) -> None:
     ],
 )
 def test_methods(method: str, params: dict[str, Any], dialect: str | None) -> None:
-    """Some methods exist in only one dialect.
-
-    Other methods show the dialect by the names of their params.
-    """
+    """A method that exists in only one dialect shows that dialect."""
     assert dialect_from(method, **params) == dialect
 
 
 def test_an_answered_prompt() -> None:
-    """An answer to a prompt that has no stop reason shows the dialect ACP v2."""
+    """An answer to a prompt without a stop reason shows that the dialect is v2."""
     assert dialect_of_answer("session/prompt", result={}) == V2
     assert dialect_of_answer("session/prompt", result={"_meta": {}}) == V2
     assert dialect_of_answer("session/prompt", result={"stopReason": "end_turn"}) is None
@@ -229,7 +220,7 @@ def test_an_answered_prompt() -> None:
 
 
 def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
-    """If a line is too large to be read, only its method and kind of update show its dialect."""
+    """If a line is too large to be read, its method still shows the dialect."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     detected = dialect_of_frame(large)
     assert detected is not None
@@ -240,7 +231,7 @@ def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
 
 
 def test_a_body_is_an_object_or_nothing() -> None:
-    """To detect the dialect, a message's params and result are read only if they are objects."""
+    """If the params of a message are not an object, they are ignored for the dialect."""
     assert body(read(b'{"method":"x","params":{"a":[1]}}'), "params") == {"a": [1]}
     for raw in (b'{"method":"x","params":[1]}', b'{"method":"x"}', b"[1]", b"{", b"\xff"):
         assert body(read(raw), "params") == {}
@@ -265,7 +256,7 @@ def dialects_of(examples: list[Example]) -> set[str]:
 
 
 def test_no_message_of_a_document_means_another_dialect() -> None:
-    """No example in ACP's documents of one version is taken for a message of another version."""
+    """No example in ACP's documents is taken for a message of another dialect."""
     assert dialects_of(official()) == {V1}
     assert dialects_of(draft()) == {DRAFT}
 
@@ -289,7 +280,7 @@ def found_by(*messages: tuple[str | None, dict[str, Any]]) -> tuple[str, str] | 
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """If only initialize looks like the 1.0 draft, later messages decide that it is ACP v1."""
+    """If only `initialize` looks like the 1.0 draft, the dialect is v1."""
     assert found_by(DRAFT_INITIALIZE, BARE_RESULT) == (
         DRAFT,
         "capabilities and clientInfo in initialize",
@@ -301,7 +292,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_one_member_of_another_dialect_changes_nothing() -> None:
-    """A single message of another dialect does not decide the dialect of a recording."""
+    """A single message of another dialect does not decide the dialect."""
     capabilities = answered("initialize", protocolVersion=1, capabilities={})
     new = asked("session/new", cwd="/")
     assert found_by(DRAFT_INITIALIZE, capabilities, new) == (
@@ -317,7 +308,7 @@ def test_one_member_of_another_dialect_changes_nothing() -> None:
 
 
 def test_a_version_of_2_needs_both_sides() -> None:
-    """ACP v2 is detected only if both sides named version 2, even if some messages look like v1."""
+    """The dialect is v2 only if both sides named version 2 in `initialize`."""
     opening = asked("initialize", protocolVersion=1), BARE_RESULT
     two = asked("initialize", protocolVersion=2), answered("initialize", protocolVersion=2)
     best = found_by(*opening, updated("state_update", state="running"))
@@ -330,7 +321,7 @@ def test_a_version_of_2_needs_both_sides() -> None:
 
 
 def test_a_refused_request_shows_nothing() -> None:
-    """A request that the agent refuses as unknown is not evidence for a dialect."""
+    """A request that the agent refuses as unknown does not show the dialect."""
     login = asked("auth/login", methodId="m")
     refusal = "auth/login", {"id": 1, "error": {"code": -32601, "message": "no"}}
     assert found_by(login) == (V2, "method auth/login")
@@ -338,7 +329,7 @@ def test_a_refused_request_shows_nothing() -> None:
 
 
 def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
-    """Evidence of a recording's dialect is collected only until the first turn ends."""
+    """After the first turn has ended, no message changes the dialect."""
     start = asked("initialize", protocolVersion=1), BARE_RESULT
     evidence = evidence_of(*start, *V1_TURN)
     assert evidence.is_complete
@@ -352,14 +343,14 @@ def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
 
 
 def test_a_message_of_each_kind_votes_once() -> None:
-    """A kind of message counts once as evidence of a dialect, so that the evidence stays small."""
+    """Two messages of one kind count once as evidence of a dialect."""
     chunk = updated("agent_message_chunk", content={})
     assert evidence_of(chunk, chunk) == evidence_of(chunk)
 
 
 @given(st.data())
 def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
-    """The evidence for a recording's dialect can be stored and loaded between any two messages."""
+    """The evidence of a dialect can be stored and loaded again between any two messages."""
     messages = [DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN]
     place = data.draw(st.integers(0, len(messages)))
     evidence = evidence_of(*messages[:place])
@@ -370,5 +361,5 @@ def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
 
 
 def test_an_initialize_without_an_id_shows_nothing() -> None:
-    """If initialize has no id, nobody answers it, and it shows no version of the protocol."""
+    """An `initialize` notification without an id shows no dialect."""
     assert found_by((None, {"method": "initialize", "params": {"protocolVersion": 1}})) is None

@@ -31,7 +31,7 @@ from acp_proxy.protocol.directories import is_within
     ],
 )
 def test_a_path_within(path: str, root: str) -> None:
-    """Dots, doubled slashes and escapes are resolved before a path is compared with a directory."""
+    """Before a path is compared with a directory, `..` and doubled slashes are resolved."""
     assert is_within(path, ["/elsewhere", root])
 
 
@@ -80,7 +80,7 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """A value is not within a directory if it may lead out of it, or if it is not a path."""
+    """A path that may lead out of a directory does not count as within it."""
     assert not is_within(path, [root])
 
 

@@ -35,7 +35,7 @@ from tests.support import protocol_documents
 def test_a_method_has_an_effect(
     method: str | None, dialect: str | None, effect: ClientEffect
 ) -> None:
-    """A method that the table of effects on the client does not list has an unknown effect."""
+    """The effect of an unknown method on the client is unknown."""
     assert effect_of(method, dialect) is effect
 
 
@@ -54,7 +54,7 @@ def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("dialect", [V1, V2, DRAFT])
 def test_the_rules_of_a_dialect_know_the_same_requests(dialect: str) -> None:
-    """The table of effects on the client and `check` know the same requests in each dialect."""
+    """In each dialect, `check` knows the same requests as the table of effects on the client."""
     rules = Rules(dialect, {})
     for method, (effect, dialects) in TABLE.items():
         if effect not in (ClientEffect.INFORMS, ClientEffect.OTHER):

@@ -9,7 +9,7 @@ from acp_proxy.protocol.framing import Cut, Line, LineCutter, LineFramer
 
 
 def test_a_chunk_may_hold_several_lines() -> None:
-    """A chunk of a capture log may have several lines. Each line has its own offset in the log."""
+    """If a chunk of a capture log has several lines, each line has its own offset."""
     framer = LineFramer()
     assert list(framer.feed(b"a\nbc\r\n\n", 100, 7)) == [
         Line(((100, 2),), 2, 7, 7, True),
@@ -20,10 +20,7 @@ def test_a_chunk_may_hold_several_lines() -> None:
 
 
 def test_a_line_may_need_several_chunks() -> None:
-    """A line that is split over records of a capture log has the offset of each part.
-
-    It has the times of its first and last part.
-    """
+    """If a line spans several chunks of a capture log, the line has the offset of each part."""
     framer = LineFramer()
     assert list(framer.feed(b"x\nab", 0, 1)) == [Line(((0, 2),), 2, 1, 1, True)]
     assert list(framer.feed(b"cd", 50, 2)) == []
@@ -33,7 +30,7 @@ def test_a_line_may_need_several_chunks() -> None:
 
 
 def test_the_end_leaves_a_line_without_a_newline() -> None:
-    """At the end of a stream, the bytes after the last newline are one line."""
+    """At the end of a stream, bytes without a newline are one line."""
     framer = LineFramer()
     assert framer.finish(5) is None
     assert list(framer.feed(b"ab\r", 10, 1)) == []
@@ -42,7 +39,7 @@ def test_the_end_leaves_a_line_without_a_newline() -> None:
 
 
 def test_only_the_newline_byte_ends_a_line() -> None:
-    """When a stream is split into lines, a carriage return is an ordinary byte."""
+    """When a stream is split into lines, a carriage return does not end a line."""
     text = "a\rb\x0b\x0c\x85\u2028\u2029".encode()
     framer = LineFramer()
     assert list(framer.feed(text, 0, 1)) == []
@@ -53,7 +50,7 @@ _bytes = st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"\xff", b"{}"])
 
 
 def test_lines_of_a_chunk() -> None:
-    """`LineCutter` returns each line without its newline, with the offset of the line's end."""
+    """`LineCutter` returns each line without its newline."""
     cutter = LineCutter()
     assert list(cutter.feed(b"one\ntwo\r\n\nrest")) == [
         Cut(b"one", b"\n", 4),
@@ -65,7 +62,7 @@ def test_lines_of_a_chunk() -> None:
 
 
 def test_a_newline_that_comes_in_two_parts() -> None:
-    """If a chunk ends with a carriage return, `LineCutter` joins it with a following newline."""
+    """If a carriage return and a newline come in two chunks, `LineCutter` joins them."""
     cutter = LineCutter()
     assert list(cutter.feed(b"a\r")) == []
     assert list(cutter.feed(b"\n")) == [Cut(b"a", b"\r\n", 1)]
@@ -73,7 +70,7 @@ def test_a_newline_that_comes_in_two_parts() -> None:
 
 @given(st.lists(_bytes))
 def test_all_bytes_come_back(chunks: list[bytes]) -> None:
-    """The lines that `LineCutter` returns, with their newlines, add up to the stream."""
+    """The lines that `LineCutter` returns add up to the stream."""
     cutter = LineCutter()
     cuts: list[Cut] = []
     for chunk in chunks:

@@ -44,7 +44,7 @@ from acp_proxy.protocol.json_text import (
     ],
 )
 def test_open_brackets_and_strings_are_closed(head: str, value: Any) -> None:
-    """When truncated JSON is repaired, a cut string is kept, and other cut tokens dropped."""
+    """When truncated JSON is repaired, a string that was cut is kept."""
     assert parse_beginning(head.encode()) == value
 
 
@@ -55,7 +55,7 @@ def test_half_of_a_character_is_dropped() -> None:
 
 @pytest.mark.parametrize("head", ["", "words", "}", "]]", ":", "\x00{", '{"a": 12abc, "b": "'])
 def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
-    """Truncated JSON that ends within a number or a word, for example, is not repaired."""
+    """Truncated JSON that ends within a number is not repaired."""
     with pytest.raises(json.JSONDecodeError):
         parse_beginning(head.encode())
     assert parse_or_begin(head.encode(), 100) is None
@@ -70,23 +70,20 @@ def test_a_beginning_that_cannot_be_repaired_is_none(head: str) -> None:
     ],
 )
 def test_lines_that_msgspec_refuses_are_parsed(raw: bytes, value: Any) -> None:
-    """A message with NaN, half of a surrogate pair or a large integer can still be read."""
+    """A message that contains NaN can still be read."""
     parsed = json_or_none(raw)["a"]
     assert str(parsed) == value if value == "nan" else parsed == value
 
 
 @pytest.mark.parametrize("raw", [b"words", b"", b"\xff", b"[" * 100_000])
 def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
-    """For a line that is not JSON, `json_or_none` returns None, and `json_or_text` the line."""
+    """`json_or_none` returns None for a line that is not JSON."""
     assert json_or_none(raw) is None
     assert json_or_text(raw) == raw.decode(errors="surrogateescape")
 
 
 def test_members_have_their_character_ranges() -> None:
-    """`members` yields the names of a JSON object's members with the ranges of their values.
-
-    An item of a list has the name `*`.
-    """
+    """`members` yields each name of a JSON object with the range of its value."""
     text = ' { "a" : [1, {"b": 2}] , "\\u0063":1e3 } '
     spans = list(members(text))
     assert [(key, text[start:end]) for key, start, end in spans] == [
@@ -101,17 +98,17 @@ def test_members_have_their_character_ranges() -> None:
 
 
 def test_a_number_of_any_length_is_passed_over() -> None:
-    """`members` skips an integer of any length in JSON without computing its value."""
+    """`members` skips an integer of any length in JSON."""
     assert list(members(f"[{'9' * 10_000}]")) == [Member("*", 1, 10_001)]
 
 
 def test_an_unfinished_token_is_not_whole() -> None:
-    """A JSON text that ends within a string or a word does not count as complete."""
+    """A JSON token that is cut off counts as incomplete."""
     assert [token.is_whole for token in tokens(b'{"a": 1, "b')] == [True] * 5 + [False]
     assert [token.is_whole for token in tokens(b"[1")] == [True, False]
 
 
 def test_a_lone_surrogate_can_be_stored_as_its_escape() -> None:
-    """A lone surrogate in JSON text is stored as its escape, since UTF-8 has no bytes for it."""
+    """Half a surrogate pair in JSON text is stored as an escape."""
     assert storable("a\ud83d") == "a\\ud83d"
     assert json.dumps(storable("é")) == '"\\u00e9"'

@@ -32,7 +32,7 @@ def labels(raw: bytes) -> dict[str, object]:
     ],
 )
 def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
-    """If a tool call shows a terminal, the terminal's id is read from the message."""
+    """If a tool call shows a terminal, the terminal's id is found."""
     shown = call.replace("CONTENT", '{"type":"terminal","terminalId":"t"}')
     message = read(f'{{"method":"session/update","params":{{{shown}}}}}'.encode())
     assert (message.tool_call, message.terminal) == ("c", "t")
@@ -77,7 +77,7 @@ def params(method: str, **values: object) -> bytes:
     ],
 )
 def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> None:
-    """A line with a method is a request or a notification; one with a result is an answer."""
+    """A JSON-RPC message with a method and an id is a request."""
     assert read(raw).kind is kind
 
 
@@ -106,7 +106,7 @@ def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> No
     ],
 )
 def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
-    """A line that is not JSON-RPC is kept as invalid, with a reason."""
+    """An invalid JSON-RPC message is kept with the reason."""
     message = read(raw)
     assert (message.kind, message.parse_error, message.raw) == (Kind.INVALID, reason, raw)
     assert message.rpc_id == ("5" if b'"id":5' in raw else None)
@@ -129,14 +129,14 @@ def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
     ],
 )
 def test_an_id_is_kept_as_it_is_written(line: str, token: str) -> None:
-    """The id of a message is stored exactly as it is written in the line."""
+    """The id of a message is stored exactly as it is written."""
     assert read((line % token).encode()).rpc_id == token
 
 
 @pytest.mark.parametrize("token", ["0", "1.0", '"1"', '"\\ud800"', "null", "1e5", '{"a": [1]}'])
 @pytest.mark.parametrize("junk", ["1", '{"toolCallId":7}', "[]"])
 def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -> None:
-    """A cancellation stores the id that it names exactly as it is written in the line."""
+    """A cancellation stores the id that it names exactly as it is written."""
     raw = f'{{"method":"$/cancel_request","params":{{"x":{junk},"requestId": {token} }}}}'
     assert read(raw.encode()).target == token
     assert read(raw.replace('"x"', '"toolCall"').encode()).target == token
@@ -150,13 +150,13 @@ def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -
     ],
 )  # fmt: skip
 def test_an_error_code_is_an_integer(code: str, expected: int | None) -> None:
-    """If an error's code is not an integer, the line is still an error, without a code."""
+    """If the code of an error is not an integer, the error has no code."""
     message = read(f'{{"id":1,"error":{{"code":{code},"message":"m"}}}}'.encode())
     assert (message.kind, message.error_code) == (Kind.ERROR, expected)
 
 
 def test_the_last_of_duplicate_members_counts() -> None:
-    """If a JSON message has a member twice, the last one counts, as in most programs."""
+    """If a JSON object has a member twice, the last one counts."""
     assert labels(b'{"method":"a","method":"b"}') == {"method": "b"}
     assert labels(
         b'{"id":1,"method":"a","params":{"sessionId":"s"},"id":2,"params":{"sessionId":"t"}}'
@@ -167,7 +167,7 @@ def test_the_last_of_duplicate_members_counts() -> None:
 
 
 def test_v1_fields() -> None:
-    """In ACP v1, session, update, tool call and terminal are read from a message."""
+    """In ACP v1, the session and the tool call of a message are found."""
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
     assert labels(params("session/update", sessionId="s", update=update)) == {
         "method": "session/update",
@@ -185,7 +185,7 @@ def test_v1_fields() -> None:
 
 
 def test_v2_fields() -> None:
-    """In ACP v2, the session is also read from state updates, terminals and permissions."""
+    """In ACP v2, the session of a state update is found."""
     idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
     assert labels(params("session/update", sessionId="s", update=idle)) == {
         "method": "session/update",
@@ -202,7 +202,7 @@ def test_v2_fields() -> None:
 
 
 def test_draft_fields() -> None:
-    """In the 1.0 draft, an update's kind is in `type`, and its tool call's id is in `data`."""
+    """In the 1.0 draft, the kind of an update is read from `type`."""
     call = params("session/update", sessionId="s", type="tool_call", data={"id": "c"})
     assert labels(call) == {
         "method": "session/update",
@@ -223,7 +223,7 @@ def test_draft_fields() -> None:
 
 @pytest.mark.parametrize("odd", [7, 1.5, True, None, [], {}, ["s"], {"a": "s"}])
 def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
-    """If the session id in a message is a number, it is ignored; the rest is still read."""
+    """If the session id in a message is a number, it is ignored."""
     update = {"sessionUpdate": odd, "toolCallId": "c"}
     assert labels(params("session/update", sessionId=odd, update=update)) == {
         "method": "session/update",
@@ -237,7 +237,7 @@ def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
 
 
 def test_a_lone_surrogate_is_written_as_its_escape() -> None:
-    """If a session id or method has a lone surrogate, it is stored as a readable escape."""
+    """If a session id contains half a surrogate pair, it is stored as an escape."""
     raw = b'{"method":"\\ud800x","params":{"sessionId":"\\udfff","toolCallId":"\\ud83d\\ude00"}}'
     assert labels(raw) == {
         "method": "\\ud800x",
@@ -247,13 +247,13 @@ def test_a_lone_surrogate_is_written_as_its_escape() -> None:
 
 
 def test_escapes_are_decoded_in_labels() -> None:
-    """Escapes in a message's method and ids, and in the names of its JSON members, are decoded."""
+    """Escapes in the method of a message are decoded."""
     raw = b'{"\\u006dethod":"a\\/b","params":{"session\\u0049d":"\\u00e9"}}'
     assert labels(raw) == {"method": "a/b", "session": "\u00e9"}
 
 
 def test_the_members_of_a_batch_are_read() -> None:
-    """Each valid item of a JSON-RPC batch is a message; other items are marked invalid."""
+    """Each valid item of a JSON-RPC batch is read as a message."""
     batch = read(b' [ {"id":7,"method":"a"}, {"id":"7","result":1} ,3,{},null ]')
     assert (batch.kind, batch.method, batch.parse_error) == (Kind.BATCH, None, None)
     assert [(m.kind, m.rpc_id) for m in batch.members] == [
@@ -267,19 +267,19 @@ def test_the_members_of_a_batch_are_read() -> None:
 
 
 def test_an_empty_batch_has_a_reason() -> None:
-    """An empty JSON-RPC batch has the kind batch, with a reason: JSON-RPC forbids it."""
+    """An empty JSON-RPC batch is stored with the reason why it is invalid."""
     assert read(b"[ ]") == Message(Kind.BATCH, parse_error="an empty batch", raw=b"[ ]")
 
 
 def test_a_batch_within_a_batch_is_invalid() -> None:
-    """A JSON-RPC batch within a JSON-RPC batch is not read, since JSON-RPC forbids it."""
+    """A JSON-RPC batch within a JSON-RPC batch is invalid."""
     (member,) = read(b'[[{"method":"x"}]]').members
     assert (member.kind, member.parse_error) == (Kind.INVALID, "a batch within a batch")
 
 
 @pytest.mark.parametrize("base", [0, 1, 5])
 def test_any_depth_is_read_or_refused(base: int) -> None:
-    """A message of any depth is read or refused without a crash, however full the stack is."""
+    """A message that is nested too deeply is refused without a crash."""
     for depth in range(1, 1100, 3 if base else 1):
         opened, closed = b"[" * depth, b"]" * depth
         for raw in (opened + closed, b'{"method":"\\ud800","id":%s%s}' % (opened, closed)):

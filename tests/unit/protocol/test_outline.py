@@ -67,19 +67,19 @@ def agrees(raw: str) -> bool:
     ],
 )
 def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
-    """The method and the ids of a huge line are found wherever its large string stands."""
+    """In a huge line, the method and the ids are found at both ends."""
     assert agrees(line.replace("BIG", BIG))
 
 
 def test_an_id_inside_is_not_the_id() -> None:
-    """If a huge line has several ids, only the id of its JSON-RPC envelope counts."""
+    """In a huge line, an id inside of the params is not taken as the message's id."""
     assert outline(f'{{"method":"x","params":{{"a":"{BIG}","id":5}}}}').rpc_id is None
     inner = BIG + ',\\"id\\":5}'
     assert outline(f'{{"method":"x","params":"{inner}"}}').rpc_id is None
 
 
 def test_with_several_large_strings_the_head_is_used() -> None:
-    """If the two ends of a huge line do not fit together, only its id is read from its end."""
+    """In a huge line with two large strings, the method and the id are still found."""
     first = f'"content":[{{"text":"{BIG}"}}],"rawInput":{{"text":"{BIG}"}}'
     raw = f'{{"method":"x","params":{{"sessionId":"s","update":{{{first}}}}},"id":4}}'
     message = outline(raw)
@@ -87,7 +87,7 @@ def test_with_several_large_strings_the_head_is_used() -> None:
 
 
 def test_a_tail_may_begin_within_an_escape() -> None:
-    """If the part at a huge line's end begins within an escape, method and ids are still found."""
+    """If the end of a huge line begins within an escape, its ids are still found."""
     rest = ',"sessionId":"s"},"id":1}'
     for text in ("x" * 900 + '\\"', "x" * 900 + "\\\\", "x" * 900):
         raw = f'{{"method":"x","params":{{"a":"{text}"{rest}'
@@ -104,7 +104,7 @@ def test_a_batch_is_not_looked_into() -> None:
 
 @pytest.mark.parametrize("raw", ["x" * 900, f'"{BIG}"', f'{{"a":"{BIG}"}}', " " * 900, "{" * 900])
 def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
-    """A huge line that does not begin like a JSON-RPC message is invalid, with the reason."""
+    """A huge line that does not begin like a message is invalid."""
     message = outline(raw)
     assert (message.kind, message.parse_error) == (Kind.INVALID, "no envelope in its first bytes")
 
@@ -122,5 +122,5 @@ def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
     ids=["objects", "arrays", "quotes", "keys", "spaces", "digits"],
 )
 def test_hostile_edges_are_read_in_one_pass(head: bytes) -> None:
-    """Deep nesting, escapes and spaces at a huge line's ends do not slow down its reading."""
+    """The time to read the ends of a huge line does not depend on their nesting."""
     assert read_outline(head, head[-60_000:]).method == "x"

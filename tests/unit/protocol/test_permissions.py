@@ -47,13 +47,13 @@ def selected(option: Any) -> dict[str, Any]:
     ],
 )
 def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool) -> None:
-    """If an answer to a permission request is not known to refuse, it counts as permission."""
+    """An answer to a permission request counts as permission unless it is known to refuse."""
     read = read_answer(OPTIONS, answer)
     assert (read.decision, read.may_allow) == (decision, may_allow)
 
 
 def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
-    """The option chosen for a permission has the kind that the request gave it, or else its id."""
+    """The chosen option of a permission request has the kind that was offered."""
     assert read_answer(OPTIONS, selected("y")).kind == "allow_once"
     assert read_answer(OPTIONS, selected("both")).kinds == ("reject_once", "allow_always")
     assert read_answer([], selected("y")).kind == "y"
@@ -68,7 +68,7 @@ def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
 
 
 def test_options_are_distinguished_by_their_ids_alone() -> None:
-    """If two options of a permission request share an id, the id is not used to reject."""
+    """If two permission options have one id, this id is not used to reject."""
     assert rejecting_option({"params": {"options": [*OPTIONS, 7]}}) == "n"
     assert rejecting_option({"params": {"options": OPTIONS[2:]}}) is None
     always = {"optionId": "never", "kind": "reject_always"}
@@ -77,7 +77,7 @@ def test_options_are_distinguished_by_their_ids_alone() -> None:
 
 
 def test_a_draft_request_has_neither_options_nor_a_tool_call() -> None:
-    """A permission request is one of the 1.0 draft only if it has no options and no tool call."""
+    """A permission request without options and tool call is one of the 1.0 draft."""
     assert is_draft({"params": {"operation": "read"}})
     assert not is_draft({"params": {"toolCall": {}}})
     assert not is_draft({})

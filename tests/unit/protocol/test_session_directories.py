@@ -39,17 +39,17 @@ def known(**directories: str) -> SessionDirectories:
     ],
 )
 def test_a_path_is_of_the_innermost_directory(params: dict[str, Any], expected: list[str]) -> None:
-    """If session directories are nested, a path belongs to the session with the longest one."""
+    """If session directories are nested, a path belongs to the innermost one."""
     assert known(a="/a", b="/a/b/", w="C:\\w").candidates(params) == expected
 
 
 def test_everything_is_in_the_root() -> None:
-    """If a session of the 1.0 draft has the root directory, each requested path belongs to it."""
+    """If the directory of a session is `/`, every path belongs to it."""
     assert known(a="/", b="/b").candidates({"path": "/c/d"}) == ["a"]
 
 
 def test_a_session_that_was_not_opened_has_no_directory() -> None:
-    """In the 1.0 draft of ACP, a session whose opening was refused has no directory."""
+    """In the 1.0 draft, a session that was refused has no directory."""
     sessions = SessionDirectories()
     sessions.request(1, {"workingDirectory": "/a"}, None)
     sessions.answer(1, None)
@@ -94,7 +94,7 @@ def record(path: Path, *, every: int | None = None) -> Path:
 
 @pytest.mark.parametrize("every", [None, 1, 3])
 def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> None:
-    """If two turns of the 1.0 draft are open, each file and terminal gets its own session."""
+    """In the 1.0 draft, the files of two open turns are told apart."""
     with RecordingReader(record(tmp_path / "x.db", every=every)) as reader:
         for session, expected in (("a", OF_A), ("b", OF_B)):
             seqs = [row["seq"] for row in reader.frames(parse(f"session:{session}"))]
@@ -104,14 +104,14 @@ def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> 
 
 
 def test_a_terminal_is_found_with_all_its_messages(tmp_path: Path) -> None:
-    """A filter by terminal finds all of the terminal's messages, and the call that shows it."""
+    """A filter by terminal finds all messages of the terminal."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         seqs = [row["seq"] for row in reader.frames(parse("terminal:t"))]
     assert seqs == [10, 11, 12, 13, 14]
 
 
 def test_a_trimmed_turn_has_no_frame_of_the_other_turn(tmp_path: Path) -> None:
-    """An exported test of one turn of the 1.0 draft has no files of another session's turn."""
+    """In the 1.0 draft, an exported test of one turn has no files of another session's turn."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         exchanges = exchanges_by_own_session(reader)
         kept = trim(reader.heads(), exchanges, turns(reader)[:1])

@@ -55,13 +55,13 @@ def connection(transcript: str, dialect: str = "auto") -> Connection:
     ],
 )
 def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: str | None) -> None:
-    """The mode of a session is set by its opening, by a request and by an update."""
+    """A mode update changes the mode of its session."""
     start = f'-> #1 session/new {{"cwd": "/"}}\n<- #1 result {opened}\n{changed}'.strip()
     assert connection(start).state.sessions == {"s": Session(mode=expected)}
 
 
 def test_a_closed_session_stays_known() -> None:
-    """A session that was closed is still known to the connection."""
+    """A connection still knows a session that was closed."""
     machine = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}
@@ -89,16 +89,13 @@ def _call(status: str, kind: str = "tool_call_update") -> str:
     ],
 )
 def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str, str]) -> None:
-    """If an update of a tool call has no status, the call keeps its status.
-
-    A final status stays final.
-    """
+    """If an update of a tool call has no status, the call keeps its status."""
     machine = connection('-> #1 session/prompt {"sessionId": "s"}' + updates)
     assert machine.open_calls("s") == expected
 
 
 def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
-    """After a turn has ended, a session remembers only the turn's unfinished tool calls."""
+    """After a turn has ended, its finished tool calls are forgotten."""
     machine = connection(
         '-> #1 session/prompt {"sessionId": "s"}'
         + _call(', "status": "completed"')
@@ -109,7 +106,7 @@ def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
 
 
 def test_a_terminal_is_followed_until_its_release() -> None:
-    """A terminal has ended when a wait for its exit is answered, and is gone when released."""
+    """After a terminal is released, the connection forgets it."""
     created = """
         <- #1 terminal/create {"sessionId": "s", "command": "ls"}
         -> #1 result {"terminalId": "t"}
@@ -126,7 +123,7 @@ def test_a_terminal_is_followed_until_its_release() -> None:
 
 @pytest.mark.parametrize(("status", "has_exited"), [("null", False), ('{"exitCode": 1}', True)])
 def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
-    """An exit status in the answer to `terminal/output` counts as the end of the command."""
+    """If `terminal/output` reports an exit status, the command counts as ended."""
     machine = connection(f"""
         <- #1 terminal/create {{"sessionId": "s", "command": "ls"}}
         -> #1 result {{"terminalId": "t"}}
@@ -137,7 +134,7 @@ def test_output_may_report_the_exit(status: str, has_exited: bool) -> None:
 
 
 def test_the_number_of_unreleased_terminals_is_bounded() -> None:
-    """A connection remembers only the latest thousand terminals that were not released."""
+    """A connection remembers at most a thousand unreleased terminals."""
     lines = (
         f'<- #{n} terminal/create {{"sessionId": "s"}}\n-> #{n} result {{"terminalId": "{n}"}}'
         for n in range(1_200)
@@ -148,7 +145,7 @@ def test_the_number_of_unreleased_terminals_is_bounded() -> None:
 
 
 def test_the_state_of_a_session_leaves_its_mode() -> None:
-    """If an update of a session names no mode, the session keeps its mode."""
+    """If an update names no mode, the session keeps its mode."""
     opened = """
         -> #1 session/new {"cwd": "/p"}
         <- #1 result {"sessionId": "s"}
@@ -161,7 +158,7 @@ def test_the_state_of_a_session_leaves_its_mode() -> None:
 
 
 def test_open_requests_of_the_agent_are_known() -> None:
-    """A permission request is open until its answer, like any other request."""
+    """A permission request is open until it is answered."""
     machine = connection("""
         <- #1 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
         <- #2 fs/read_text_file {"sessionId": "s", "path": "/a"}
@@ -172,7 +169,7 @@ def test_open_requests_of_the_agent_are_known() -> None:
 
 
 def test_a_permission_request_may_announce_a_tool_call() -> None:
-    """A tool call that a permission request announces without a status is pending."""
+    """If a permission request announces a tool call without a status, the call is pending."""
     asked = '<- #%d session/request_permission {"sessionId": "s", "toolCall": %s}'
     with_status = asked % (0, '{"toolCallId": "c", "status": "in_progress"}')
     without = asked % (1, '{"toolCallId": "d"}')
@@ -181,7 +178,7 @@ def test_a_permission_request_may_announce_a_tool_call() -> None:
 
 
 def test_tool_calls_may_have_no_session() -> None:
-    """Tool calls that a broken agent sends without a session are tracked like others."""
+    """A tool call that names no session is tracked like any other."""
     prompt = '-> #1 session/prompt {"prompt": []}'
     update = '<- session/update {"update": {"sessionUpdate": "tool_call", "toolCallId": "%s", %s}}'
     running = update % ("c", '"status": "in_progress"')

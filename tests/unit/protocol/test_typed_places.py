@@ -36,22 +36,22 @@ def places_in(text: str) -> list[tuple[str, Place]]:
     ],
 )  # fmt: skip
 def test_places_are_where_they_are_written(text: str, expected: list[tuple[str, Place]]) -> None:
-    """Ids and paths in a line are found despite escaped or repeated keys, if the JSON is valid."""
+    """Ids in a line are found even if their keys are escaped."""
     assert places_in(text) == expected
 
 
 def test_a_replacement_changes_its_place_alone() -> None:
-    """If ids and paths in a line are replaced, all other text is unchanged."""
+    """If ids in a line are replaced, all other text is unchanged."""
     text = ' {"a" : 1e3, "id" : 7 ,"b":"\\u0041", "params":{"path":"x"}} '
     new = splice(text, [(span, f"<{span.place.value}>") for span in spans(text, PLACES)])
     assert new == ' {"a" : 1e3, "id" : <id> ,"b":"\\u0041", "params":{"path":<path>}} '
 
 
 def test_the_text_between_places_can_be_changed() -> None:
-    """If the text between ids and paths of a line is converted, the ids and paths are unchanged."""
+    """If the text between the ids of a line is converted, the ids are unchanged."""
     assert splice("axbxc", [(Span(1, 2, Place.ID), "-")], str.upper) == "A-BXC"
 
 
 def test_without_places_nothing_is_changed() -> None:
-    """If a line has no ids and paths, replacing ids and paths leaves it unchanged."""
+    """If a line contains no ids, it is unchanged after ids were replaced."""
     assert splice("{}", []) == "{}"

@@ -33,7 +33,7 @@ def _hear_nothing(_: int, __: object) -> None:
 
 
 def test_ignored_signals_are_not_handled() -> None:
-    """A replay does not handle a signal that was ignored when it started, as under `nohup`."""
+    """A replay does not handle a signal that was ignored when the replay started."""
     assert handled(*STOPPING) == [*STOPPING]
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     assert handled(*STOPPING) == [signal.SIGINT, signal.SIGTERM]
@@ -47,7 +47,7 @@ def test_foreign_handlers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_verification_handles_what_is_not_ignored() -> None:
-    """`verify` handles signals that are not ignored, and restores the handlers at its end."""
+    """At its end, `verify` restores the signal handlers."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     before = [signal.getsignal(signum) for signum in STOPPING]
     with handling(exit_by, signal.SIGTERM, signal.SIGHUP):
@@ -58,7 +58,7 @@ def test_a_verification_handles_what_is_not_ignored() -> None:
 
 
 async def test_a_handled_signal_is_received() -> None:
-    """A replay receives a signal that it handles, and no signal that it ignores."""
+    """A replay receives a signal that it handles."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with received(*STOPPING) as signals:
         signal.raise_signal(signal.SIGHUP)
@@ -67,7 +67,7 @@ async def test_a_handled_signal_is_received() -> None:
 
 
 async def test_all_signals_may_be_ignored(autojump_clock: MockClock) -> None:
-    """If all signals are ignored at its start, a replay receives none and changes no handler."""
+    """If all signals are ignored when a replay starts, the replay changes no handler."""
     for signum in STOPPING:
         signal.signal(signum, signal.SIG_IGN)
     with received(*STOPPING) as signals, trio.move_on_after(3600) as waiting:

@@ -37,7 +37,7 @@ def leave_one(what: str) -> int:
 
 @pytest.mark.parametrize("what", [_STAYS, _STUBBORN])
 async def test_an_orphan_is_ended(what: str) -> None:
-    """`verify` ends an orphaned process of its agent by SIGTERM, or by SIGKILL if that fails."""
+    """`verify` ends an orphaned process of its agent by SIGTERM."""
     with Orphans() as orphans:
         pid = leave_one(what)
         (told,) = await orphans.end(0)
@@ -49,7 +49,7 @@ async def test_an_orphan_is_ended(what: str) -> None:
 async def test_orphans_can_be_killed_at_once(
     when: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`verify` can kill orphaned processes of its agent at once, even after SIGTERM."""
+    """`verify` can kill orphaned processes of its agent at once."""
     hurried, sent = trio.Event(), []
 
     def send(pid: int, signum: int) -> None:
@@ -70,7 +70,7 @@ async def test_orphans_can_be_killed_at_once(
 
 
 async def test_our_own_children_are_left_alone() -> None:
-    """When `verify` ends orphaned processes of its agent, it spares its own child processes."""
+    """When `verify` ends orphaned processes of its agent, its own child processes go on."""
     with subprocess.Popen([sys.executable, "-c", _STAYS], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
@@ -81,7 +81,7 @@ async def test_our_own_children_are_left_alone() -> None:
 
 
 async def test_the_subreaper_is_reset() -> None:
-    """`verify` adopts orphaned processes of its agent only until it has ended them."""
+    """`verify` adopts orphaned processes of its agent only until they have ended."""
     with Orphans() as orphans:
         pass
     pid = leave_one(_STAYS)

@@ -83,7 +83,7 @@ async def started(nursery: trio.Nursery, *rules: str) -> Replayed:
 
 
 async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
-    """With faults, a replay passes lines in both directions, up to the end of each stream."""
+    """A replay with faults passes lines in both directions."""
     replayed = await started(nursery, "noop")
     await replayed.client_out.send_all(b"a\r\nb")
     await replayed.client_out.send_all(b"b\nc")
@@ -100,7 +100,7 @@ async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
 async def test_what_is_late_comes_when_it_is_due(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """Bytes that faults of a replay delay arrive exactly when they are due."""
+    """Bytes that a fault of a replay delays arrive when they are due."""
     replayed = await started(nursery, "latency latency_ms=500 where=dir:to-client times=1")
     await replayed.out(b"x\n")
     mock_clock.jump(0.499)
@@ -114,7 +114,7 @@ async def test_what_is_late_comes_when_it_is_due(
 async def test_the_agent_ends_when_all_has_gone_out(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """A replay whose faults delay frames keeps running until all these frames have gone out."""
+    """A replay with faults runs until all delayed frames have been sent."""
     replayed = await started(
         nursery, "latency latency_ms=3000 where=text:x", "reorder where=text:h"
     )
@@ -131,7 +131,7 @@ async def test_the_agent_ends_when_all_has_gone_out(
 async def test_a_client_that_has_left_is_not_waited_for_long(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """A replay whose client has left does not wait for bytes that a fault delays by a minute."""
+    """If the client has left, a replay does not wait for bytes that a fault delays by a minute."""
     replayed = await started(nursery, "latency latency_ms=60000 where=dir:to-client")
     await replayed.out(b"x\n")
     await replayed.client_out.aclose()
@@ -145,7 +145,7 @@ async def test_a_client_that_has_left_is_not_waited_for_long(
 async def test_a_signal_counts_as_leaving_when_all_is_sent(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If a signal ends a replay with faults, delayed bytes are still written for five seconds."""
+    """If a signal ends a replay, delayed bytes are still written for five seconds."""
     replayed = Replayed("latency latency_ms=60000 where=dir:to-client")
     await nursery.start(let_go_on_signal, replayed.streams)
     nursery.start_soon(replayed.run)
@@ -175,7 +175,7 @@ async def test_a_signal_counts_as_leaving_when_all_is_sent(
 async def test_what_ends_an_agent_ends_the_replay(
     nursery: trio.Nursery, mock_clock: MockClock, rule: str, fate: SignalEffect | ExitEffect
 ) -> None:
-    """A fault that ends the agent ends the replay after the earlier output has gone out."""
+    """If a fault ends the agent of a replay, its earlier output is still sent."""
     replayed = await started(nursery, "latency latency_ms=100", f"{rule} where=text:now")
     await replayed.out(b"before\nnow\n")
     assert await replayed.client_heard() == b""
@@ -188,7 +188,7 @@ async def test_what_ends_an_agent_ends_the_replay(
 async def test_a_pause_stops_the_output_until_it_is_resumed(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If a fault pauses a replay's agent, its output waits, but the client's input is read."""
+    """If a fault pauses the agent of a replay, the client's input is still read."""
     replayed = await started(nursery, "pause where=text:one", "resume where=text:wake")
     await replayed.out(b"one\ntwo\n")
     mock_clock.jump(60)
@@ -199,7 +199,7 @@ async def test_a_pause_stops_the_output_until_it_is_resumed(
 
 
 async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> None:
-    """If a fault of a replay closes the agent's output, the agent still receives messages."""
+    """If a fault closes the output of a replay, the replay still reads its input."""
     replayed = await started(nursery, "close where=text:bye keep_frame=true")
     await replayed.out(b"bye\nmore\n")
     assert await replayed.client_heard() == b"bye\n$"
@@ -222,7 +222,7 @@ async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> Non
 
 
 async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
-    """If a fault floods stderr in a replay, the frame that set it off still goes to the client."""
+    """If a fault of a replay floods stderr, the matched frame is still sent to the client."""
     replayed = await started(nursery, "stderr-flood lines=3")
     await replayed.out(b"x\n")
     assert await replayed.client_heard() == b"x\n"
@@ -232,7 +232,7 @@ async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
 async def test_an_agent_that_sends_too_much_waits(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If more than a megabyte of a replay's output is not written yet, its agent has to wait."""
+    """If more than a megabyte of a replay's output is not yet written, the agent waits."""
     replayed = await started(nursery, "latency latency_ms=1000 where=dir:to-client")
     line = b"x" * 600_000 + b"\n"
     await replayed.out(line)

@@ -112,7 +112,7 @@ def at(seconds: float) -> Any:
 
 
 async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """A replay sends a frame after the recorded gap, counted from the client's live message."""
+    """A replay sends a frame after the recorded gap."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, pacing=Pacing(1.0))
         await client.send(1)
@@ -135,7 +135,7 @@ async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: Moc
 async def test_a_missing_message_is_noticed_in_time(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A replay reports a message as missing a second after the client's last line."""
+    """If a message of the client is missing, a replay reports it after a second."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.send(1, 3)
@@ -150,7 +150,7 @@ async def test_a_missing_message_is_noticed_in_time(
 async def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """If the client is silent for the timeout, a replay ends with the verdict of a stall."""
+    """If the client is silent for the timeout, a replay ends as stalled."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
         await client.send(1)
@@ -163,7 +163,7 @@ async def test_a_silent_client_stalls_the_replay(
 async def test_a_client_that_does_not_read_stalls_the_replay(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """If the client does not read for the timeout, a replay ends with the verdict of a stall."""
+    """If the client does not read for the timeout, a replay ends as stalled."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
         client.sink.send_stream.send_all_hook = trio.sleep_forever
@@ -179,7 +179,7 @@ async def broken() -> None:
 
 
 async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """If a write to the client fails, a replay continues until the end of the client's input."""
+    """If a write to the client fails, a replay still reads the client's input to its end."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         client.sink.send_stream.send_all_hook = broken
@@ -192,7 +192,7 @@ async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: Mo
 async def test_a_last_line_without_a_newline_counts(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """A replay reads the client's last line without a newline, and drops a CR before a newline."""
+    """A replay reads the client's last line even if it has no newline."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.into.send_all(
@@ -207,7 +207,7 @@ async def test_a_last_line_without_a_newline_counts(
 async def test_a_source_that_breaks_has_ended(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """If a read from the client fails, a replay takes this as the end of the input."""
+    """If reading from the client fails, a replay takes this as the end of the input."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     source.receive_stream.receive_some_hook = broken
@@ -217,7 +217,7 @@ async def test_a_source_that_breaks_has_ended(
 
 
 async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
-    """A replay reads and writes plain file descriptors; a descriptor that fails raises an error."""
+    """A replay can read from and write to plain files."""
     file = tmp_path / "file"
     with file.open("wb") as written:
         await Descriptor(written.fileno()).write(b"abc")
@@ -231,7 +231,7 @@ async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
 
 
 async def test_a_descriptor_may_be_non_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If another process made a replay's stdin or stdout non-blocking, the replay still waits."""
+    """If the stdout of a replay is non-blocking, the replay still writes all of its output."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     for fd in (source, out, sink):
         os.set_blocking(fd, False)
@@ -273,7 +273,7 @@ class First(RecordingChoice):
 
 
 def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
-    """If a replay cannot write all of its answer to `initialize` at once, it keeps the rest."""
+    """If a replay can write only part of its answer to `initialize`, it keeps the rest."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     os.set_blocking(sink, False)
     os.write(into, b"first\r\nsecond\nthird")
@@ -290,7 +290,7 @@ def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
 
 
 def test_an_unreadable_client_gets_no_first_answer() -> None:
-    """A replay that cannot read the client's first line sends no answer while it starts."""
+    """If a replay cannot read the client's first line, it sends no answer."""
     source = os.open("/", os.O_RDONLY)
     assert answer_first(First(), source, -1) == (b"", b"")
     os.close(source)
@@ -299,7 +299,7 @@ def test_an_unreadable_client_gets_no_first_answer() -> None:
 async def test_a_stop_signal_is_an_end_of_input(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """SIGTERM ends a replay like the end of its input, but it knows that it was stopped."""
+    """SIGTERM ends a replay like the end of its input."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     sink, _ = memory_stream_pair()
@@ -360,7 +360,7 @@ async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: 
 async def test_the_scripted_client_reads_a_last_line_without_a_newline(
     recorded: RecordedTranscript,
 ) -> None:
-    """The client that is played from a recording reads an agent's last line without a newline."""
+    """`verify` reads the agent's last line even if it has no newline."""
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
     client = ScriptedClient(recorded.script())
@@ -379,7 +379,7 @@ async def test_the_scripted_client_reads_a_last_line_without_a_newline(
 async def test_all_runs_are_equal(
     recorded: RecordedTranscript, clock: MockClock, runs: int
 ) -> None:
-    """However a client's input is cut, a replay of two sessions sends the recorded bytes."""
+    """However a client's input is split, a replay sends the recorded bytes."""
     lanes = [{recorded.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
     hashes: dict[Order, set[str]] = {Order.SESSION: set(), Order.RECORDED: set()}
     for seed in range(runs):

@@ -97,7 +97,7 @@ class Agent:
 
 
 async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockClock) -> None:
-    """For `verify`, an agent's lines may come byte by byte, and the last one without newline."""
+    """`verify` reads an agent's line even if it arrives byte by byte."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -114,7 +114,7 @@ async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockCloc
 
 
 async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockClock) -> None:
-    """When `verify` has sent everything, it closes the agent's input and still reads."""
+    """After `verify` has sent everything, it closes the agent's input."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -131,7 +131,7 @@ async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockCl
 
 
 async def test_time_is_trios(record: Record, clock: MockClock) -> None:
-    """`verify` ends five seconds after the agent's last message, if no other one is expected."""
+    """If no message is expected, `verify` ends five seconds after the agent's last message."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -145,7 +145,7 @@ async def test_time_is_trios(record: Record, clock: MockClock) -> None:
 
 
 async def test_silence_is_a_stall(record: Record, clock: MockClock) -> None:
-    """If an agent is silent for the timeout, `verify` reports a stall and waits no longer."""
+    """If an agent is silent for the timeout, `verify` reports a stall."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
@@ -155,7 +155,7 @@ async def test_silence_is_a_stall(record: Record, clock: MockClock) -> None:
 
 
 async def test_bytes_are_signs_of_life(record: Record, clock: MockClock) -> None:
-    """For `verify`, bytes without a newline are a sign of life; only silence is a stall."""
+    """If an agent sends bytes without a newline, `verify` does not call it silent."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
@@ -169,7 +169,7 @@ async def test_bytes_are_signs_of_life(record: Record, clock: MockClock) -> None
 
 
 async def test_an_agent_that_drips_is_ended(record: Record, clock: MockClock) -> None:
-    """If an agent sends bytes now and then but does not exit, `verify` ends it."""
+    """If an agent keeps sending notifications but does not exit, `verify` ends it."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, timeout_ns=600 * 10**9)
         began = await agent.expect(1)
@@ -181,7 +181,7 @@ async def test_an_agent_that_drips_is_ended(record: Record, clock: MockClock) ->
 
 
 async def test_what_is_awaited_is_displayed(record: Record, clock: MockClock) -> None:
-    """From the third silent second on, `verify` shows the awaited message every second."""
+    """After three silent seconds, `verify` shows which message it waits for."""
     shown: list[str] = []
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, show=shown.append)
@@ -236,7 +236,7 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
 
 
 async def test_time_without_output_is_not_a_write_stall(record: Record, clock: MockClock) -> None:
-    """For `verify`, time in which it has nothing to write to an agent does not count as a stall."""
+    """`verify` does not report a stall while it has nothing to send to the agent."""
     conversation = TALK.replace("    6 ->", "    .. 10s\n    6 ->")
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
@@ -261,7 +261,7 @@ async def test_time_without_output_is_not_a_write_stall(record: Record, clock: M
 
 
 async def test_an_agent_that_talks_is_not_deaf(record: Record, clock: MockClock) -> None:
-    """For `verify`, an agent that writes but does not read stalls only once it is silent."""
+    """While an agent writes without reading, `verify` reports no stall."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)
@@ -276,7 +276,7 @@ async def test_an_agent_that_talks_is_not_deaf(record: Record, clock: MockClock)
 
 
 async def test_without_a_limit_nobody_is_deaf(record: Record, clock: MockClock) -> None:
-    """If `verify` has no stall timeout, an agent may read as late as it likes."""
+    """Without a stall timeout, `verify` waits for an agent that does not read."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair, stall_ns=None)
@@ -292,7 +292,7 @@ async def test_without_a_limit_nobody_is_deaf(record: Record, clock: MockClock) 
 async def test_a_line_without_an_end_counts_as_one(
     record: Record, clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`verify` cuts a line without an end, so that an agent cannot fill the memory."""
+    """`verify` cuts an endless line of the agent."""
     monkeypatch.setattr(verifier, "LINE_WITHOUT_END", 1000)
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
@@ -305,7 +305,7 @@ async def test_a_line_without_an_end_counts_as_one(
 
 
 def test_a_recorder_of_ours_records_and_does_nothing_else() -> None:
-    """The recorder that `verify` starts has the same environment, without variables of `record`."""
+    """The recorder that `verify` starts ignores the environment variables of `record`."""
     ours = {"HOME": "/h", "ACP_PROXY_RECORDINGS": "/r", "ACP_PROXY_PARENT": "a/b"}
     others = {"ACP_PROXY_OFF": "1", "ACP_PROXY_FAULT": "garbage", "ACP_PROXY_MAX_SIZE": "1"}
     assert environment({**ours, **others}) == ours

@@ -36,11 +36,11 @@ PERMISSION = {"params": {"options": [{"optionId": "y", "kind": "allow_once"}, 7]
     ],
 )  # fmt: skip
 def test_each_outcome_has_a_description(method: str, reply: Any, words: str) -> None:
-    """A replay can describe in words each outcome of the client's reply to a request."""
+    """A replay describes each outcome of the client's reply in words."""
     assert described(outcome(method, PERMISSION, reply)) == words
 
 
 def test_a_cancelled_permission_is_an_outcome_of_its_own() -> None:
-    """In a replay, a reply that cancels a permission is an outcome of its own."""
+    """A replay has an outcome of its own for a cancelled permission request."""
     reply = {"result": {"outcome": {"outcome": "cancelled"}}}
     assert outcome("session/request_permission", None, reply) == CANCELLED

@@ -21,10 +21,7 @@ DIVERGENCE = Divergence(
 
 
 def test_a_refusal_names_the_nearest_recorded_message() -> None:
-    """If a replay refuses a request, the error names the nearest recorded message.
-
-    It also says how the live message differs.
-    """
+    """If a replay refuses a request, the error names the most similar recorded message."""
     error = json.loads(refusal('"a"', DIVERGENCE).data)
     assert (error["id"], error["error"]["code"]) == ("a", -31999)
     assert error["error"]["message"] == "replay: another one"
@@ -37,14 +34,14 @@ def test_a_refusal_names_the_nearest_recorded_message() -> None:
 
 
 def test_ids_stay_as_they_were_written() -> None:
-    """If a replay refuses a request, the error has the request's id as written, or else null."""
+    """If a replay refuses a request, the error has the id of the request."""
     assert refusal("1.0", DIVERGENCE).data.startswith(b'{"jsonrpc":"2.0","id":1.0,')
     assert refusal(None, DIVERGENCE).data.startswith(b'{"jsonrpc":"2.0","id":null,')
     assert received("7").data == b'{"jsonrpc":"2.0","id":7,"result":{"received":true}}\n'
 
 
 def test_a_cancelled_turn_ends_as_its_dialect_demands() -> None:
-    """In a replay, a cancelled turn ends with the prompt's answer in v1, with an update in v2."""
+    """In v1, a replay ends a cancelled turn by answering the prompt."""
     assert json.loads(cancelled_answer("1", is_v2=False).data)["result"] == {
         "stopReason": "cancelled"
     }
@@ -55,5 +52,5 @@ def test_a_cancelled_turn_ends_as_its_dialect_demands() -> None:
 
 
 def test_a_cancelled_request_gets_the_error_code_of_cancellations() -> None:
-    """In a replay, a cancelled request gets the error code -32800."""
+    """A replay answers a cancelled request with the error code -32800."""
     assert json.loads(cancelled_request("1", DIVERGENCE).data)["error"]["code"] == -32800

@@ -14,7 +14,7 @@ def step(seq: int, *, agent: bool = False, kind: str = "notification", **more: A
 
 
 def test_a_lane_remembers_a_limited_number_of_messages() -> None:
-    """For each session, a replay counts all messages, but remembers only the latest 200."""
+    """A replay remembers only the latest 200 messages of each session."""
     lane = Lane("s")
     for n in range(1000):
         lane.expect(item := step(n, kind="request", method="m"))
@@ -23,6 +23,6 @@ def test_a_lane_remembers_a_limited_number_of_messages() -> None:
 
 
 def test_the_latest_of_two_moments() -> None:
-    """A replay remembers the latest live time and the latest recorded time of its messages."""
+    """A replay remembers the latest live time and the latest recorded time."""
     assert latest(None, 5, 7) == (5, 7)
     assert latest((6, 3), 5, 7) == (6, 7)

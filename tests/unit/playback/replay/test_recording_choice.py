@@ -27,5 +27,5 @@ ANSWER = ("response", "session/new")
 def test_session_ids_of_equal_lines_are_paired(
     first: str, other: str, pairs: list[tuple[str, str]] | None
 ) -> None:
-    """If a live line differs from a recorded one only in session ids, a replay pairs these ids."""
+    """If two lines differ only in session ids, a replay pairs the session ids."""
     assert session_pairs(first.encode(), other.encode(), *ANSWER) == pairs

@@ -35,7 +35,7 @@ def recorded(record: Record) -> RecordedTranscript:
 
 
 def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -> None:
-    """In a replay, the silence before the client's first line does not count as a stall."""
+    """A replay does not count the silence before the client's first line as a stall."""
     replay = Replay(recorded.script(), ReplayOptions(stall_ns=5 * S))
     line = recorded.raw[1].rstrip(b"\n")
     assert [*replay.feed(LineReceived(line, 1 * S))][-1] == WakeAt(6 * S)
@@ -49,7 +49,7 @@ def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -
 def test_frames_of_an_abandoned_session_are_unplayed(
     recorded: RecordedTranscript, order: Order
 ) -> None:
-    """If a replay gives up a session after a difference, its unsent frames count as unplayed."""
+    """If a replay gives up a session, its unsent frames count as unplayed."""
     replay = Replay(recorded.script(), ReplayOptions(order=order))
     lines = [recorded.raw[1], recorded.raw[3], recorded.raw[5].replace(b'"one"', b'"two"')]
     for at, line in enumerate(lines, 1):
@@ -59,10 +59,7 @@ def test_frames_of_an_abandoned_session_are_unplayed(
 
 
 def test_input_counts_for_both_clocks() -> None:
-    """In a replay, input restarts the waits for a missing message and for a stall.
-
-    Output restarts only the wait for a stall.
-    """
+    """Output of a replay restarts the wait for a stall, but not the wait for a missing message."""
     progress = Progress(5)
     progress.begin(10)
     progress.begin(12)

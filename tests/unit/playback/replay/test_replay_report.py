@@ -47,7 +47,7 @@ DIVERGED = evolve(
 
 
 def test_a_clean_replay_has_no_text() -> None:
-    """The text report of a clean replay is empty, unless frames were withheld from the client."""
+    """The text report of a replay without divergences is empty."""
     assert text(CLEAN) == []
     assert text(evolve(CLEAN, withheld=(7, 9))) == [
         "replay of r.db: clean; 5 frames sent, 3 messages matched",
@@ -61,7 +61,7 @@ def test_a_clean_replay_has_no_text() -> None:
 
 
 def test_a_divergence_is_shown_with_its_context() -> None:
-    """A replay report shows both messages of a divergence, and an option that allows it."""
+    """A replay report shows the recorded message and the live message of a divergence."""
     assert text(DIVERGED) == [
         "replay of r.db: 1 divergence; 5 frames sent, 3 messages matched, 4 frames unplayed",
         "",
@@ -88,7 +88,7 @@ def test_a_divergence_is_shown_with_its_context() -> None:
 
 
 def test_only_some_divergences_are_shown() -> None:
-    """The text of a replay report shows only some divergences, and names the file with all."""
+    """If there are many divergences, the text report of a replay shows only some."""
     many = evolve(DIVERGED, divergences=(DIFFERS,) * 20, left_out=5)
     assert "... and 13 more; --report FILE has all of them" in text(many)
 
@@ -97,7 +97,7 @@ def test_only_some_divergences_are_shown() -> None:
     ("verdict", "words"), [("incomplete", "incomplete, and was played"), ("stalled", "stalled; ")]
 )
 def test_each_verdict_has_a_headline(verdict: str, words: str) -> None:
-    """The headline of a replay report has the verdict and says how much was played."""
+    """The headline of a replay report contains the verdict."""
     assert words in text(evolve(CLEAN, verdict=verdict))[0]
 
 
@@ -118,19 +118,19 @@ EVIL = "\x1b[2J\x00\x07\x9b\u202e\ud800\n]]>"
 
 
 def test_recorded_text_cannot_control_the_terminal() -> None:
-    """A replay report makes control characters visible, and each line stays a line."""
+    """A replay report makes control characters visible."""
     for line in text(hostile(EVIL)):
         assert line.isprintable()
 
 
 def test_recorded_text_cannot_break_the_xml() -> None:
-    """A replay report for JUnit makes characters visible that XML does not allow."""
+    """A replay report for JUnit escapes characters that XML does not allow."""
     suite = ET.fromstring(replay_suite(hostile(EVIL)).encode())
     assert [case.tag for case in suite] == ["testcase", "testcase"]
 
 
 def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
-    """In a replay's JUnit report, each diverged session and the whole replay are test cases."""
+    """The JUnit report of a replay has a case for each session that diverged."""
     suite = ET.fromstring(replay_suite(DIVERGED).encode())
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     (failure,) = suite.iter("failure")
@@ -142,14 +142,14 @@ def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
 
 
 def test_the_report_is_json() -> None:
-    """A replay's JSON report can be read back without loss; each kind and rank in it is a word."""
+    """The JSON report of a replay can be read back without loss."""
     read: Any = converter.loads(converter.dumps(DIVERGED), ReplayReport)
     assert read == DIVERGED
     assert '"kind": "params-differ"' in converter.dumps(DIVERGED)
 
 
 def test_only_a_difference_of_params_can_be_ignored() -> None:
-    """A replay report offers `--ignore` only if the difference is in a message's params."""
+    """A replay report suggests `--ignore` only for a difference in params."""
     assert DIFFERS.ignores == ("--ignore /params/a",)
     assert FOLLOWS.ignores == ()
 
@@ -158,7 +158,7 @@ def test_only_a_difference_of_params_can_be_ignored() -> None:
 def test_an_incomplete_recording_excuses_no_divergence(
     tmp_path: Path, said: tuple[int, ...], code: int
 ) -> None:
-    """A replay of an incomplete recording exits with 3 only if it reached its end."""
+    """A replay of an incomplete recording exits with 3 if it reached the recording's end."""
     recorded = record(
         tmp_path,
         """

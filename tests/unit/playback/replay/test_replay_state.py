@@ -69,7 +69,7 @@ def recorded(record: Record) -> RecordedTranscript:
 def test_a_line_that_is_no_message_is_compared_by_its_bytes(
     recorded: RecordedTranscript, number: int, raw: bytes
 ) -> None:
-    """A replay compares lines that are not messages by their bytes, and reports no JSON pointer."""
+    """A replay compares lines that are not messages by their bytes."""
     comparison = Comparison(recorded)
     assert comparison.compare(number, raw).is_equal
     result = comparison.compare(number, b"other \xff")
@@ -78,7 +78,7 @@ def test_a_line_that_is_no_message_is_compared_by_its_bytes(
 
 
 def test_lines_that_look_alike_may_differ(recorded: RecordedTranscript) -> None:
-    """For a replay, two lines with different invalid bytes differ, even if they look alike."""
+    """For a replay, two lines with different invalid bytes differ."""
     result = Comparison(recorded).compare(21, b"half a \xfe")
     assert result.differences == [Difference("", '"half a \ufffd"', '"half a \ufffd"')]
 
@@ -102,7 +102,7 @@ def test_a_message_does_not_equal_a_line_that_is_none(recorded: RecordedTranscri
 
 
 def test_a_member_of_a_batch_is_a_message(recorded: RecordedTranscript) -> None:
-    """A replay compares each message in a JSON-RPC batch like a message on its own line."""
+    """A replay compares each message in a JSON-RPC batch separately."""
     comparison = Comparison(recorded)
     first, second = comparison.steps[6, 0], comparison.steps[6, 1]
     assert comparison.comparer.value(first)["method"] == "_a"
@@ -110,7 +110,7 @@ def test_a_member_of_a_batch_is_a_message(recorded: RecordedTranscript) -> None:
 
 
 def test_a_session_that_a_request_opens_is_bound(recorded: RecordedTranscript) -> None:
-    """If a client's request opens a session by a new id, a replay pairs it with the recorded id."""
+    """If a client's request opens a session, a replay pairs its id with the recorded id."""
     comparison = Comparison(recorded)
 
     def load(session: str) -> bytes:
@@ -127,7 +127,7 @@ def test_a_session_that_a_request_opens_is_bound(recorded: RecordedTranscript) -
 
 
 def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
-    """Two recorded messages that differ only in their session ids count as alike for a replay."""
+    """A replay takes two recorded messages as alike if only their session ids differ."""
     comparison = Comparison(recorded)
     alike = comparison.comparer.are_alike
     prompt, of_other, other = (comparison.steps[number, None] for number in (9, 11, 13))
@@ -140,7 +140,7 @@ def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
 
 
 def test_ignored_places_do_not_tell_recorded_messages_apart(recorded: RecordedTranscript) -> None:
-    """Recorded messages that differ only at places named by `--ignore` are alike for a replay."""
+    """A replay takes recorded messages as alike if they differ only in ignored values."""
     comparison = Comparison(recorded, "/params/prompt")
     prompt, other = comparison.steps[9, None], comparison.steps[13, None]
     assert comparison.comparer.are_alike(prompt, other)

@@ -47,7 +47,7 @@ def effects(*lines: bytes) -> WithheldEffects:
 
 @pytest.mark.parametrize(("terminal", "is_prevented"), [(b"t", True), (b"u", False)])
 def test_output_of_an_unmade_terminal_will_not_come(terminal: bytes, is_prevented: bool) -> None:
-    """If a replay withholds the creation of a terminal, it awaits no requests for its output."""
+    """If a replay withholds `terminal/create`, it expects no requests about the terminal."""
     line = OUTPUT % terminal
     result = effects(line, b"[1," + line + b"]")
     alone = Step(0, 0, False, "request", "terminal/output")
@@ -57,7 +57,7 @@ def test_output_of_an_unmade_terminal_will_not_come(terminal: bytes, is_prevente
 
 
 def test_a_request_that_makes_nothing_leaves_nothing_unmade() -> None:
-    """If a replay withholds a request that creates no terminal, it awaits all later messages."""
+    """If a withheld request created no terminal, a replay still expects all later messages."""
     actual = WithheldEffects(cast("Script", Lines()))
     actual.note_unmade("terminal/create", {"error": {"code": 1}})
     actual.note_unmade("terminal/create", None)
@@ -67,7 +67,7 @@ def test_a_request_that_makes_nothing_leaves_nothing_unmade() -> None:
 
 
 def test_extension_requests_are_optional_after_a_withheld_extension() -> None:
-    """If a replay withholds an agent's extension request, the client may omit such requests."""
+    """If a replay withholds an extension request, the client may leave out later ones."""
     own = Step(0, 0, False, "request", "_own/x")
     result = WithheldEffects(cast("Script", Lines()))
     result.note_withheld("terminal/create")

@@ -41,7 +41,7 @@ def bound(**roots: str) -> Bindings:
     ],
 )
 def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved: str) -> None:
-    """A replay moves paths below a recorded directory into the client's, but none beside it."""
+    """A replay replaces the recorded directory in paths below it."""
     assert bound(**roots).live(Place.PATH, path) == moved
 
 
@@ -57,7 +57,7 @@ def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved
     ],
 )
 def test_uris_are_escaped(uri: str, moved: str) -> None:
-    """A replay recognizes a directory in a URI in any spelling, and keeps the URI's rest."""
+    """A replay recognizes a directory in a URI, even with escaped characters."""
     bindings = Bindings(roots={"/srv/my app": "/x/y z"})
     assert bindings.live(Place.URI, uri) == moved
 
@@ -72,12 +72,12 @@ def test_uris_are_escaped(uri: str, moved: str) -> None:
     ],
 )
 def test_whole_names_in_texts_are_rewritten(text: str, rewritten: str) -> None:
-    """A replay rewrites a directory in a text as a whole name, and never within a longer name."""
+    """A replay replaces a directory in a text only where it is a whole name."""
     assert bound(_srv_a="/x").rewritten(text) == rewritten
 
 
 def test_a_text_is_rewritten_once() -> None:
-    """If a replay replaces directory /a by /b and /b by /c, it does not replace the new /b."""
+    """If a replay replaces `/a` by `/b` and `/b` by `/c`, `/a` does not become `/c`."""
     assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
     assert bound(_="/b").rewritten("/ /") == "/ /"
     assert Bindings().rewritten("/a") == "/a"
@@ -85,14 +85,14 @@ def test_a_text_is_rewritten_once() -> None:
 
 @pytest.mark.parametrize("root", ["", ".", "..", "src", "src/lib", "C:"])
 def test_a_relative_directory_in_a_text_stays(root: str) -> None:
-    """A replay keeps a relative directory in a text, since it may be an ordinary word."""
+    """A replay does not replace a relative directory in a text."""
     text = f"{root} . .. src ./src src/lib C: See src/lib."
     assert Bindings(roots={root: "/x", "/p": "/y"}).rewritten(f"{text} /p") == f"{text} /y"
     assert Bindings(roots={"C:\\p": "/x"}).rewritten(r"C:\\p") == "/x"
 
 
 def test_each_kind_of_value_is_bound_by_itself() -> None:
-    """A replay that pairs a recorded terminal id with a live one uses it only as a terminal id."""
+    """A replay uses a live terminal id only in place of a terminal id."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "T")
     bindings.bind(Place.SESSION, "s", "S")
@@ -104,7 +104,7 @@ def test_each_kind_of_value_is_bound_by_itself() -> None:
 
 
 def test_equal_values_change_nothing() -> None:
-    """If the client of a replay uses the recorded ids and directories, no line is changed."""
+    """If the client of a replay uses the recorded ids, no line is changed."""
     bindings = bound(_a="/a")
     assert not bindings.change_anything
     bindings.bind(Place.TERMINAL, "t", "u")
@@ -124,12 +124,12 @@ def test_equal_values_change_nothing() -> None:
     ],
 )
 def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> None:
-    """A replay changes any string that is a path below a directory that the client replaced."""
+    """A replay replaces the directory in any string that is a path below the directory."""
     assert Bindings(roots={"/srv": "/x", "src": "/y", "/": "/z"}).moved(text) == moved
 
 
 def test_sessions_are_swapped() -> None:
-    """If the client of a replay swaps two recorded session ids, the replay swaps them, too."""
+    """If the client swaps two recorded session ids, a replay swaps them too."""
     bindings = Bindings()
     bindings.swap_sessions("a", "b")
     assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]
@@ -138,7 +138,7 @@ def test_sessions_are_swapped() -> None:
 
 
 def test_a_released_terminal_is_free() -> None:
-    """After a terminal is released, a replay can pair its recorded id with another live id."""
+    """After a terminal is released, a replay can pair its id with another live id."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "live")
     assert bindings.live_terminals == {"live"}

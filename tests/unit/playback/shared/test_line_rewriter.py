@@ -19,20 +19,20 @@ def written(raw: bytes, kind: str, ids: dict[str, str], **roots: str) -> bytes:
 
 
 def test_a_line_without_replacements_is_unchanged() -> None:
-    """A replay sends a line without replacements byte for byte, even if it is not UTF-8."""
+    """A replay sends a line without replacements byte for byte."""
     raw = b'\xff {"id" : 1 }'
     assert written(raw, "response", {"1": "1"}) is raw
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b'{"a":"\xe9"}', b"{", b"", b'{"id":1', b"[[[["])
 def test_any_line_can_be_rewritten(raw: bytes) -> None:
-    """A replay replaces no values in bytes that are not UTF-8, or in text that is not JSON."""
+    """A replay replaces no values in a line that is not JSON."""
     for kind in ("response", "notification", "batch", "invalid", "error"):
         assert written(raw, kind, {"1": "2"}, a="/b") == raw
 
 
 def test_only_a_reply_gets_another_id() -> None:
-    """A replay sends a reply with the live request's id, and its own request as recorded."""
+    """A replay sends a response with the id of the live request."""
     answer, ask = b'{"id":1,"result":{"id":1}}', b'{"id":1,"method":"m"}'
     assert written(answer, "response", {"1": '"x"'}) == b'{"id":"x","result":{"id":1}}'
     assert written(ask, "request", {"1": '"x"'}) == ask
@@ -43,13 +43,13 @@ def test_only_a_reply_gets_another_id() -> None:
 
 
 def test_a_batch_is_rewritten_member_by_member() -> None:
-    """A replay rewrites ids and paths in each message of a JSON-RPC batch by its method."""
+    """A replay replaces ids in each message of a JSON-RPC batch."""
     raw = b'[{"method":"terminal/create","params":{"cwd":"/a/b","x":"/a/b"},"id":0}]'
     assert written(raw, "batch", {}, a="/z") == raw.replace(b'"cwd":"/a/b"', b'"cwd":"/z/b"')
 
 
 def test_a_session_is_renamed_at_its_typed_places_only() -> None:
-    """A replay replaces a session id only where the schema has one; all other bytes stay."""
+    """A replay replaces a session id only where the schema has a session id."""
     line = b'{"params":{"sessionId":"a","update":{"of":{"sessionId":"a"},"text":"\xff a"}}}\n'
     wire = Wire(line, "", 0, "notification", "session/update")
     rewriter = LineRewriter(Bindings(sessions={"a": "b"}), rewrite_text=False)
@@ -57,13 +57,13 @@ def test_a_session_is_renamed_at_its_typed_places_only() -> None:
 
 
 def test_quoted_strings_can_be_encoded() -> None:
-    """A replay writes a string as plain text if UTF-8 can encode it, and otherwise escaped."""
+    """A replay escapes a string that UTF-8 cannot encode."""
     assert quoted('é"\\') == '"é\\"\\\\"'
     assert quoted("\ud800é") == '"\\ud800\\u00e9"'
 
 
 def test_ids_are_spelled_as_in_the_request() -> None:
-    """A replay writes the id of a reply as its request did, or null if the request had none."""
+    """A replay writes the id of a response exactly as the request did."""
     assert (
         reply("1.0", {"content": "é"}).data
         == '{"jsonrpc":"2.0","id":1.0,"result":{"content":"é"}}\n'.encode()

@@ -21,7 +21,7 @@ def message(**params: Any) -> bytes:
 
 
 def test_markers_are_numbered_and_stay_the_same() -> None:
-    """The placeholders of secrets in a replay's report are the same in each run."""
+    """The markers of secrets in the report of a replay are the same in each run."""
     for secrets in ((SECRET, OTHER), (OTHER, SECRET)):
         mask = MessageMask("none")
         result = [mask.masked(message(note=item)) for item in (*secrets, secrets[0])]
@@ -29,7 +29,7 @@ def test_markers_are_numbered_and_stay_the_same() -> None:
 
 
 def test_a_secret_is_known_to_both_sides() -> None:
-    """If a recorded message of a replay has a masked secret, the live message is masked, too."""
+    """If a recorded message has a masked secret, a replay masks the live message too."""
     mask = MessageMask("none")
     mask.note(message(env={"API_KEY": "plum-rhubarb-771"}))
     assert b"plum" not in mask.masked(message(note="it is plum-rhubarb-771"))
@@ -37,7 +37,7 @@ def test_a_secret_is_known_to_both_sides() -> None:
 
 
 def test_what_a_masked_recording_sends_is_not_looked_at() -> None:
-    """A replay searches only live messages for secrets, since a masked recording has none."""
+    """A replay of a masked recording searches only live messages for secrets."""
     mask = MessageMask("secrets")
     raw = message(env={"API_KEY": "plum-rhubarb-771"})
     mask.note(raw)
@@ -47,7 +47,7 @@ def test_what_a_masked_recording_sends_is_not_looked_at() -> None:
 
 
 def test_a_directory_stays_what_it_is() -> None:
-    """A replay never masks the value of ``cwd``, since other messages repeat it."""
+    """A replay never masks the value of `cwd`."""
     mask = MessageMask("none")
     places = places_of("request", "session/new")
     value = mask.value(message(cwd=f"/proj/{SECRET}", note=SECRET), places)
@@ -65,7 +65,7 @@ def test_a_directory_stays_what_it_is() -> None:
     ],
 )
 def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -> None:
-    """A replay masks a value of a message if a member on its path is named like a secret."""
+    """A replay masks a value below a JSON member whose name means a secret."""
     mask = MessageMask("none")
     result = json.dumps(mask.part(path, value))
     assert "[redacted:" in result
@@ -74,7 +74,7 @@ def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -
 
 
 def test_a_known_secret_has_its_own_marker() -> None:
-    """A replay shows a live secret as the placeholder that the recording has in its place."""
+    """A replay shows a live secret as the marker of the recorded secret."""
     marker = "[redacted:env:0a0b0c0d]"
     mask = MessageMask("secrets", {"pin7": marker, "plum-rhubarb-771": marker})
     assert mask.text("it is plum-rhubarb-771") == f"it is {marker}"
@@ -83,7 +83,7 @@ def test_a_known_secret_has_its_own_marker() -> None:
 
 
 def test_a_private_recording_is_compared_by_the_shape_of_its_texts() -> None:
-    """For recordings with `--redact private`, a replay also hides the letters of live prompts."""
+    """In a replay of a recording with `--redact private`, live prompts are hidden too."""
     prompt = b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"prompt":"go on"}}'
     assert b'"xx xx"' in MessageMask("private").masked(prompt)
     assert MessageMask("secrets").masked(prompt) == prompt

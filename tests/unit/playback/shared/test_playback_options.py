@@ -19,15 +19,15 @@ from acp_proxy.playback.shared.playback_options import Pacing
     ],
 )
 def test_a_gap_is_counted_from_the_live_moment(pacing: Pacing, due: int) -> None:
-    """A replay waits for the recorded gap from when it sent or received the frame before."""
+    """A replay counts a recorded gap from the time when the frame before was sent."""
     assert pacing.due(1000, 200, 250) == due
 
 
 def test_a_frame_is_never_due_before_its_predecessor() -> None:
-    """A replay never sends a frame before its predecessor, even if the clock went back."""
+    """A replay never sends a frame before its predecessor."""
     assert Pacing(1.0).due(1000, 250, 200) == 1000
 
 
 def test_a_pacing_without_gaps_is_instant() -> None:
-    """With the pace factor zero, all frames of a replay are due at once."""
+    """With the pace factor zero, a replay sends all frames at once."""
     assert [p.is_instant for p in (Pacing(), Pacing(0.0), Pacing(0.1))] == [True, True, False]

@@ -39,7 +39,7 @@ def test_updates_change_only_the_members_that_they_have() -> None:
 
 @pytest.mark.parametrize("status", ["completed", "failed", "cancelled"])
 def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
-    """`verify` forgets a tool call that has ended, since another one may get its id."""
+    """`verify` forgets a tool call that has ended."""
     calls = ToolCalls(null_clears=False)
     announce(calls, kind="read")
     announce(calls, status=status)
@@ -47,7 +47,7 @@ def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
 
 
 def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`verify` forgets the oldest tool calls, so that an agent cannot fill its memory."""
+    """If an agent announces very many tool calls, `verify` forgets the oldest."""
     monkeypatch.setattr(permission_match, "REMEMBERED", 2)
     calls = ToolCalls(null_clears=False)
     for call in ("a", "b", "a", "c"):

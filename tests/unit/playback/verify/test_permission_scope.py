@@ -38,7 +38,7 @@ def asking(call: dict[str, Any], **params: Any) -> dict[str, Any]:
     ],
 )
 def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, Any]) -> None:
-    """`verify` repeats a recorded permission even if the call's title, id, time or state differ."""
+    """`verify` repeats a recorded permission even if the title of the tool call differs."""
     assert scope(asking({**CALL, **noise}), {}) == scope(asking(CALL), {})
 
 
@@ -55,7 +55,7 @@ def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, A
     ],
 )
 def test_everything_else_counts(change: dict[str, Any]) -> None:
-    """`verify` repeats a permission only if all members that say what is allowed are equal."""
+    """`verify` repeats a recorded permission only if it is for the same action."""
     assert scope(asking({**CALL, **change}), {}) != scope(asking(CALL), {})
 
 
@@ -67,13 +67,13 @@ def test_announced_members_belong_to_the_request() -> None:
 
 
 def test_the_line_of_a_location_does_not_count() -> None:
-    """`verify` repeats a permission even if the line number in the request's location differs."""
+    """`verify` repeats a recorded permission even if the line number differs."""
     at = [scope(asking({**CALL, "locations": [{"path": "/p", "line": n}]}), {}) for n in (1, 2)]
     assert at[0] == at[1] != scope(asking(CALL), {})
 
 
 def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
-    """In the 1.0 draft, `verify` ignores the line number in a permission's location."""
+    """In the 1.0 draft, `verify` ignores the line number in a permission request."""
     at = [scope(asking({**CALL, "location": {"path": "/p", "line": n}}), {}) for n in (1, 2)]
     assert at[0] == at[1] == scope(asking({**CALL, "location": {"path": "/p"}}), {})
     assert at[0] != scope(asking({**CALL, "location": {"path": "/q"}}), {})
@@ -81,7 +81,7 @@ def test_the_line_of_the_location_of_a_draft_does_not_count() -> None:
 
 
 def test_a_text_beside_a_command_does_not_count() -> None:
-    """`verify` compares permission requests by their command, or else by their description."""
+    """`verify` compares permission requests by their command, not by their description."""
     with_command = [{"rawInput": {"command": "ls", "description": text}} for text in "ab"]
     without = [{"rawInput": {"path": "/p", "description": text}} for text in "ab"]
     assert scope(asking(with_command[0]), {}) == scope(asking(with_command[1]), {})
@@ -89,7 +89,7 @@ def test_a_text_beside_a_command_does_not_count() -> None:
 
 
 def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
-    """`verify` repeats a permission for the live directory that replaces the recorded one."""
+    """`verify` repeats a recorded permission for the live directory."""
     bindings = Bindings(roots={"/old": "/new"})
     recorded, live, other = (
         scope(asking({"kind": "edit", "rawInput": {"path": path}}), {})
@@ -118,7 +118,7 @@ def test_a_scope_that_cannot_be_read_equals_none() -> None:
 
 @pytest.mark.parametrize("terminal", ["term-2", 7])
 def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> None:
-    """`verify` repeats a permission only for the terminal that replaces the recorded one."""
+    """`verify` repeats a permission for a terminal only if it is the matching live terminal."""
     recorded, live = (
         scope(asking({"content": [{"type": "terminal", "terminalId": item}]}), {})
         for item in ("term-1", terminal)
@@ -151,7 +151,7 @@ def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> N
 def test_a_scope_names_what_the_action_applies_to_or_not(
     call: dict[str, Any], expected: bool
 ) -> None:
-    """Kinds, booleans and explanations alone do not tell `verify` what a permission is about."""
+    """If a permission request has no path and no command, `verify` cannot identify the action."""
     assert names_something(scope(asking(call), {})) == expected
 
 
@@ -165,7 +165,7 @@ def test_a_scope_names_what_the_action_applies_to_or_not(
     ],
 )
 def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, Any]) -> None:
-    """For `verify`, a path identifies a permission to read, edit or search, but not to run."""
+    """If a tool call runs a command, its path does not identify the action for `verify`."""
     call = {"toolCallId": "c", "kind": kind, **where}
     assert not names_something(scope(asking(call), {}))
     assert names_something(scope(asking({**call, "rawInput": {"cmd": "ls"}}), {}))
@@ -174,7 +174,7 @@ def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, 
 
 
 def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
-    """`verify` compares permission requests also by params outside of the tool call."""
+    """`verify` also compares the params of a permission request outside of its tool call."""
     for name in ("toolCall", "subject"):
         assert not names_something({"params": {name: {"kind": "edit"}}})
         assert names_something({"params": {name: {"kind": "edit"}, "path": "/p"}})
@@ -200,5 +200,5 @@ def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
 def test_reports_name_a_request(
     params: dict[str, Any], announced: dict[str, Any], title: str
 ) -> None:
-    """Reports of `verify` name a permission request by its title, operation or command."""
+    """Reports of `verify` name a permission request by its title or command."""
     assert title_of({"params": params}, announced) == title

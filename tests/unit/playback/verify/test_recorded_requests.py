@@ -36,7 +36,7 @@ def parity(item: RecordedRequest) -> Keys:
 
 
 def test_requests_are_found_by_method_and_key() -> None:
-    """`verify` finds a recorded request by its method, or by its content, until it is made."""
+    """`verify` finds a recorded request by its method."""
     requests = [request(1), request(2), request(3), request(4, "other")]
     result = collection(*requests)
     assert [*result.of("m")] == requests[:3]
@@ -49,7 +49,7 @@ def test_requests_are_found_by_method_and_key() -> None:
 
 
 def test_the_first_request_that_was_made_is_found_by_key() -> None:
-    """If a recording has equal requests, `verify` finds the first one that the agent has made."""
+    """If a recording has several equal requests, `verify` finds the first one."""
     requests = [request(1), request(3)]
     result = collection(*requests)
     assert result.first_made("m", (1, 1), parity) is None
@@ -61,7 +61,7 @@ def test_the_first_request_that_was_made_is_found_by_key() -> None:
 
 
 def test_requests_are_awaited_in_order() -> None:
-    """`verify` awaits the agent's recorded requests in order, until each is made or given up."""
+    """`verify` expects the recorded requests of the agent in their order."""
     requests = [request(1), request(3), request(5)]
     result = collection(*requests)
     assert (result.are_made_before(1), result.are_made_before(2)) == (True, False)
@@ -89,7 +89,7 @@ def test_requests_that_are_cleared_are_never_matched() -> None:
     ],
 )
 def test_equal_values_have_equal_keys(first: Any, other: Any) -> None:
-    """For `verify`, two requests are equal if they differ only in spelling, order or ``_meta``."""
+    """For `verify`, two requests are equal if they differ only in `_meta`."""
     assert key_of(first) == key_of(other)
 
 
@@ -97,19 +97,19 @@ def test_equal_values_have_equal_keys(first: Any, other: Any) -> None:
     ("first", "other"), [([1, 2], [2, 1]), ({"a": 1}, {"a": 2}), ({"a": 1}, {"b": 1}), ([], {})]
 )
 def test_different_values_have_different_keys(first: Any, other: Any) -> None:
-    """For `verify`, two requests differ if the order of a list or a member's name differs."""
+    """For `verify`, two requests differ if the order of a list differs."""
     assert key_of(first) != key_of(other)
 
 
 def test_ignored_values_do_not_count() -> None:
-    """For `verify`, values at paths that `--ignore` names do not make two requests different."""
+    """For `verify`, two requests are equal if they differ only in ignored values."""
     ignored = [("a", "*", "b")]
     assert key_of({"a": [{"b": 1}]}, ignored=ignored) == key_of({"a": [{"b": 2}]}, ignored=ignored)
     assert key_of({"a": [{"c": 1}]}, ignored=ignored) != key_of({"a": [{"c": 2}]}, ignored=ignored)
 
 
 def test_values_at_typed_places_count_by_their_live_names() -> None:
-    """`verify` compares an agent's requests with live paths, and not by their ids."""
+    """`verify` compares the paths in an agent's requests with the live paths."""
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
     recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}
@@ -122,7 +122,7 @@ def test_values_at_typed_places_count_by_their_live_names() -> None:
 
 
 def test_a_deep_value_has_a_key() -> None:
-    """`verify` finds even a recorded request whose values are nested too deeply."""
+    """`verify` finds a recorded request even if it is nested too deeply."""
     deep: Any = 1
     for _ in range(100_000):
         deep = [deep]

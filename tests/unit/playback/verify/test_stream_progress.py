@@ -41,7 +41,7 @@ def measured(*lines: bytes) -> StreamProgress:
 @pytest.mark.parametrize("update", STATE_UPDATES)
 @pytest.mark.parametrize("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
 def test_state_updates_are_counted_apart(params: str, update: str) -> None:
-    """When `verify` measures a turn's progress, updates of the session's state do not count."""
+    """`verify` does not count updates of a session's state as progress of a turn."""
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
     assert increment_of(raw, UPDATE) == Increment(state=update)
 
@@ -57,25 +57,25 @@ def test_state_updates_are_counted_apart(params: str, update: str) -> None:
     ],
 )
 def test_any_other_message_is_one_item(raw: bytes) -> None:
-    """When `verify` measures a turn's progress, any other message counts as one."""
+    """`verify` counts a message that is not text as one step of a turn's progress."""
     assert increment_of(raw, UPDATE) == ITEM
 
 
 def test_updates_of_the_draft_are_counted() -> None:
-    """When `verify` measures a turn's progress, updates of the 1.0 draft count like those of v1."""
+    """`verify` counts the updates of the 1.0 draft as progress of a turn."""
     raw = b'{"method": "session/update", "params": {"type": "%s", "data": {"content": "abc"}}}'
     assert increment_of(raw % b"agent_message_chunk", UPDATE).characters == 3
     assert increment_of(raw % b"usage_update", UPDATE).state == "usage_update"
 
 
 def test_other_methods_are_not_read() -> None:
-    """`verify` measures a turn's progress without parsing messages other than session updates."""
+    """`verify` measures the progress of a turn only by session updates."""
     assert increment_of(chunk("abc"), "_x/y") == ITEM
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
 def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) -> None:
-    """When `verify` measures a turn's progress, a text counts the same however it was split."""
+    """For the progress of a turn, `verify` counts a text equally however it is split."""
     whole, pieces = StreamProgress(), StreamProgress()
     total, of_pieces = TotalProgress(), TotalProgress()
     for text in texts:
@@ -98,7 +98,7 @@ def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) 
 
 
 def test_texts_differ_in_kind_and_message() -> None:
-    """When `verify` measures a turn's progress, text of another kind is another message."""
+    """For the progress of a turn, `verify` counts a text of another kind as another message."""
     lines = [chunk("a"), chunk("b"), chunk("c", "agent_thought_chunk"), chunk("de", message="m")]
     assert [measured(*lines[:n]).mark for n in range(5)] == [
         ProgressMark(0, 0),
@@ -110,7 +110,7 @@ def test_texts_differ_in_kind_and_message() -> None:
 
 
 def test_state_updates_end_no_text() -> None:
-    """When `verify` measures a turn's progress, a state update within a text does not split it."""
+    """For the progress of a turn, a state update within a text does not split the text."""
     progress = StreamProgress()
     adds = [
         increment_of(chunk("a"), UPDATE),
@@ -128,7 +128,7 @@ def test_state_updates_end_no_text() -> None:
 
 
 def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
-    """`verify` gives up an agent that sends ten times the recorded lines and over 100,000."""
+    """`verify` gives up an agent that sends many times more lines than were recorded."""
     output = AgentOutput()
     output.recent_lines += 100_000
     assert not output.is_flood(10)
@@ -139,7 +139,7 @@ def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
 
 
 def test_bytes_are_a_flood() -> None:
-    """`verify` gives up an agent that sends too many bytes, even without a newline."""
+    """`verify` gives up an agent that sends too many bytes."""
     output = AgentOutput()
     output.recent_bytes += 256 << 20
     assert not output.is_flood(1)

@@ -24,7 +24,7 @@ from tests.unit.test_docs import first_cells, page, section
     ],
 )
 def test_every_member_of_the_report_is_documented(value: Any, title: str) -> None:
-    """The manual lists the members of the report of `verify` in their order."""
+    """The manual lists the JSON members of the report of `verify`."""
     text = section(page("json.md"), title).partition("\n### ")[0]
     assert first_cells(text) == [
         field.name for field in fields(value) if "hidden" not in field.metadata
@@ -32,7 +32,7 @@ def test_every_member_of_the_report_is_documented(value: Any, title: str) -> Non
 
 
 def test_every_kind_of_divergence_is_documented() -> None:
-    """The manual lists exactly the kinds of divergences that `verify` reports."""
+    """The manual lists exactly the kinds of divergence that `verify` reports."""
     package = Path(__file__).parents[4] / "acp_proxy" / "playback" / "verify"
     source = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
     reported = {kind.value for kind in DivergenceKind if f"DivergenceKind.{kind.name}" in source}

@@ -58,7 +58,7 @@ def fields(log: CaptureLog, kind: int) -> list[dict[str, list[str]]]:
 
 
 def test_what_is_appended_is_read(log: CaptureLog) -> None:
-    """Records are read from a capture log as written: chunks with stream and time, and events."""
+    """Chunks are read from a capture log as they were written."""
     log.append(TO_AGENT, 5, b"one\n")
     log.append(TO_CLIENT, 6, b"\xf5acp\0\n")
     log.event(SIGNAL, {"signal": 15, "action": "sent"})
@@ -79,7 +79,7 @@ def test_what_is_appended_is_read(log: CaptureLog) -> None:
 
 
 def test_a_log_is_private_and_locked(tmp_path: Path) -> None:
-    """Only its owner can read a recorder's capture log, which the recorder keeps locked."""
+    """Only its owner can read a recorder's capture log."""
     log = CaptureLog.create(f"{tmp_path}/x.log")
     assert stat.S_IMODE(os.fstat(log.fd).st_mode) == 0o600
     with Path(log.path).open() as other, pytest.raises(BlockingIOError):
@@ -98,13 +98,13 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
 
 
 def test_a_log_can_be_removed(log: CaptureLog) -> None:
-    """A recorder can still close its capture log after somebody has removed the file."""
+    """If somebody removed the capture log, the recorder can still close it."""
     log.remove()
     assert not Path(log.path).exists()
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """If a recorder cannot create a capture log, an object that discards records replaces it."""
+    """If a recorder cannot create a capture log, all records are discarded."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -112,7 +112,7 @@ def test_a_null_log_keeps_nothing() -> None:
 
 
 def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
-    """Records of a capture log are whole even if several threads write at the same time."""
+    """If several threads write to a capture log at once, each record stays whole."""
     per_stream = {stream: [b"%d" % stream * n for n in range(200)] for stream in (1, 2, 3)}
 
     def write(stream: int) -> None:
@@ -144,14 +144,14 @@ def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
     ],
 )
 def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: bytes) -> None:
-    """The fields of an event in a capture log are ``key=value``, joined by NUL, with any bytes."""
+    """The fields of an event in a capture log may contain any bytes."""
     assert pack_fields(packed) == payload
     lists = {k: v if isinstance(v, list) else [str(v)] for k, v in packed.items()}
     assert unpack_fields(payload) == {key: values for key, values in lists.items() if values}
 
 
 def test_anything_can_be_unpacked() -> None:
-    """Fields of an event in a capture log can be read from any bytes without an error."""
+    """Any bytes can be read as the fields of an event in a capture log."""
     assert unpack_fields(b"a\0=\0\0\xff=\xfe") == {"a": [""], "": ["", ""], "\udcff": ["\udcfe"]}
 
 
@@ -159,10 +159,7 @@ def test_anything_can_be_unpacked() -> None:
 
 
 def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
-    """After a recorder emptied its capture log, the file is short.
-
-    New records continue the old offsets.
-    """
+    """After a recorder has emptied its capture log, new records continue the old offsets."""
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)
@@ -174,7 +171,7 @@ def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
 
 
 def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
-    """A recorder does not empty a capture log whose last bytes are not in the database yet."""
+    """A recorder does not empty a capture log that is not yet in the database."""
     log.append(TO_AGENT, 1, b"x")
     upto = log.size
     log.append(TO_AGENT, 2, b"y")
@@ -186,10 +183,9 @@ def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
 
 
 def test_a_full_disk_becomes_a_gap() -> None:
-    """If the disk is full, earlier records of a capture log stay whole, and lost bytes are counted.
+    """If the disk is full, a capture log counts the bytes that are lost.
 
-    The disk is simulated by a limit on the file's size. Bytes that do not fit are counted by
-    stream, one line reports the loss, and nothing is raised.
+    A limit on the file's size simulates the disk.
     """
     with new_log() as log:
         program = """if True:
@@ -249,7 +245,7 @@ def mend(log: CaptureLog) -> None:
 
 
 def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog) -> None:
-    """If writing to a capture log fails, recording continues, and the loss is recorded later."""
+    """If writing to a capture log fails, the recorder raises no error."""
     for t_ns in (2, 3):
         broken.append(TO_AGENT, t_ns, b"lost")
     broken.event(SIGNAL, {"signal": 15})
@@ -261,7 +257,7 @@ def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog)
 
 
 def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
-    """After a gap in a capture log, the record of the gap comes before the next event."""
+    """After a gap in a capture log, the next event is preceded by a record of the gap."""
     broken.append(STDERR, 2, b"lost")
     mend(broken)
     broken.event(CLOSE, {"reason": "over"})
@@ -270,13 +266,13 @@ def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
 
 
 def test_a_log_in_a_gap_is_not_trimmed(broken: CaptureLog) -> None:
-    """If a gap in a capture log is not recorded yet, the log is not emptied."""
+    """A recorder does not empty a capture log while a gap is not yet recorded."""
     broken.append(STDERR, 2, b"lost")
     assert not broken.trim(broken.size)
 
 
 def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) -> None:
-    """A torn record that a failed write left in a capture log is cut off before the next record."""
+    """If a write to a capture log fails, the half-written record is removed."""
     log.append(TO_AGENT, 1, b"before")
     size, fd = log.size, os.dup(log.fd)
     full = os.open("/dev/full", os.O_RDWR)
@@ -292,7 +288,7 @@ def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) ->
 
 
 def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
-    """If a new capture log cannot hold its first record, it is removed, and an error is raised."""
+    """If a capture log cannot hold its first record, the log is removed."""
     program = """if True:
         import resource, sys
         from acp_proxy.record.capture.log_writer import CaptureLog
@@ -310,7 +306,7 @@ def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
 
 
 def test_a_trim_that_fails_ends_the_log(monkeypatch: pytest.MonkeyPatch, log: CaptureLog) -> None:
-    """If emptying a capture log fails, the recorder writes no more, since its start is missing."""
+    """If a recorder fails to empty its capture log, it writes no more records."""
     log.append(TO_AGENT, 1, b"indexed")
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda _fd, _record: 5)
@@ -331,7 +327,7 @@ EFFECTS = [(EFFECT, TO_AGENT, 8, b"rule=r")]
 def test_a_chunk_and_its_notes_are_one_write(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recorder writes a chunk and the faults that fired on it to its capture log in one write."""
+    """A recorder writes a chunk and its faults to the capture log in one write."""
     sizes, write = [], os.write
 
     def counted(fd: int, data: bytes) -> int:
@@ -347,7 +343,7 @@ def test_a_chunk_and_its_notes_are_one_write(
 
 
 def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
-    """If a line is lost in a capture log, the records about faults on it are left out, too."""
+    """If a line is lost in a capture log, the records of its faults are left out too."""
     broken.append_all(NOTED)
     assert broken.has_gap
     mend(broken)
@@ -359,7 +355,7 @@ def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
 
 
 def test_notes_are_not_held_to_the_size_cap() -> None:
-    """With --max-size, bytes that a fault delivered count only if they differ from the line."""
+    """`--max-size` counts the bytes that a fault delivered only if they differ from the line."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         changed = (PART, TO_AGENT, 7, b"x" * 2000)
         log.append_all([NOTED[0], changed, NOTED[2]])
@@ -375,10 +371,7 @@ ROOM_FOR_1000 = RESERVE + int(1000 * (1 + GROWTH))
 
 
 def test_the_size_cap_is_a_gap() -> None:
-    """Beyond --max-size, chunks are only counted as a gap, but events are still recorded.
-
-    A record shows at once that the gap has begun.
-    """
+    """After `--max-size` is reached, a recorder counts further bytes but does not store them."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 700)
         log.append(TO_AGENT, 2, b"y" * 300)
@@ -401,7 +394,7 @@ def test_the_size_cap_is_a_gap() -> None:
 
 
 def test_the_database_counts_towards_the_cap() -> None:
-    """The size of a recording's database counts towards --max-size."""
+    """The size of the database counts towards `--max-size`."""
     with new_log(max_size=RESERVE + 10_000) as log:
         log.allow(database_size=9_900)
         log.append(TO_AGENT, 1, b"x" * 100)
@@ -412,7 +405,7 @@ def test_the_database_counts_towards_the_cap() -> None:
 
 
 def test_a_trimmed_log_has_room_again() -> None:
-    """Space that a recorder has freed in its capture log can be used again below --max-size."""
+    """If a recorder empties its capture log, the space counts as free for `--max-size`."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 900)
         assert log.trim(log.size)

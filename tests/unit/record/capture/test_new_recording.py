@@ -18,10 +18,7 @@ VALUE = "Xk27fYqpLm92vbTa"
     ],
 )  # fmt: skip
 def test_a_name_that_says_secret(name: str) -> None:
-    """A new recording has a keyed hash of each secret environment variable.
-
-    Of the secret itself, it has only four characters.
-    """
+    """A new recording has a keyed hash of each secret environment variable."""
     (line,) = secret_hashes({name: VALUE}, KEY)
     digest, length, start, word = line.split(" ")
     assert (len(digest), length, start, word) == (32, "16", "12", "vbTa")
