@@ -32,7 +32,7 @@ def log(tmp_path: Path) -> CaptureLog:
 async def test_a_backlog_is_left_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recorder ends, it stops writing a backlog to the database after the current part."""
+    """When a recorder ends, it leaves the rest of a backlog in the capture log."""
     steps: list[Indexer] = []
     log.append(TO_AGENT, 1, LINE)
 
@@ -52,7 +52,7 @@ async def test_a_backlog_is_left_at_the_end(
 
 
 def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
-    """At the end of a recording, bytes after the last newline of a stream become a frame."""
+    """At the end of a recording, bytes without a newline become a frame."""
     log.append(TO_AGENT, 1, LINE + b"half a l")
     log.event(CLOSE, {"reason": "the agent exited"})
     it = Indexing(log)
@@ -66,7 +66,7 @@ def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
 def test_a_log_that_cannot_be_finished_in_time_stays(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Frames that a recorder had no time to index at its end are indexed by the next command."""
+    """If a recorder has no time to index its last frames, the next command indexes them."""
     log.append(TO_AGENT, 1, LINE * 10)
     log.event(CLOSE, {"reason": "the agent exited"})
     monkeypatch.setattr(indexing, "LAST", -1.0)
@@ -84,10 +84,7 @@ ENV = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"env":{"DEPLOY":"Zq81xplK
 def test_earlier_rows_are_masked_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    """At its end, a recorder masks secrets in earlier frames.
-
-    If it has no time, the next command does it.
-    """
+    """At its end, a recorder masks secrets in earlier frames."""
     log.append(TO_AGENT, 1, b"it is Zq81xplKsecR7tv\n" + ENV)
     log.event(CLOSE, {"reason": "the agent exited"})
     it, log_path = Indexing(log), Path(log.path)
@@ -105,7 +102,7 @@ def test_earlier_rows_are_masked_at_the_end(
 
 
 async def test_an_open_request_is_known(log: CaptureLog) -> None:
-    """A recorder knows open requests before any frame is written to the database."""
+    """A recorder knows an open request before its frame is in the database."""
     log.append(TO_AGENT, 1, PROMPT)
     is_open = Indexing(log).is_open_request
     assert await trio.to_thread.run_sync(is_open, Direction.TO_AGENT) is True
@@ -126,7 +123,7 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
 def test_only_what_is_there_is_said_to_be_kept(
     log: CaptureLog, gone: list[str], said: str | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """If a recorder cannot write its database, the error names only files that still exist."""
+    """If a recorder cannot write its database, the error names only files that exist."""
     log.append(TO_AGENT, 1, LINE)
     it = Indexing(log)
     it._open()

@@ -55,7 +55,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def test_what_was_deleted_is_an_event(home: Path, told: list[str]) -> None:
-    """The deletion of recordings by `record --keep` is an event with the files and their size."""
+    """If `record --keep` deletes recordings, their names and sizes are recorded."""
     log = NotedLog()
     total = sum((home / f"d{days}.db").stat().st_size for days in (7, 6))
     await make_room(log, ("age", 5.5 * DAY), home / "new.db")
@@ -71,7 +71,7 @@ async def test_what_was_deleted_is_an_event(home: Path, told: list[str]) -> None
 async def test_deleted_files_are_named_on_a_terminal(
     home: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal, `record --keep` names at most five of the files that it deleted."""
+    """On a terminal, `record --keep` names at most five deleted files."""
     monkeypatch.setattr("os.isatty", lambda fd: fd == 2)
     log = NotedLog()
     await make_room(log, ("size", 0.0), home / "d0.db")
@@ -82,7 +82,7 @@ async def test_deleted_files_are_named_on_a_terminal(
 
 
 async def test_nothing_is_reported_if_nothing_was_deleted(home: Path, told: list[str]) -> None:
-    """If ``record --keep`` deleted nothing, no event is recorded."""
+    """If `record --keep` deletes nothing, it records nothing."""
     log = NotedLog()
     await make_room(log, ("age", 30 * DAY), home / "new.db")
     assert log.notes == []
@@ -92,10 +92,7 @@ async def test_nothing_is_reported_if_nothing_was_deleted(home: Path, told: list
 async def test_pruning_stops_when_the_session_ends(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the session ends while `record --keep` deletes recordings, the deletion stops.
-
-    An event records it.
-    """
+    """If the session ends while `record --keep` deletes recordings, the deletion stops."""
     log = NotedLog()
     with trio.CancelScope() as session:
 

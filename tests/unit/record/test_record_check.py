@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def test_what_is_wrong_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """`record --check` prints a line for each broken rule, and a command that shows details."""
+    """`record --check` prints a line for each broken rule."""
     path = tmp_path / "it's one.jsonl"
     path.write_bytes(b"".join(text_form_of(['-> {"jsonrpc": "2.0", "id": 1}'])))
     report_findings(path, time.monotonic() + 60)
@@ -31,7 +31,7 @@ def test_what_is_wrong_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[s
 def test_a_check_that_takes_too_long_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """If `record --check` takes too long, it prints a line with the command for the check."""
+    """If `record --check` takes too long, it prints the command for the check."""
     path, release = record_conversation(tmp_path / "x.db"), threading.Event()
     monkeypatch.setattr(judgement, "check_whole", lambda _: release.wait(60))
     report_findings(path, time.monotonic() + 0.05)

@@ -75,7 +75,7 @@ class Simulation:
 async def test_the_command_runs_once_for_each_silence(
     tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`record --on-stall` runs its command once per silence, within two seconds of the limit."""
+    """`record --on-stall` runs its command once for each silence."""
     simulation = Simulation(tmp_path / "x.db", autojump_clock, monkeypatch)
     handshake(simulation.log)
     async with trio.open_nursery() as nursery:
@@ -105,7 +105,7 @@ async def test_a_failure_ends_only_the_alarm(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """If `record --on-stall` cannot read the recording, it stops with a line on stderr."""
+    """If `record --on-stall` cannot read the recording, it prints a line on stderr."""
     simulation = Simulation(tmp_path / "x.db", autojump_clock, monkeypatch)
     simulation.log.log_path.unlink()
     await simulation.supervise()
@@ -119,7 +119,7 @@ def open_files() -> int:
 
 
 async def test_a_command_gets_only_the_sentence(tmp_path: Path) -> None:
-    """The command of `record --on-stall` gets a sentence on stdin, and no other open file."""
+    """The command of `record --on-stall` gets a sentence on stdin."""
     inherited, ours = os.pipe()
     os.set_inheritable(ours, True)
     place = tmp_path / "got"
@@ -146,7 +146,7 @@ async def test_a_command_gets_only_the_sentence(tmp_path: Path) -> None:
 async def test_a_command_is_killed_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the command of `record --on-stall` runs too long, its process group is killed."""
+    """If the command of `record --on-stall` runs too long, it is killed."""
     before = open_files()
     writer = tmp_path / "alive"
     os.mkfifo(writer)

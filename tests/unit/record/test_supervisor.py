@@ -200,7 +200,7 @@ nothing_open = Answers(lambda _: False)
 
 
 async def test_until_waits_for_a_latch(clock: MockClock) -> None:
-    """`Latch.until` returns when another thread sets the latch, or at once if it is already set."""
+    """`Latch.until` returns when another thread sets the latch."""
     scene = Scene(clock)
     scene.relay.stopping.set()
     await until(scene.relay.stopping)
@@ -212,19 +212,19 @@ async def test_until_waits_for_a_latch(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_ends_in_time_gets_no_other_signal(clock: MockClock) -> None:
-    """If an agent ends within its grace time, it gets only the signal that the recorder got."""
+    """If an agent ends within the grace time, a recorder sends it no further signal."""
     scene = await play(clock, (10, told_to_stop), (13.9, exits))
     assert scene.agent.sent == []
 
 
 async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> None:
-    """If an agent runs on after it was told to stop, a recorder kills it after a grace time."""
+    """If an agent runs on after a stop signal, a recorder kills it after the grace time."""
     scene = await play(clock, (10, told_to_stop))
     assert scene.agent.sent == [(14, signal.SIGKILL)]
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """A recorder stops waiting if a process outside of an ended agent's group holds its outputs."""
+    """A recorder does not wait for ever for a process that keeps an agent's stdout open."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)
@@ -238,7 +238,7 @@ async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> No
 
 
 async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None:
-    """A client that reads slowly gets a second grace time for the output of a killed agent."""
+    """If an agent was killed, a slow client gets another grace time for the output."""
     events = []
 
     def look(scene: Scene) -> None:
@@ -250,37 +250,34 @@ async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None
 
 
 async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
-    """If a client has left and no request is open, a recorder ends the agent.
-
-    It sends SIGTERM, and then SIGKILL.
-    """
+    """If a client has left and no request is open, a recorder ends the agent by SIGTERM."""
     scene = await play(clock, (10, Scene.client_leaves), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM), (18, signal.SIGKILL)]
     assert scene.relay.end_reason == "the agent overstayed its client"
 
 
 async def test_an_agent_that_ends_after_its_client_is_left_alone(clock: MockClock) -> None:
-    """If an agent ends within its grace after the client left, a recorder sends no signal."""
+    """If an agent ends soon after its client has left, a recorder sends no signal."""
     scene = await play(clock, (10, Scene.client_leaves), (13.9, exits), answers=nothing_open)
     assert scene.agent.sent == []
     assert scene.relay.end_reason == ""
 
 
 async def test_an_agent_that_obeys_sigterm_is_not_killed(clock: MockClock) -> None:
-    """If an agent that outlives its client ends on SIGTERM, a recorder sends no SIGKILL."""
+    """If an agent ends on SIGTERM, a recorder sends no SIGKILL."""
     scene = await play(clock, (10, Scene.client_leaves), (15, exits), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM)]
 
 
 async def test_the_grace_begins_anew_with_every_byte(clock: MockClock) -> None:
-    """If an agent still writes sometimes after its client left, a recorder does not end it."""
+    """If a client has left, a recorder does not end an agent that still writes sometimes."""
     says = [(at, Scene.agent_says) for at in (13.0, 16.0, 19.0)]
     scene = await play(clock, (10, Scene.client_leaves), *says, answers=nothing_open)
     assert scene.agent.sent[:1] == [(23, signal.SIGTERM)]
 
 
 async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
-    """If an agent still has to answer a request, a recorder does not end it before the answer."""
+    """If a client has left and a request is open, a recorder does not end the agent."""
     answers = Answers(lambda now: now < 999.875)
     scene = await play(
         clock, (10, Scene.client_leaves), (999.875, Scene.agent_says), answers=answers
@@ -296,26 +293,26 @@ async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
 
 
 async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
-    """If the client has left and no request is open, the recorder ends an agent that still runs."""
+    """If a recorder learns that no request is open, it ends an agent whose client has left."""
     answers = Answers(lambda now: None if now < 100 else False)
     scene = await play(clock, (10, Scene.client_leaves), answers=answers)
     assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
 
 
 async def test_without_an_index_no_agent_overstays(clock: MockClock) -> None:
-    """If no frame is in the database, a recorder does not know open requests, and ends no agent."""
+    """If no frame is in the database, a recorder does not end an agent whose client has left."""
     scene = await play(clock, (10, Scene.client_leaves), answers=None)
     assert scene.agent.sent == []
 
 
 async def test_a_living_client_keeps_its_agent(clock: MockClock) -> None:
-    """If a client only closed its end of a pipe and still runs, the agent is not ended."""
+    """If a client closes its end of a pipe but still runs, a recorder does not end the agent."""
     scene = await play(clock, (10, Scene.client_closes), answers=nothing_open)
     assert scene.agent.sent == []
 
 
 async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None:
-    """If a client closes its end and exits later, the agent's grace time begins at the exit."""
+    """If a client closes its pipe and exits later, the agent's grace time begins at the exit."""
     scene = await play(
         clock, (10, Scene.client_closes), (100, Scene.client_leaves), answers=nothing_open
     )
@@ -323,7 +320,7 @@ async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None
 
 
 async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
-    """If nobody reads an agent's output, a recorder ends the agent, even with open requests."""
+    """If nobody reads an agent's output, a recorder ends the agent."""
     for answers in (nothing_open, Answers(lambda _: True), None):
         scene = Scene(clock)
         scene.nobody_reads()
@@ -335,7 +332,7 @@ async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) -> None:
-    """A recorder does not end an agent that closed its output: the client may wait for its exit."""
+    """If an agent has closed its own output, a recorder does not end it."""
 
     def closes_its_output(scene: Scene) -> None:
         scene.relay.to_client.source_ended = True
@@ -348,7 +345,7 @@ async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) ->
 
 
 async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockClock) -> None:
-    """If an agent closes its own input, the recorder does not think that the client is gone."""
+    """If an agent closes its input, a recorder does not take the client as gone."""
 
     def closes_its_input(scene: Scene) -> None:
         scene.relay.to_agent.ended.set()
@@ -359,7 +356,7 @@ async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockCloc
 
 
 async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock) -> None:
-    """A recorder never counts time blocked in writing to a slow client as silence."""
+    """While a recorder waits for a slow client, it does not count the time as silence."""
     scene = await play(
         clock, (10, Scene.client_leaves), (11, blocks), (500, unblocks), answers=nothing_open
     )
@@ -369,27 +366,27 @@ async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock)
 
 
 async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
-    """If a descendant keeps an ended agent's outputs open but writes nothing, it is killed."""
+    """If a child of an ended agent keeps stdout open without writing, a recorder kills it."""
     scene = await play(clock, (10, Scene.agent_exits))
     assert scene.agent.sent == [(10 + LINGER, signal.SIGKILL)]
     assert scene.abandoned
 
 
 async def test_a_descendant_that_ends_is_left_alone(clock: MockClock) -> None:
-    """If an agent's outputs end soon after its exit, the recorder kills no descendant of it."""
+    """If an agent's outputs end soon after its exit, a recorder kills none of its children."""
     scene = await play(clock, (10, Scene.agent_exits), (10 + LINGER - 0.1, Scene.outputs_end))
     assert scene.agent.sent == []
 
 
 async def test_a_descendant_that_writes_may_stay(clock: MockClock) -> None:
-    """After an agent's exit, each byte of output postpones the killing of its descendants."""
+    """After an agent's exit, a recorder does not kill a child that still writes."""
     says = [(float(at), Scene.agent_says) for at in range(12, 100, 4)]
     scene = await play(clock, (10, Scene.agent_exits), *says)
     assert scene.agent.sent == [(96 + LINGER, signal.SIGKILL)]
 
 
 async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
-    """While the client does not read, a recorder does not count an agent's descendants as idle."""
+    """While the client does not read, a recorder kills no child of an ended agent."""
     scene = await play(clock, (5, blocks), (10, Scene.agent_exits), (700, unblocks))
     ((at, signum),) = scene.agent.sent
     assert signum == signal.SIGKILL
@@ -397,7 +394,7 @@ async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
 
 
 async def test_nothing_lingers_before_the_exit(clock: MockClock) -> None:
-    """A recorder does not kill an agent's idle descendants before the agent has exited."""
+    """Before an agent has exited, a recorder kills none of its children."""
     scene = await play(clock, (10, Scene.agent_says))
     assert scene.agent.sent == []
 
@@ -430,7 +427,7 @@ async def noted(clock: MockClock, *steps: Step) -> list[tuple[float, int, dict[s
 
 
 async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> None:
-    """A recorder notes when a client has not read for five seconds, and when it reads again."""
+    """If a client has not read for five seconds, a recorder records this once."""
     written = await noted(clock, (10.5, blocks), (72.5, unblocks))
     assert written == [
         (
@@ -455,7 +452,7 @@ async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> No
 
 
 async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
-    """An agent that stops reading is recorded once, and again only after it has read again."""
+    """If an agent stops reading, a recorder records this once."""
 
     def agent_blocks(scene: Scene) -> None:
         scene.relay.to_agent.last_ns = now_ns()
@@ -468,18 +465,18 @@ async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
 
 
 async def test_a_slow_reader_is_not_noted(clock: MockClock) -> None:
-    """A client or agent that reads a chunk now and then is not recorded as stalled."""
+    """If a client reads slowly, a recorder does not record it as stalled."""
     steps = [(n + 0.5, blocks) for n in range(1, 60, 4)]
     assert await noted(clock, *steps, (60, unblocks)) == []
 
 
 async def test_waiting_for_something_to_read_is_no_stall(clock: MockClock) -> None:
-    """An agent that has nothing to read is not recorded as stalled."""
+    """If an agent has nothing to read, a recorder does not record it as stalled."""
     assert await noted(clock, (1, Scene.agent_says)) == []
 
 
 async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None:
-    """If a stalled client leaves without reading, no event says that it reads again."""
+    """If a stalled client leaves, no event says that it reads again."""
 
     def client_goes(scene: Scene) -> None:
         scene.relay.to_client.in_read = False
@@ -490,7 +487,7 @@ async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None
 
 
 async def test_a_slow_disk_is_no_stall_of_a_peer(clock: MockClock) -> None:
-    """If a recorder waits for the disk, this is not recorded as a stall of client or agent."""
+    """If the disk is slow, a recorder does not record the client as stalled."""
     reading, writing = os.pipe()
     try:
 

@@ -9,10 +9,7 @@ from acp_proxy.playback.shared.playback_options import NS_PER_S
 
 
 def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
-    """`verify` and `try` print whom they wait for after three silent seconds.
-
-    They clear the line at the next message.
-    """
+    """After three silent seconds, `verify` and `try` print whom they wait for."""
     shown: list[str] = []
     display = WaitDisplay(shown.append)
     for tenths in (0, 29, 30, 35, 40, 41):
@@ -25,7 +22,7 @@ def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
 
 
 def test_it_returns_the_next_time_to_display() -> None:
-    """`verify` and `try` print whom they wait for after three silent seconds, then each second."""
+    """While `verify` waits, it prints every second whom it waits for."""
     display = WaitDisplay(lambda _: None)
     assert display.next_at(NS_PER_S) == 4 * NS_PER_S
     display.update(5 * NS_PER_S, NS_PER_S, lambda: "x")

@@ -54,10 +54,10 @@ from acp_proxy.recording.agent_names import agent_name
     ],
 )  # fmt: skip
 def test_the_agent_is_named_and_not_its_runner(command: str, agent: str) -> None:
-    """Interpreters, runners, options and assignments in a command are not the agent's name."""
+    """The runner `npx` in a command is not taken as the agent's name."""
     assert agent_name(shlex.split(command)) == agent
 
 
 def test_a_command_that_starts_itself_for_ever_has_a_name() -> None:
-    """The search for an agent's name in a command ends even if a runner starts itself."""
+    """The agent's name is found even if a command names the same runner again and again."""
     assert agent_name(["env"] * 99) == "env"

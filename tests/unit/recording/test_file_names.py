@@ -45,7 +45,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="XDG is for Linux"
 def test_the_directory_is_that_of_platformdirs(
     monkeypatch: pytest.MonkeyPatch, home: str | None, data: str | None
 ) -> None:
-    """The default recordings directory is the one that platformdirs names, for any HOME."""
+    """The default recordings directory is the one that platformdirs names."""
     environment(monkeypatch, home, data)
     expected = platformdirs.user_data_dir("acp-proxy", appauthor=False)
     assert recordings_directory(os.environ) == expected
@@ -59,7 +59,7 @@ def test_the_directory_is_that_of_platformdirs(
 def test_relative_paths_are_ignored(
     monkeypatch: pytest.MonkeyPatch, home: str, data: str | None
 ) -> None:
-    """For the recordings directory, a relative XDG_DATA_HOME is ignored, as by platformdirs."""
+    """A relative path in XDG_DATA_HOME is ignored for the recordings directory."""
     environment(monkeypatch, home, data)
     expected = platformdirs.user_data_dir("acp-proxy", appauthor=False)
     assert recordings_directory(os.environ) == expected
@@ -67,14 +67,14 @@ def test_relative_paths_are_ignored(
 
 @on_linux
 def test_the_default_is_below_the_home_directory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If no variable names a directory on Linux, recordings are in ~/.local/share/acp-proxy."""
+    """On Linux, recordings are in `~/.local/share/acp-proxy` by default."""
     environment(monkeypatch, "/home/me", None)
     assert recordings_directory(os.environ) == "/home/me/.local/share/acp-proxy"
 
 
 @pytest.mark.parametrize("data", [r"C:\Users\me\AppData\Local", None])
 def test_the_directory_on_windows(monkeypatch: pytest.MonkeyPatch, data: str | None) -> None:
-    """On Windows, recordings are in the local application data, as platformdirs names it."""
+    """On Windows, recordings are in the local application data."""
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(os.path, "expanduser", lambda path: path.replace("~", r"C:\Users\me"))
     environ = {} if data is None else {"LOCALAPPDATA": data}
@@ -83,7 +83,7 @@ def test_the_directory_on_windows(monkeypatch: pytest.MonkeyPatch, data: str | N
 
 
 def test_the_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ACP_PROXY_RECORDINGS names the recordings directory, and may begin with ~."""
+    """ACP_PROXY_RECORDINGS names the recordings directory."""
     environment(monkeypatch, "/home/me", "/data", "~/rec")
     assert recordings_directory(os.environ) == "/home/me/rec"
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", "rec/../x")
@@ -93,7 +93,7 @@ def test_the_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_directories_are_made_for_their_owner_alone(tmp_path: Path) -> None:
-    """A recorder makes its recordings directory private, and changes no directory that exists."""
+    """A recorder makes its recordings directory private."""
     tmp_path.chmod(0o755)
     make_private(str(tmp_path / "a" / "b"))
     make_private(str(tmp_path / "a" / "b"))
@@ -125,17 +125,17 @@ def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_fresh_name_has_time_and_agent(command: str, agent: str) -> None:
-    """A recording's file name has the time, the agent's name, and a suffix that makes it unique."""
+    """The file name of a recording has the time and the agent's name."""
     assert fresh_name([command], "c0ffee123456", WALL_NS) == f"20250615-150640-{agent}-c0ff"
 
 
 def test_fresh_names_sort_by_time() -> None:
-    """The file name of a later recording is later in alphabetical order, whatever its agent."""
+    """The file names of recordings sort by time."""
     names = [fresh_name([agent], "ffff", WALL_NS + n * 10**9) for n, agent in enumerate("zya")]
     assert names == sorted(names)
 
 
 def test_a_name_that_is_taken_is_numbered() -> None:
-    """If the file name of a new recording is used already, it gets a number."""
+    """If the file name of a new recording exists, the new name gets a number."""
     assert list(islice(candidates("/a.b/x.db"), 3)) == ["/a.b/x.db", "/a.b/x-2.db", "/a.b/x-3.db"]
     assert list(islice(candidates("/a.b/x"), 2)) == ["/a.b/x", "/a.b/x-2"]

@@ -20,12 +20,12 @@ from acp_proxy.recording.notes import changed_note, note_in_words, read_notes
     ],
 )  # fmt: skip
 def test_a_line_with_a_number_begins_a_note(text: str | None, notes: dict[int, str]) -> None:
-    """In a note on a recording, a line that begins with a frame's number is about this frame."""
+    """A line of a note that begins with `#42` is about frame 42."""
     assert read_notes(text) == notes
 
 
 def test_a_new_note_replaces_the_note_at_its_row() -> None:
-    """In a note on a recording, a new note on a frame replaces the earlier one."""
+    """A new note on a frame replaces the earlier note on the frame."""
     note = changed_note("it hangs", "#42 why?")
     assert note == "it hangs\n#42 why?"
     note = changed_note(note, "#7 who\nasked")
@@ -39,7 +39,7 @@ def test_a_new_note_replaces_the_note_at_its_row() -> None:
 
 
 def test_rows_with_notes_are_counted() -> None:
-    """The summary of a note has the words about the recording and the numbers of noted frames."""
+    """The summary of a note lists the frames with notes."""
     assert note_in_words(None) == ""
     assert note_in_words("it hangs") == "it hangs"
     assert note_in_words("#42 so") == "1 note at #42"

@@ -53,13 +53,13 @@ def imported(tmp_path: Path, **origin: Any) -> Path:
 
 
 def test_nothing_is_lost_without_an_origin() -> None:
-    """For a recording that acp-proxy made, no data counts as missing."""
+    """If acp-proxy made a recording, none of its data counts as missing."""
     recording = a_recording(None)
     assert recording.knows(*FACTS)
 
 
 def test_lost_facts_are_unknown() -> None:
-    """For a recording without times, or with inferred times, no durations are known."""
+    """For a recording without times, no durations are known."""
     recording = a_recording(ORIGIN)
     assert {fact for fact in FACTS if not recording.knows(fact)} == {
         "date", "directions", "durations", "ending", "times",
@@ -89,7 +89,7 @@ def modules_with(pattern: str) -> set[str]:
 
 
 def test_only_these_modules_read_lost_facts() -> None:
-    """Only a few listed modules of acp-proxy read which data an imported log does not contain."""
+    """Only a few listed modules read which data an imported log lacks."""
     assert modules_with(r"origin\.(lost|unknown)\b") == {
         "recording/recording.py", "explain/origins.py", "check/catalogue.py",
         "cli/explain/show_screen.py", "cli/store/import_.py",
@@ -107,10 +107,7 @@ def test_only_these_modules_read_lost_facts() -> None:
 
 
 def test_every_fact_is_needed_by_something() -> None:
-    """Each kind of data that an imported log may lack is needed by some code.
-
-    The exceptions are the command and the time zone.
-    """
+    """Each kind of data that an imported log may lack is needed by some code."""
     by_functions = {fact for fact in FACTS if modules_with(rf'(needs|knows)\([^)]*"{fact}"')}
     by_members = {fact for needed in MEMBERS for fact in needed}
     by_rules = {word for rule in rules().values() for word in rule.lost_if or ()}
@@ -118,7 +115,7 @@ def test_every_fact_is_needed_by_something() -> None:
 
 
 def test_an_origin_is_read_as_it_was_written() -> None:
-    """Data about an import's source is read from JSON even without its optional members."""
+    """The origin of an imported recording is read even without its optional JSON members."""
     assert read_origin(json.loads(json.dumps(origin_values(ORIGIN)))) == ORIGIN
     assert read_origin({"source": "zed"}) == Origin("zed")
     earlier = {"source": "zed", "lost": ["answers", "middle", "times"]}
@@ -149,10 +146,7 @@ def test_an_origin_is_read_as_it_was_written() -> None:
     ],
 )
 def test_an_invalid_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
-    """Invalid data about an import's source is refused in JSONL.
-
-    In a database, it is reported as damage.
-    """
+    """A text form with an invalid origin is refused."""
     with pytest.raises(ValueError, match=r"origin|lost"):
         read_origin(wrong)
     path = imported(tmp_path)
@@ -167,7 +161,7 @@ def test_an_invalid_origin_is_refused(tmp_path: Path, wrong: Any) -> None:
 
 
 def test_an_origin_comes_back(tmp_path: Path) -> None:
-    """A recording made by `import` stores data about its source as JSON, in database and JSONL."""
+    """The origin of an imported recording is the same after an export and an import."""
     path = imported(tmp_path, lost=["ending"], resolution_ns=1000, skipped=2)
     assert_comes_back(path)
     rows = rows_of_recording(path)
@@ -180,7 +174,7 @@ def test_an_origin_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", [{"lost": ["times"]}, {"inferred_times": 1}], ids=str)
 def test_no_rows_have_durations_that_nobody_knows(tmp_path: Path, lost: dict[str, Any]) -> None:
-    """The database of an imported log has null for durations that are not known."""
+    """In an imported recording, unknown durations are null."""
     path = imported(tmp_path, **lost)
     assert_comes_back(path)
     rows = rows_of_recording(path)

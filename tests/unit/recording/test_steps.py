@@ -33,7 +33,7 @@ def lanes(*steps: Step) -> list[str | None]:
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
-    """`replay` keeps an answer in order with its request's session, whatever session it names."""
+    """`replay` keeps a response in one order with its request, whatever session it names."""
     assert (
         lanes(
             step(1, kind="request", session="s", exchange=1),
@@ -48,14 +48,14 @@ def test_a_reply_is_in_the_lane_of_its_request() -> None:
 
 
 def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
-    """`replay` keeps an agent's frame without a session in order with the frame before it."""
+    """`replay` keeps a frame without a session in one order with the frame before it."""
     stray = step(3, agent=True, kind="invalid")
     assert lanes(step(1, agent=True, session="s"), step(2), stray) == ["s", None, None]
     assert lanes(step(1, agent=True, session="s"), step(2, agent=True)) == ["s", "s"]
 
 
 def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
-    """In a replay, a parse error answers the oldest invalid line that has no answer yet."""
+    """In a replay, a parse error answers the oldest invalid line without an answer."""
     first, second = step(1, kind="invalid"), step(2, kind="invalid")
     update = step(3, agent=True, session="s")
     errors = [step(n, agent=True, kind="error", rpc_id="null") for n in (4, 5, 6)]
@@ -65,14 +65,14 @@ def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
 
 
 def test_an_error_with_an_id_answers_no_invalid_line() -> None:
-    """In a replay, an error with an id is a repeated answer, and answers no invalid line."""
+    """In a replay, an error with an id answers no invalid line."""
     garbage, again = step(1, kind="invalid"), step(2, agent=True, kind="error", rpc_id="7")
     lanes(garbage, again)
     assert again.answers == ()
 
 
 def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
-    """`replay` keeps a session that no request opened in order with the one that announced it."""
+    """If an update announced a session, `replay` keeps both sessions in one order."""
 
     def opening(seq: int, session: str) -> Step:
         return step(seq, kind="request", method="session/load", session=session, exchange=seq)
@@ -90,10 +90,7 @@ def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
 
 
 def test_of_several_lanes_of_a_name_the_one_in_use_counts() -> None:
-    """If two sessions declare an MCP server, `replay` counts its messages to the active session.
-
-    If neither is active, it counts them to the latest one.
-    """
+    """In a replay, messages of a shared MCP server belong to the active session."""
 
     def opening(seq: int, session: str) -> Step:
         names = ("server t",)
@@ -122,10 +119,7 @@ def message(**members: object) -> bytes:
 
 
 def test_an_update_announces_a_session() -> None:
-    """`replay` learns of a new session only from one kind of update.
-
-    A text that names the session is not enough.
-    """
+    """`replay` does not take a text that names a session as the start of the session."""
     assert announced_session(message(params=ANNOUNCED)) == "c"
     assert announced_session(message(params=SPOKEN_OF)) is None
     assert introduced("session/update", message(params=ANNOUNCED)) == ("session c",)
@@ -133,7 +127,7 @@ def test_an_update_announces_a_session() -> None:
 
 
 def test_a_session_declares_its_servers() -> None:
-    """In a replay, a session's MCP servers are those that its request lists by name and id."""
+    """In a replay, the MCP servers of a session are those in the request that opened it."""
     servers = [{"name": "t", "serverId": "1"}, {"id": "2"}, {"acpId": "3"}, 4]
     names = introduced("session/new", message(params={"mcpServers": servers}))
     assert names == ("server 1", "server t", "server 2", "server 3")
@@ -141,7 +135,7 @@ def test_a_session_declares_its_servers() -> None:
 
 
 def test_an_answer_names_a_connection() -> None:
-    """In a replay, the answer to ``mcp/connect`` names the connection for later MCP messages."""
+    """In a replay, the answer to `mcp/connect` names the connection."""
     answer = message(id=1, result={"connectionId": "c"})
     assert introduced("mcp/connect", answer) == ("connection c",)
     assert introduced("mcp/connect", message(id=1, params={"serverId": "s"})) == ()
@@ -150,13 +144,13 @@ def test_an_answer_names_a_connection() -> None:
 
 @pytest.mark.parametrize("name", ["serverId", "acpId", "serverName"])
 def test_a_request_names_a_server(name: str) -> None:
-    """A request of MCP over ACP names its server in a JSON member that depends on ACP's version."""
+    """A request of MCP over ACP names its MCP server."""
     assert referred(message(params={name: "s"})) == ("server s",)
     assert referred(b"no JSON") == ()
 
 
 def test_the_methods_of_mcp_are_known() -> None:
-    """The methods of MCP over ACP are recognized, with and without a leading underscore."""
+    """The methods of MCP over ACP are recognized with and without an underscore."""
     assert [is_mcp(m) for m in ("mcp/connect", "_mcp/request", "_my/mcp", None)] == [
         True,
         True,

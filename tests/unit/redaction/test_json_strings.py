@@ -45,7 +45,7 @@ JSON = st.recursive(
 
 @given(JSON, st.booleans(), st.integers(1, 40))
 def test_all_strings_are_found(value: object, ascii_only: bool, size: int) -> None:
-    """Masking finds all strings in a line of JSON, with their paths and offsets."""
+    """Masking finds all strings in a line of JSON."""
     raw = json.dumps(value, ensure_ascii=ascii_only).encode()
     walk = StringWalk()
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
@@ -58,7 +58,7 @@ def test_all_strings_are_found(value: object, ascii_only: bool, size: int) -> No
 
 @given(st.text(st.characters(codec="utf-8")), st.booleans())
 def test_characters_have_places(text: str, ascii_only: bool) -> None:
-    """Masking can tell the byte offset in a line of each character of a JSON string."""
+    """Masking knows the byte offset of each character of a JSON string."""
     raw = json.dumps(text, ensure_ascii=ascii_only).encode()[1:-1]
     decoded = Decoded(raw)
     places = [decoded.place(n) for n in range(len(decoded.text) + 1)]
@@ -69,7 +69,7 @@ def test_characters_have_places(text: str, ascii_only: bool) -> None:
 
 
 def test_repeated_names_are_all_found() -> None:
-    """If a JSON object has two members of one name, masking finds the strings of both."""
+    """If a JSON object has two members of one name, masking finds both strings."""
     assert strings_in(b'{"a":"x","a":"y"}') == [(("a",), "x"), (("a",), "y")]
 
 
@@ -77,14 +77,14 @@ def test_repeated_names_are_all_found() -> None:
     "raw", [b"{'a': 'b'}", b'{"a":"b', b'{"a":"b"} rest', b"[x]", b'{"a":"b\\', b'{"a":NOPE}']
 )
 def test_invalid_json_is_noticed(raw: bytes) -> None:
-    """If a line is not JSON, masking searches the whole line as text."""
+    """If a line is not JSON, masking searches it as text."""
     walk = StringWalk()
     assert len([*walk.strings([raw])]) <= 2
     assert not walk.is_json
 
 
 def test_a_long_string_comes_in_parts_that_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Masking searches a long JSON string in parts that overlap, so that no secret is cut."""
+    """If a JSON string is long, masking searches it in overlapping parts."""
     monkeypatch.setattr(json_strings, "WINDOW", 64)
     monkeypatch.setattr(json_strings, "OVERLAP", 16)
     raw = b'{"p":"' + b"ab\\n\\u0041" * 40 + b'","q":["z"]}'
@@ -101,7 +101,7 @@ def test_a_long_string_comes_in_parts_that_overlap(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_long_string_without_an_end_is_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Masking reads a long JSON string without an end to its last byte, as text."""
+    """If a long JSON string has no end, masking reads it to its last byte."""
     monkeypatch.setattr(json_strings, "WINDOW", 64)
     monkeypatch.setattr(json_strings, "OVERLAP", 16)
     raw = b'{"p":"' + b"x" * 500

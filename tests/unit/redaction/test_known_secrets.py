@@ -35,7 +35,7 @@ def masked(known: SecretValues, text: str) -> str:
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "user:"])
 def test_forms(before: str) -> None:
-    """Masking finds a known secret unchanged, percent-encoded, in nested JSON, and in base64."""
+    """Masking finds a known secret that is percent-encoded or in base64."""
     known = values(VALUE)
     assert masked(known, f"a {VALUE} b") == "a <0> b"
     assert masked(known, f"?k={quote(VALUE, safe='')}&") == "?k=<0>&"
@@ -47,7 +47,7 @@ def test_forms(before: str) -> None:
 
 @given(SECRETS, st.binary(max_size=5), st.binary(max_size=5))
 def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: bytes) -> None:
-    """In base64 that contains a secret, masking leaves at most two of its characters."""
+    """If base64 contains a secret, masking leaves at most two characters of the secret."""
     known = values(value)
     if not known.forms:
         return
@@ -65,7 +65,7 @@ def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: b
     ],
 )  # fmt: skip
 def test_values_that_are_not_searched_for(value: str) -> None:
-    """Short values, numbers, paths, hosts and words do not count as secrets to search for."""
+    """Masking does not search for short values, numbers and words."""
     assert not values(value).forms
 
 
@@ -77,7 +77,7 @@ def test_values_that_are_not_searched_for(value: str) -> None:
     ],
 )  # fmt: skip
 def test_settings_are_secrets_only_by_name(value: str) -> None:
-    """A value like a model's name counts as a secret only if its variable's name says so."""
+    """If a value looks like the name of a model, it is a secret only by its variable's name."""
     assert not values(value, named=False).forms
     assert values(value, named=True).forms
 
@@ -87,26 +87,26 @@ def test_settings_are_secrets_only_by_name(value: str) -> None:
     ["/aB3dE6gH9jK2mN5pQ8sT", "Zq81-plain-secret", "correct horse battery", "7f3kd93kd0slq2"],
 )
 def test_anything_else_is_a_secret(value: str) -> None:
-    """A known secret that is not a word, a number or a path is searched for everywhere."""
+    """If a known secret is neither a word nor a number, masking searches for it."""
     assert values(value, named=False).forms
 
 
 def test_lines_of_a_key_are_secrets() -> None:
-    """Masking searches for each line of a private key by itself."""
+    """Masking searches for each line of a private key."""
     known = values("-----BEGIN KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJ\nq2w3e4r5t6y7u8i9o0p1\n")
     assert masked(known, "line MIIEpAIBAAKCAQEA0Z3VS5JJ") == "line <0>"
 
 
 @given(SECRETS, st.integers(3, 11), st.text(max_size=5))
 def test_a_beginning_is_noticed(value: str, size: int, before: str) -> None:
-    """Masking notices if a text ends with three or more first characters of a known secret."""
+    """If a text ends with three characters of a known secret, masking notices this."""
     known = values(value)
     if known.forms:
         assert known.tail(before + value[:size]) <= len(before)
 
 
 def test_other_ends_are_not_prefixes() -> None:
-    """If a text ends with two first characters of a known secret, masking ignores them."""
+    """If a text ends with only two characters of a known secret, masking ignores them."""
     known = values("Zq81-plain-secret")
     assert known.tail("text Zq") == len("text Zq")
     assert known.tail("Zq81-plain-secret") == len("Zq81-plain-secret")
@@ -115,7 +115,7 @@ def test_other_ends_are_not_prefixes() -> None:
 
 @given(SECRETS)
 def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
-    """The quick search for parts of a known secret finds every line with it, even escaped."""
+    """The quick search for a known secret finds every line that contains it."""
     known = values(value)
     if not known.forms:
         return
@@ -127,20 +127,20 @@ def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
 
 
 def test_the_number_of_values_is_bounded() -> None:
-    """Masking remembers a limited number of secrets, so that no recording can slow it down."""
+    """Masking remembers only a limited number of secrets."""
     known = values(*(f"Zq81-plain-secret-{n}" for n in range(3000)))
     assert len(known.markers) == 1000
 
 
 def test_an_escaped_value_in_an_invalid_line() -> None:
-    """In a line that is not JSON, masking finds a secret with two levels of escapes."""
+    """If an invalid line contains a secret with escapes, masking finds the secret."""
     known = values(VALUE)
     line = json.dumps({"text": json.dumps({"k": VALUE})})
     assert masked(known, line) == line.replace(json.dumps(json.dumps(VALUE)[1:-1])[1:-1], "<0>")
 
 
 def test_pieces_of_values_are_found_in_bytes() -> None:
-    """Pieces of a known secret of eight bytes or more are found in a recording's file."""
+    """The search in a recording's file finds a piece of a known secret of eight bytes."""
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)
@@ -163,7 +163,7 @@ def recognized(lines: list[str], text: str) -> list[str]:
 
 
 def test_a_hash_is_recognized_in_any_text() -> None:
-    """A secret that is known only by its hash is found anywhere in a text, but only as a whole."""
+    """If only the hash of a secret is known, masking finds the secret in a text."""
     lines = secret_hashes(
         {"A_TOKEN": HASHED, "B_TOKEN": "other" + HASHED, "C_KEY": 'with"quotes\\'}, KEY
     )
@@ -173,5 +173,5 @@ def test_a_hash_is_recognized_in_any_text() -> None:
 
 @pytest.mark.parametrize("line", ["", "x", "a b c d", "00 99999 0 abcd", "00 5 x abcd", "00 5 99"])
 def test_a_foreign_line_is_nothing(line: str) -> None:
-    """In a search for secrets by hash, a hash that no recorder could have written is ignored."""
+    """Masking ignores a hash that no recorder could have written."""
     assert recognized([line], "abcd" * 3) == []

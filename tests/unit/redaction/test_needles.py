@@ -12,7 +12,7 @@ WORDS = st.lists(st.text("aBc-", min_size=1, max_size=4), min_size=1, max_size=6
 
 @given(WORDS, st.text("AabBcC-.", max_size=30))
 def test_each_place_is_found(words: list[str], text: str) -> None:
-    """The search for many words of secrets at once finds the same as a search for each word."""
+    """A search for several needles finds every place of each needle."""
     needles = Needles([word.encode() for word in words])
     expected = {
         (n, start)
@@ -26,12 +26,12 @@ def test_each_place_is_found(words: list[str], text: str) -> None:
 
 
 def test_any_bytes_are_searched() -> None:
-    """The search for many words of secrets at once also accepts bytes that are not UTF-8."""
+    """A search for needles accepts bytes that are not UTF-8."""
     assert Needles([b"\xff\xfe"]).are_in(b"a\xff\xfeb")
 
 
 def test_words_that_come_later_are_found() -> None:
-    """When a word is added to the search for secrets, the earlier words keep their numbers."""
+    """If a needle is added to a search, the earlier needles keep their numbers."""
     needles = GrowingNeedles(Needles([b"one", b"two"]))
     assert not needles.are_in(b"three")
     assert [needles.add(word) for word in (b"Three", b"ONE", b"three")] == [2, 0, 2]
@@ -42,13 +42,13 @@ def test_words_that_come_later_are_found() -> None:
 
 
 def test_without_words_nothing_is_found() -> None:
-    """Without any word to search for, the search for words of secrets finds nothing."""
+    """A search without needles finds nothing."""
     needles = GrowingNeedles()
     assert [needles.are_in(b"one") for _ in range(3)] == [False] * 3
     assert needles.places(b"one") == []
 
 
 def test_places_in_bytes_are_those_in_the_text() -> None:
-    """The search for words of secrets finds a word at the same index in bytes and in text."""
+    """A search for needles finds the same index in bytes as in text."""
     text = "é中\ud83d token"
     assert Needles([b"token"]).places(one_byte_each(text)) == [(0, text.index("token"))]

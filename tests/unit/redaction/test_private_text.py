@@ -30,7 +30,7 @@ SECRET = "Wk2mXs81qPz0"
     ],
 )
 def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, shown: str) -> None:
-    """With private texts masked, words of a schema and the start of a path stay readable."""
+    """If private text is masked, the start of a path stays readable."""
     assert private_text(text, path) == shown
     assert private_text(shown, path) == shown
 
@@ -41,12 +41,12 @@ def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, sh
      ("  ", False), ("/tmp/xx", False), ("fix", False)],
 )  # fmt: skip
 def test_blanked_text_is_recognized(text: str, is_one: bool) -> None:
-    """A text counts as blanked already if only placeholder letters follow the start of a path."""
+    """A text that was masked as private is recognized."""
     assert is_blanked(text) is is_one
 
 
 def test_a_path_with_a_secret_is_blanked_as_a_whole() -> None:
-    """If a path in a private text contains a secret, masking replaces the whole path."""
+    """If a path in private text contains a secret, the whole path is masked."""
     redactor = Redactor(
         RedactorState("00" * 16, values={f"/{SECRET}": "[redacted:key:0]"}), private=True
     )

@@ -89,7 +89,7 @@ def knowing(*values: str) -> Redactor:
     ],
 )
 def test_a_secret_comes_again(server: dict[str, Any]) -> None:
-    """Masking replaces a known secret everywhere by one placeholder, and changes nothing else."""
+    """Masking replaces a known secret by the same marker everywhere."""
     used = redactor()
     first = masked(used, new_session(**server), TO_AGENT)
     assert VALUE.encode() not in first
@@ -111,7 +111,7 @@ def test_a_secret_comes_again(server: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("value", ["1", "0", "true", "off", "production", "DEBUG", "8080"])
 def test_switches_and_words_are_not_secrets(value: str) -> None:
-    """Masking keeps a switch, a word or a small number in an MCP server's environment."""
+    """Masking keeps a small number in the environment of an MCP server."""
     env = [{"name": "VERBOSE_MODE", "value": value}]
     line = new_session(name="x", command="y", env=env, headers={"X-Mode": value})
     assert masked(redactor(), line, TO_AGENT) == line
@@ -119,7 +119,7 @@ def test_switches_and_words_are_not_secrets(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["/srv/app", "~/app/src", "C:\\app", "."])
 def test_a_member_with_a_directory_is_not_a_password(value: str) -> None:
-    """Masking takes a member named `pwd` as a password, unless its value is a directory."""
+    """Masking does not take a member `pwd` as a password if its value is a directory."""
     assert masked(redactor(), message(method="x", params={"pwd": value})) == message(
         method="x", params={"pwd": value}
     )
@@ -137,13 +137,13 @@ def test_a_member_with_a_directory_is_not_a_password(value: str) -> None:
     ],
 )
 def test_the_address_of_a_server_may_be_its_key(url: str, shown: str) -> None:
-    """In an MCP server's URL, masking keeps plain words only, in the path and in the query."""
+    """In the URL of an MCP server, masking keeps plain words."""
     line = masked(redactor(), new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
     assert MARKER.sub("M", json.loads(line)["params"]["mcpServers"][0]["url"]) == shown
 
 
 def test_a_key_in_an_address_is_masked_elsewhere() -> None:
-    """A likely key in the URL of an MCP server is masked everywhere; the rest of the URL stays."""
+    """If the URL of an MCP server contains a key, the key is masked in all other messages."""
     used = redactor()
     url = "https://x.example/mcp/Zq81xplKsecR7tv/my-project"
     masked(used, new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
@@ -152,7 +152,7 @@ def test_a_key_in_an_address_is_masked_elsewhere() -> None:
 
 
 def test_a_word_is_a_secret_by_its_name() -> None:
-    """A password that is an ordinary word is masked only where a name says that it is one."""
+    """A password that is an ordinary word is masked only beside its name."""
     used = redactor()
     env = {"DB_PASSWORD": "swordfish", "USE_TOKEN": "1"}
     line = masked(used, new_session(name="x", env=env), TO_AGENT)
@@ -162,7 +162,7 @@ def test_a_word_is_a_secret_by_its_name() -> None:
 
 
 def test_harmless_variables_stay() -> None:
-    """Masking keeps the values of variables with harmless names, and references to variables."""
+    """Masking keeps the values of variables with harmless names."""
     env = [{"name": "PATH", "value": "/usr/bin:/bin"}, {"name": "A_TOKEN", "value": "${A_TOKEN}"}]
     line = new_session(name="x", command="npx", args=["-y", "@scope/server"], env=env)
     assert masked(redactor(), line, TO_AGENT) == line
@@ -170,7 +170,7 @@ def test_harmless_variables_stay() -> None:
 
 @given(st.integers(1, len(VALUE) - 1), st.integers(1, 12), st.sampled_from([VALUE, KEY]))
 def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
-    """However a text is cut into chunks, masking leaves at most two characters of a secret."""
+    """If a secret is split between chunks, masking leaves at most two of its characters."""
     text = f"{'x ' * start}{value} and more"
     lines = [chunk(text[n : n + size]) for n in range(0, len(text), size)]
     result = "".join(map(text_of, masked_all(knowing(VALUE), lines)))
@@ -180,7 +180,7 @@ def test_a_secret_is_cut_into_pieces(start: int, size: int, value: str) -> None:
 
 
 def test_pieces_of_other_texts_come_in_between() -> None:
-    """Masking joins chunks of text only within one session and one kind of update."""
+    """Masking joins only chunks of one session."""
     used = knowing(VALUE)
     lines = [
         chunk(VALUE[:6]), chunk(VALUE[:6], session="s2"), chunk("thought", "agent_thought_chunk"),
@@ -192,7 +192,7 @@ def test_pieces_of_other_texts_come_in_between() -> None:
 
 
 def test_a_piece_waits_for_the_next() -> None:
-    """Masking holds back a piece of streamed text only if its end may begin a secret."""
+    """If a chunk ends with the start of a secret, masking waits for the next chunk."""
 
     def unknown() -> Iterator[bytes]:
         """Raises `NotYet`, as at the end of a log that is still written."""
@@ -209,7 +209,7 @@ def test_a_piece_waits_for_the_next() -> None:
 
 
 def test_output_of_a_terminal_is_pushed_in_pieces() -> None:
-    """Masking reads pushed terminal output as base64 in v2, and as text in the 1.0 draft."""
+    """In v2, masking decodes the base64 of terminal output."""
 
     def pushed(text: str) -> bytes:
         data = base64.b64encode(text.encode()).decode()
@@ -230,7 +230,7 @@ def test_output_of_a_terminal_is_pushed_in_pieces() -> None:
 
 
 def test_a_private_key_on_stderr() -> None:
-    """Masking replaces the lines of a private key, and not the lines after the key."""
+    """Masking replaces the lines of a private key on stderr."""
     used = redactor()
     body = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn"
     lines = [b"-----BEGIN RSA PRIVATE KEY-----", body.encode(), b"-----END RSA PRIVATE KEY-----"]
@@ -241,14 +241,14 @@ def test_a_private_key_on_stderr() -> None:
 
 
 def test_ids_methods_and_names_stay() -> None:
-    """Masking keeps ids, methods and names, even if they equal a secret."""
+    """Masking keeps ids and methods, even if they equal a secret."""
     used = knowing(VALUE)
     line = message(id=VALUE, method=VALUE, params={"sessionId": VALUE, VALUE: 1})
     assert masked(used, line) == line
 
 
 def test_markers_are_stable() -> None:
-    """Masking a masked line again changes nothing; another key gives other placeholders."""
+    """Masking leaves a line that is already masked unchanged."""
     used = redactor()
     line = new_session(env=[{"name": "A_TOKEN", "value": VALUE}])
     once = masked(used, line, TO_AGENT)
@@ -259,7 +259,7 @@ def test_markers_are_stable() -> None:
 
 
 def test_the_next_redactor_knows_the_secrets() -> None:
-    """A new process that masks a recording continues with the previous one's state."""
+    """If another process continues to mask a recording, it knows the earlier secrets."""
     used = knowing(VALUE)
     expected = masked(used, chunk(VALUE))
     assert masked(Redactor(used.snapshot()), chunk(VALUE)) == expected
@@ -267,7 +267,7 @@ def test_the_next_redactor_knows_the_secrets() -> None:
 
 @pytest.mark.parametrize("size", [10, 100, 5000])
 def test_large_lines_are_masked_in_pieces(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Masking a large line in pieces gives the same result as masking it whole."""
+    """Masking a large line in pieces has the same result as masking it whole."""
     monkeypatch.setattr("acp_proxy.redaction.json_strings.WINDOW", 300)
     monkeypatch.setattr("acp_proxy.redaction.json_strings.OVERLAP", 100)
     long = "x " * 400 + VALUE + " y" * 400
@@ -298,7 +298,7 @@ def test_large_lines_are_masked_in_pieces(size: int, monkeypatch: pytest.MonkeyP
     ],
 )  # fmt: skip
 def test_invalid_lines_are_masked_as_text(raw: bytes) -> None:
-    """Secrets are masked in broken JSON and in logs on stderr."""
+    """Masking replaces secrets in invalid JSON."""
     for stream in (TO_CLIENT, STDERR):
         assert VALUE.encode() not in masked(redactor(), raw % VALUE.encode(), stream)
 
@@ -307,7 +307,7 @@ def test_invalid_lines_are_masked_as_text(raw: bytes) -> None:
 @pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize("before", [b"", rb"\\", b"sp ace"])
 def test_an_invalid_line_stays_invalid(flaw: bytes, before: bytes, private: bool) -> None:
-    """If masking changes an invalid line, the line does not become valid JSON."""
+    """An invalid line does not become valid JSON by masking."""
     value = before + b"q7Zr0v" + flaw + b"Wk2mXs81"
     line = b'{"id":1,"result":{"content":"%b","apiKey":"%b"}}' % (value, value)
     assert read(line).kind is Kind.INVALID
@@ -318,7 +318,7 @@ def test_an_invalid_line_stays_invalid(flaw: bytes, before: bytes, private: bool
 
 
 def test_private_text_keeps_its_length() -> None:
-    """Masking of private text replaces every character, except for white space."""
+    """If private text is masked, its length does not change."""
     used = redactor(private=True)
     assert text_of(masked(used, chunk("Hello, wörld!\nToo"))) == "xxxxxx xxxxxx\nxxx"
     prompt = message(id=3, method="session/prompt", params={
@@ -328,7 +328,7 @@ def test_private_text_keeps_its_length() -> None:
 
 
 def test_other_places_and_patterns() -> None:
-    """Masking replaces values at JSON pointers, and matches of patterns, that the user chose."""
+    """Masking replaces the matches of patterns that the user chose."""
     used = redactor(paths=(("params", "update", "title"),), extra=(re.compile(r"ticket (\d+)"),))
     update = {"sessionUpdate": "tool_call", "title": "anything", "x": "see ticket 4711."}
     line = message(method="session/update", params={"sessionId": "s", "update": update})
@@ -338,10 +338,7 @@ def test_other_places_and_patterns() -> None:
 
 
 def test_a_pattern_masks_markers_in_its_matches() -> None:
-    """If a match of a user's mask pattern contains a masked secret, the whole match is masked.
-
-    A match within the placeholder of a masked secret is ignored.
-    """
+    """If a match of a user's mask pattern contains a marker, the whole match is masked."""
     used = redactor(extra=(re.compile(r"https://\S+5e7|redacted:key"),))
     for text, shown in (
         ("see https://x.example/?a=[redacted:key:fb0d15e7] now", "see M now"),
@@ -353,7 +350,7 @@ def test_a_pattern_masks_markers_in_its_matches() -> None:
 
 
 def test_a_named_place_is_masked_as_a_whole() -> None:
-    """A value at a JSON pointer that the user named is masked whole, even if partly masked."""
+    """If the user named a JSON pointer, the value there is masked as a whole."""
     used = redactor(paths=(("params", "update", "title"),))
     half, whole = "curl -u bob:[redacted:password:fb0d15e7] x", "[redacted:key:fb0d15e7]"
     for title in (half, whole, "$TOKEN"):
@@ -368,7 +365,7 @@ def test_a_named_place_is_masked_as_a_whole() -> None:
 @example(b'{"token": "\\ud800abcdefgh"}', STDERR)
 @given(st.binary(max_size=200), st.sampled_from([TO_CLIENT, STDERR]))
 def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
-    """The edits that masking returns are in order and within the line, for any bytes."""
+    """For any bytes, the edits of masking are in order."""
     edits = knowing(VALUE).line(stream, raw)
     at = 0
     for edit in edits:
@@ -377,7 +374,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """If a name such as `--token` reveals a secret, masking also finds it earlier in the line."""
+    """If `--token` reveals a secret, masking also finds the secret earlier in the line."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
@@ -390,7 +387,7 @@ def test_a_value_stands_before_the_place_that_shows_it() -> None:
 
 
 def test_the_head_of_a_line_that_is_not_held_is_read_whole() -> None:
-    """Masking recognizes the method of a large line even if the first piece read is white space."""
+    """Masking finds the method of a large line even if the line begins with many spaces."""
     line = message(id=1, method="authenticate", params={"_meta": {"code": VALUE}})
     for size in (1, 3, 20):
         pieces = [b" ", *(line[at : at + size] for at in range(0, len(line), size))]
@@ -399,14 +396,14 @@ def test_the_head_of_a_line_that_is_not_held_is_read_whole() -> None:
 
 
 def test_a_line_of_stderr_may_be_a_string() -> None:
-    """Masking treats a line of stderr that is a JSON string as text."""
+    """If a line of stderr is a JSON string, masking treats it as text."""
     assert masked(redactor(), b'["a"] "token"', STDERR) == b'["a"] "token"'
     assert VALUE.encode() not in masked(redactor(), b'"--token %s"' % VALUE.encode(), STDERR)
 
 
 @pytest.mark.parametrize("odd", ["\\ud800", "\\udc80", "\xff"])
 def test_a_secret_of_half_characters(odd: str) -> None:
-    """Masking finds a secret with half of a surrogate pair again in later lines."""
+    """If a secret contains half a surrogate pair, masking finds it again in later lines."""
     line = b'{"env":{"DB_KEY":"Zq81x%sKsecR7tv"}}' % odd.encode("latin-1")
     used = redactor()
     assert b"R7tv" not in masked(used, line)
@@ -415,7 +412,7 @@ def test_a_secret_of_half_characters(odd: str) -> None:
 
 @pytest.mark.parametrize("before", range(24, 40))
 def test_no_marker_is_masked(before: int) -> None:
-    """Masking leaves the placeholder of a secret as it is, wherever the text around it is cut."""
+    """Masking leaves markers unchanged."""
     lines = [
         chunk("it is [redacted:secret:bea18ce0]" + " so it goes on and on"[: before - 20]),
         chunk(" password=" + "[redacted:password:1b54e34f]"),
@@ -426,7 +423,7 @@ def test_no_marker_is_masked(before: int) -> None:
 
 
 def test_a_word_that_is_cut_between_pieces_is_found() -> None:
-    """Masking a large line gives the same result, wherever it is cut into pieces."""
+    """However a large line is cut into pieces, masking has the same result."""
     raw = message(id=1, result={"text": f"it is {KEY}"})
     for size in (1, 2, 3, 7, 64, 65):
         pieces = [raw[at : at + size] for at in range(0, len(raw), size)]
@@ -436,7 +433,7 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """Lines that were searched for secrets are searched again only if a new secret is known."""
+    """If a new secret becomes known, masking searches a line again."""
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))
@@ -452,13 +449,13 @@ DOCUMENT = {"a": ["one", 2, None], "b": {"c": "three"}, "d": True}
 
 
 def test_texts_are_hidden() -> None:
-    """The function that hides a JSON value masks its texts, but keeps numbers and structure."""
+    """The function that hides a JSON value keeps its numbers."""
     assert hidden(DOCUMENT) == {"a": [HIDDEN, 2, None], "b": {"c": HIDDEN}, "d": True}
     assert hidden(3) == 3
 
 
 def test_texts_are_found_in_order() -> None:
-    """The function that lists the texts of a JSON value yields them in order, without names."""
+    """The function `strings` yields the texts of a JSON value in order."""
     assert [*strings(DOCUMENT)] == ["one", "three"]
     assert [*strings("x")] == ["x"]
     assert [*strings(None)] == []

@@ -17,7 +17,7 @@ from acp_proxy.redaction.secret_names import is_harmless_variable, is_secret_nam
     ],
 )  # fmt: skip
 def test_a_secret_name(name: str) -> None:
-    """Masking recognizes a secret's name in any spelling, also after a prefix."""
+    """Masking recognizes the name of a secret in any spelling."""
     assert is_secret_name(name)
 
 
@@ -31,12 +31,12 @@ def test_a_secret_name(name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_harmless_name(name: str) -> None:
-    """Masking does not take names of counts, positions and directories as names of secrets."""
+    """Masking does not take the name of a count for the name of a secret."""
     assert not is_secret_name(name)
 
 
 def test_a_variable_may_be_a_key() -> None:
-    """Masking takes `key` and `session` as names of secrets only in headers, variables and URLs."""
+    """Masking takes `key` as the name of a secret only in variables, headers and URLs."""
     assert is_secret_name("STRIPE_KEY", variable=True)
     assert is_secret_name("X-Session", variable=True)
     assert is_secret_name("sig", variable=True)
@@ -50,13 +50,13 @@ def test_a_variable_may_be_a_key() -> None:
 
 
 def test_the_kind_of_a_name() -> None:
-    """The placeholder of a masked value names the kind of secret that the value's name suggests."""
+    """The marker of a secret names the kind of the secret."""
     assert kind_of_name("GITHUB_TOKEN") == "token"
     assert kind_of_name("set-cookie") == "cookie"
     assert kind_of_name("PATH") is None
 
 
 def test_harmless_variables() -> None:
-    """Masking recognizes names of harmless variables in upper and lower case."""
+    """Masking recognizes the names of harmless variables in lower case."""
     assert all(map(is_harmless_variable, ["PATH", "LC_ALL", "Content-Type", "GPG_KEY"]))
     assert not is_harmless_variable("OPENAI_API_KEY")

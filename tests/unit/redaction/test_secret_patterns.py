@@ -24,7 +24,7 @@ MIXED = "Zf3D0LXCM3" + "EIMbgJpUNn" + "kRtOfOueHz"
     ],
 )  # fmt: skip
 def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> None:
-    """The search for secrets finds exactly the secret in a text, and nothing around it."""
+    """The search for secrets finds exactly the secret in a text."""
     text = before + secret + after
     expected = [SecretMatch(len(before), len(before) + len(secret), kind)]
     assert find(text, loose=False) == expected
@@ -34,7 +34,7 @@ def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> N
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
-    """If a quotation ends after a secret's name, the text behind it is not taken as the secret."""
+    """If a quotation ends after the name of a secret, the text after it is not masked."""
     assert find("`password=` and step 3 of 4, as User 1 does", loose=loose) == []
     assert find("'?token=' for 3 Users, and 4 of Them", loose=loose) == []
     assert find(f'"token="{MIXED} x', loose=loose) == [SecretMatch(8, 38, "token")]
@@ -42,7 +42,7 @@ def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
 
 
 def test_a_named_value_is_secret_in_loose_text() -> None:
-    """In a command or an error, masking takes the word after a secret's name as the secret."""
+    """In a command, masking takes the word after a secret's name as the secret."""
     text = "--token abc --password=def"
     assert find(text, loose=False) == []
     assert find(text, loose=True) == [SecretMatch(8, 11, "token"), SecretMatch(23, 26, "password")]
@@ -50,7 +50,7 @@ def test_a_named_value_is_secret_in_loose_text() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_harmless_texts_are_left_alone(loose: bool) -> None:
-    """Of more than 2,000 harmless texts, the search for secrets finds one in at most 0.5 %."""
+    """In more than 2,000 harmless texts, the search for secrets finds almost nothing."""
     texts = look_alikes()
     assert len(texts) >= 2000
     masked = [text for text in texts if find(text, loose=loose)]
@@ -69,7 +69,7 @@ def test_each_shape_is_found(loose: bool) -> None:
 
 @pytest.mark.parametrize("case", loose_secrets(), ids=lambda case: case.name)
 def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
-    """In a command or an error, a secret's name alone makes the value beside it a secret."""
+    """In an error message, masking takes the value beside a secret's name as a secret."""
     assert [(m.start, m.end) for m in find(case.text, loose=True)] == [(case.start, case.end)]
     assert find(case.text, loose=False) == []
     assert may_hold(case.text.encode())
@@ -83,7 +83,7 @@ def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
     ],
 )  # fmt: skip
 def test_no_text_takes_quadratic_time(piece: str) -> None:
-    """The search for secrets reads half a megabyte of one repeated piece in linear time."""
+    """The search for secrets reads half a megabyte of one repeated text in linear time."""
     text = piece * (500_000 // len(piece))
     find(text, loose=True)
     may_hold(text.encode())
@@ -101,7 +101,7 @@ def test_no_text_takes_quadratic_time(piece: str) -> None:
     ],
 )  # fmt: skip
 def test_a_password_in_a_command(before: str, after: str) -> None:
-    """The search for secrets finds a password in a command, but not the words around it."""
+    """The search for secrets finds a password in a command."""
     matches = find(f"{before}hunter22{after}", loose=False)
     assert [(match.start, match.end) for match in matches] == [(len(before), len(before) + 8)]
 
@@ -115,7 +115,7 @@ def test_a_password_in_a_command(before: str, after: str) -> None:
     ],
 )  # fmt: skip
 def test_a_command_without_a_password(text: str) -> None:
-    """The search for secrets finds nothing in a command with only variables and options."""
+    """The search for secrets finds nothing in a command without a password."""
     assert find(text, loose=False) == []
 
 
@@ -124,14 +124,14 @@ def test_a_command_without_a_password(text: str) -> None:
     [("so sk-an", 3), ("Bearer ", 0), ("x eyJhb", 2), ("a password=ab", 2), ("a\\npassword", 1)],
 )
 def test_the_end_may_begin_a_secret(text: str, start: int) -> None:
-    """The search for secrets knows from which character on the end of a text may begin a secret."""
+    """The search for secrets finds where the end of a text may begin a secret."""
     assert tail(text) == start
     assert tail(text, search(text, loose=False)) == start
     assert tail(text, search(text, loose=True)) == start
 
 
 def test_other_ends_begin_no_secret() -> None:
-    """If no secret can begin at the end of a text, the search for secrets holds back none of it."""
+    """If the end of a text cannot begin a secret, the search for secrets keeps none of it back."""
     assert tail("nothing here") == len("nothing here")
     assert tail("a token is spent") == len("a token is spent")
     assert not ends_open("nothing here")
@@ -139,6 +139,6 @@ def test_other_ends_begin_no_secret() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_the_value_of_an_option_may_go_on(loose: bool) -> None:
-    """For masking, the value after an option such as `--token` may continue in the next text."""
+    """If a text ends after `--token abc`, masking takes the value as unfinished."""
     text = "run --token abc"
     assert tail(text) == tail(text, search(text, loose=loose)) == 4

@@ -50,7 +50,7 @@ def ruling_of(path: str, method: str, *, private: bool = False) -> Ruling:
     ],
 )
 def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: str) -> None:
-    """For masking, the path of a string in a message says whether the string is a secret."""
+    """Masking knows by the path of a string in a message whether the string is a secret."""
     assert ruling_of(path, method) == (treatment, kind)
 
 
@@ -78,7 +78,7 @@ def test_places_of_secrets(path: str, method: str, treatment: Treatment, kind: s
     ],
 )
 def test_other_places(path: str, method: str, treatment: Treatment) -> None:
-    """For masking, the path of a string in a message says whether it is a command or a text."""
+    """Masking knows by the path of a string in a message whether the string is a command."""
     assert ruling_of(path, method) == Ruling(treatment)
 
 
@@ -103,13 +103,13 @@ def test_other_places(path: str, method: str, treatment: Treatment) -> None:
     ],
 )
 def test_private_places(path: str, method: str) -> None:
-    """With `--redact private`, masking replaces whole strings that may hold private words."""
+    """With `--redact private`, masking replaces whole strings that may be private."""
     assert ruling_of(path, method, private=True).treatment is Treatment.PRIVATE
     assert ruling_of(path, method).treatment in (TEXT, COMMAND)
 
 
 def test_harmless_variables_are_shown() -> None:
-    """Masking treats a harmless variable's value, such as PATH, like an argument of a command."""
+    """Masking searches the value of a harmless variable, such as PATH, like a command."""
     assert of_variable("PATH", "env").treatment is COMMAND
     assert of_variable("Content-Type", "headers").treatment is COMMAND
     assert of_variable("FOO", "env") == (SECRET, "env")

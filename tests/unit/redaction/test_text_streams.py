@@ -48,7 +48,7 @@ def piece(text: str) -> Piece:
 
 
 def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
-    """If a piece of streamed text looks harmless, masking remembers only its last characters."""
+    """If a chunk looks harmless, masking remembers only its last characters."""
     key = piece("x").key
     assert streams.passes(key, "all is well")
     assert streams.passes(key, " and so on, for a while, and for a while more")
@@ -59,18 +59,18 @@ def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
 
 @pytest.mark.parametrize("text", ["it is Zq8", "the sk-an", "to"])
 def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
-    """Masking holds back a piece of streamed text if its end may be a secret's beginning."""
+    """If a chunk may end with the start of a secret, masking keeps it back."""
     assert not streams.passes("k", text)
 
 
 def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
-    """Masking holds back streamed text if a secret's name began in the piece before."""
+    """If the name of a secret begins in one chunk, masking searches the next chunk too."""
     assert streams.passes("k", "a pass")
     assert not streams.passes("k", "word: hunter")
 
 
 def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStreams) -> None:
-    """If a secret is in two pieces of a streamed text, its placeholder is in the first piece."""
+    """If a secret is split between two chunks, its marker is in the first chunk."""
     first, second = piece("it is " + VALUE[:6]), piece(VALUE[6:] + "!")
     assert streams.spans(first, lambda: iter([line(second.text)])) == [MaskedSpan(6, 12, "[m]")]
     assert not streams.passes(second.key, second.text)
@@ -78,7 +78,7 @@ def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStream
 
 
 def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
-    """If masking holds back a piece of streamed text, it forgets it, and is given it again."""
+    """If masking keeps a chunk back, it later gets this chunk again."""
 
     def unknown() -> Iterator[bytes]:
         raise NotYet
@@ -104,7 +104,7 @@ KEYS = (
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key[:4])
 @pytest.mark.parametrize("size", [1, 3, 7, 200])
 def test_a_key_is_masked_whatever_stands_around_its_pieces(key: str, size: int) -> None:
-    """A key that is split over several messages is masked, whatever text surrounds its pieces."""
+    """A key that is split over several messages is masked."""
     for before, after in product(("found it", "it ", "", "key_", "9"), ("more", " and", "", "-M")):
         redactor = Redactor(RedactorState("00"))
         pieces = [key[at : at + size] for at in range(0, len(key), size)]
@@ -128,7 +128,7 @@ LONG = (
 
 @pytest.mark.parametrize("key", LONG, ids=["token", "private key"])
 def test_a_long_key_in_many_pieces_is_masked(key: str) -> None:
-    """A long key in a streamed text is masked to its end, even in very many pieces."""
+    """A long key in very many chunks is masked to its end."""
     redactor, shown = Redactor(RedactorState("00")), ""
     pieces = [key[at : at + 3] for at in range(0, len(key), 3)]
     lines = [line(text) for text in ("found ", *pieces, " end")]
@@ -143,7 +143,7 @@ def test_a_long_key_in_many_pieces_is_masked(key: str) -> None:
 
 
 def test_another_message_is_another_text() -> None:
-    """For masking, chunks with different message ids are two texts, even if they alternate."""
+    """Masking does not join chunks that have different message ids."""
     ids = [line("x").replace(b'"content"', b'"messageId":"%s","content"' % name) for name in
            (b"a", b"b")]  # fmt: skip
     first, second = (PieceReader().read(raw) for raw in ids)
@@ -179,7 +179,7 @@ def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.Monke
 
 
 def test_a_decided_piece_does_not_hide_a_new_secret() -> None:
-    """If a secret becomes known between two pieces of a text, the later piece is masked."""
+    """If a secret becomes known between two chunks, the later chunk is masked."""
     secret = "Wk2mXs81qPz0Rt5v"
     lines = [line("token="), *map(line, [" x ", *["token="] * 900, f" {secret} "])]
     redactor = Redactor(RedactorState("00" * 16))

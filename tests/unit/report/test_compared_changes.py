@@ -18,7 +18,7 @@ PERMISSION = "the answer to session/request_permission"
 
 
 def test_what_only_b_has_stands_at_its_time() -> None:
-    """`report --against` shows a message that only B has after the message before it in B."""
+    """`report --against` shows a message that only B has after its neighbour in B."""
     where = "session:1", "to-agent", "m"
     entries = [
         DiffEntry(Change.ONLY_A, *where, a=30, a_frames=1),
@@ -36,7 +36,7 @@ def test_what_only_b_has_stands_at_its_time() -> None:
 
 
 def test_endings_are_in_words() -> None:
-    """`report --against` shows how a recording ended as an exit code or signal, and not as JSON."""
+    """`report --against` shows how a recording ended as an exit code or a signal."""
     ending = Field("/exit_code", 0, None), Field("/exit_signal", None, 9)
     shown = shown_ending(ending, 7)
     assert [(place.number, place.pointer) for place in shown] == [(7, "exit code"), (8, "signal")]

@@ -37,7 +37,7 @@ _ELEMENTS = (
 
 @pytest.mark.parametrize("paths", COMPARED, ids=lambda paths: f"{paths[0].stem}-{paths[1].stem}")
 def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
-    """`report --against` shows each difference once, and counts the differences as `diff` does."""
+    """`report --against` counts the same differences as `diff`."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in paths)
         actual = diff(a, b)
@@ -91,7 +91,7 @@ def test_equal_messages_are_counted() -> None:
 
 
 def test_messages_whose_order_does_not_count_are_apart() -> None:
-    """`report --against` shows messages whose order does not matter in columns of their own."""
+    """`report --against` shows messages whose order does not matter in separate columns."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[3])
         lanes = read_comparison(diff(a, b), (a, b)).lanes
@@ -103,10 +103,7 @@ def test_messages_whose_order_does_not_count_are_apart() -> None:
 
 
 def test_recordings_of_one_name_are_told_apart() -> None:
-    """`report --against` names two recordings of the same name by their files.
-
-    If the files also have one name, it names them by their paths.
-    """
+    """If two recordings have one name, `report --against` names them by their files."""
 
     def names(a: str, b: str) -> tuple[str, str]:
         actual = differing()
@@ -120,7 +117,7 @@ def test_recordings_of_one_name_are_told_apart() -> None:
 
 
 def test_a_text_is_cut_to_what_has_changed() -> None:
-    """`report --against` cuts a text that differs to a few words around the difference."""
+    """`report --against` cuts a changed text to the words around the change."""
     comparison = made_up(differing())
     page = "".join(part.decode(errors="replace") for part in comparison_parts(comparison))
     assert "41 passed, 1 failed" in ANSWER
@@ -131,7 +128,7 @@ def test_a_text_is_cut_to_what_has_changed() -> None:
 
 
 def test_nothing_is_left_out_silently() -> None:
-    """`report --against` says how many differences, values and characters it leaves out."""
+    """`report --against` says how many differences it leaves out."""
     many = [DiffEntry(Change.ONLY_A, f"session:{n // 3}", "to-client", f"m{n}", n + 1, None, 1)
             for n in range(9)]  # fmt: skip
     places = tuple(Field(f"/{n}", n, n + 1) for n in range(60))
@@ -177,7 +174,7 @@ def test_recorded_text_is_text() -> None:
 
 
 def test_a_page_that_may_have_secrets_says_so() -> None:
-    """The first line of the `report --against` page counts masked secrets, or warns of secrets."""
+    """The first line of the `report --against` page counts the masked secrets."""
     shown = page_of(made_up(equal(), masked="2 secrets are masked", is_unmasked=True)).text
     assert "SECRETS ARE NOT MASKED" in shown
     masked = page_of(made_up(equal(), masked="2 secrets are masked", words="kind:error")).text
@@ -186,10 +183,7 @@ def test_a_page_that_may_have_secrets_says_so() -> None:
 
 
 def test_the_assets_are_small_and_self_contained() -> None:
-    """The script and style of the `report --against` page load nothing from elsewhere.
-
-    They cannot end their HTML elements early.
-    """
+    """The script of the `report --against` page loads nothing from elsewhere."""
     script, style = comparison_assets()
     assert len(script) + len(style) < 15_000
     assert not re.search(r"url\(|@import|@font-face", style)

@@ -70,10 +70,7 @@ def pictures(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("path", [*SHIPPED, *all_text_forms()], ids=lambda path: path.stem)
 def test_entries_are_those_of_transcript(path: Path) -> None:
-    """A report page has the same entries as `transcript --json`, with uncut texts.
-
-    The page stores no text of its own for an entry that is made of several frames.
-    """
+    """A report page has the same entries as `transcript --json`."""
     expected = transcript(path)
     for item in expected:
         if item.get("kind") in FROM_LINES:
@@ -92,7 +89,7 @@ def test_entries_are_those_of_transcript(path: Path) -> None:
 
 
 def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
-    """A report page names a session at its beginning, and again after another session's turn."""
+    """If another session's turn comes between, a report page repeats a session's heading."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, session in enumerate("aabba"):
             recorder.to_agent(request(number, "session/prompt", sessionId=session, prompt=[]))
@@ -103,7 +100,7 @@ def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
 
 
 def test_long_conversations_have_several_blocks(tmp_path: Path) -> None:
-    """A report page stores its conversation in blocks of equal size, except for the last one."""
+    """A report page stores its conversation in blocks of equal size."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(2 * ENTRIES):
             recorder.to_agent(request(number, "session/list"))
@@ -114,13 +111,13 @@ def test_long_conversations_have_several_blocks(tmp_path: Path) -> None:
 
 
 def test_an_empty_report_has_no_entries() -> None:
-    """A report page whose filter matches no frame has an empty conversation."""
+    """If a filter matches no frame, the conversation of a report page is empty."""
     report = read(SHIPPED[0], filter="method:none")
     assert (report.conversation, report.images, report.meta["entries"]) == ([], [], 0)
 
 
 def test_images_travel_once_and_by_number(pictures: Path) -> None:
-    """A report page holds each image only once, and its entries refer to images by number."""
+    """A report page contains each image only once."""
     report = read(pictures)
     assert report.images == PICTURES
     assert report.meta["images"] == [["image/png", width, 3] for width in (4, 5, 6)]
@@ -134,7 +131,7 @@ def test_images_travel_once_and_by_number(pictures: Path) -> None:
 
 
 def test_a_report_of_some_frames_has_no_text_of_others(pictures: Path) -> None:
-    """A report page that is made with a filter has no texts and images of other frames."""
+    """A report page made with a filter contains no texts of other frames."""
     report = read(pictures, filter="seq:8")
     assert [item.get("title") for item in report.conversation] == [None, "look"]
     assert report.images == []
@@ -142,7 +139,7 @@ def test_a_report_of_some_frames_has_no_text_of_others(pictures: Path) -> None:
 
 
 def test_without_payloads_there_are_titles_alone(pictures: Path) -> None:
-    """With --no-payloads, a report page has no texts or images, but titles, states and numbers."""
+    """With `--no-payloads`, a report page contains no texts or images."""
     report = read(pictures, payloads=False)
     assert report.images == []
     assert all(item.get("blocks", []) == [] for item in report.conversation)
@@ -150,7 +147,7 @@ def test_without_payloads_there_are_titles_alone(pictures: Path) -> None:
 
 
 def test_private_text_has_no_images(pictures: Path) -> None:
-    """A report page of a recording masked as `private` has no images and no readable text."""
+    """The report page of a recording masked as `private` contains no images."""
     report = read(pictures, Level(private=True))
     assert report.images == []
     assert "I see" not in json.dumps(report.conversation)
@@ -158,7 +155,7 @@ def test_private_text_has_no_images(pictures: Path) -> None:
 
 @pytest.mark.parametrize(("name", "words"), [("pictures", "· 3 images, not masked<"), ("", "")])
 def test_the_head_counts_images(pictures: Path, name: str, words: str) -> None:
-    """The head of a report page says how many images it has, if it has any."""
+    """The head of a report page says how many images it has."""
     with RecordingReader(pictures if name else DIRECTORY / "tour.db") as reader:
         html = b"".join(page_parts(reader, ReportOptions())[1]).decode()
     assert words in html
@@ -166,7 +163,7 @@ def test_the_head_counts_images(pictures: Path, name: str, words: str) -> None:
 
 
 def test_a_bundle_counts_images(pictures: Path, tmp_path: Path) -> None:
-    """`bundle` says how many images its archive has, unless they are masked."""
+    """`bundle` says how many images its archive has."""
     for level, expected in (("secrets", True), ("private", False)):
         packed = run("bundle", pictures, "-o", tmp_path / f"{level}.zip", "--level", level)
         assert ("3 images, not masked" in packed.stderr) == expected

@@ -47,7 +47,7 @@ def read(reader: RecordingReader, **options: Any) -> DecodedReport:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_rows_are_those_of_the_recording(path: Path) -> None:
-    """A report page has all frames and events of the recording, with their JSON and bytes."""
+    """A report page contains all frames of the recording."""
     with RecordingReader(path) as reader:
         report = read(reader)
         rows = list(reader.rows())
@@ -91,7 +91,7 @@ def check_runs(report: DecodedReport, rows: list[dict[str, Any]], pauses: Pauses
 
 
 def test_the_same_recording_gives_the_same_bytes() -> None:
-    """`report` makes the same bytes again from the same recording, with the block `meta` last."""
+    """Two report pages of one recording are the same bytes."""
     for path in (SHIPPED[0], RECORDINGS[-1]):
         made = []
         for _ in range(2):
@@ -102,7 +102,7 @@ def test_the_same_recording_gives_the_same_bytes() -> None:
 
 
 def test_pieces_of_text_are_shown_as_in_the_timeline(tmp_path: Path) -> None:
-    """A report page shows the chunks of a text as `log` does, whatever the text is."""
+    """A report page shows the chunks of a text as `log` does."""
     words = ("a", "", "b" * 70, "word " * 900, "QmFzZTY0" * 30, "x;base64,AAAA", "\u202e", "\x7f")
     kinds = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "plan")
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -120,7 +120,7 @@ def test_pieces_of_text_are_shown_as_in_the_timeline(tmp_path: Path) -> None:
 
 
 def test_small_blocks_are_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks, texts and lines may continue from one data block of a report page to the next."""
+    """The texts of a report page may continue in the next data block."""
     monkeypatch.setattr(data_blocks, "CHUNK_ROWS", 3)
     monkeypatch.setattr(data_blocks, "CELL_ROWS", 2)
     monkeypatch.setattr(data_blocks, "PAYLOAD_BYTES", 500)
@@ -132,7 +132,7 @@ def test_small_blocks_are_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_large_line_is_in_pieces(tmp_path: Path) -> None:
-    """A large line in a report page is cut into pieces of a mebibyte, each in its own block."""
+    """A report page stores a large line in pieces."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for size in (1, PAYLOAD_BYTES + 1, 2, WHOLE_VALUE + 5, 3):
             raw = line(notification("x", pad="y " * (size // 2)))
@@ -156,10 +156,7 @@ def test_a_large_line_is_in_pieces(tmp_path: Path) -> None:
 
 
 def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The memory that `report` needs does not grow with the number of frames.
-
-    Blocks wait for the entries of the conversation about their frames, so messages are short here.
-    """
+    """The memory that `report` needs does not grow with the number of frames."""
     for name in ("CHUNK_ROWS", "CELL_ROWS", "PAYLOAD_ROWS"):
         monkeypatch.setattr(data_blocks, name, 64)
     monkeypatch.setattr("acp_proxy.report.conversation_entries.ENTRIES", 4)
@@ -199,7 +196,7 @@ def test_little_is_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_hostile_recordings_are_read_or_refused(tmp_path: Path, spoil: str) -> None:
-    """If a database has hostile values, `report` shows what it can read, or refuses it."""
+    """If a database has hostile values, `report` shows what it can read or refuses it."""
     path = tmp_path / "x.db"
     shutil.copy(SHIPPED[0], path)
     with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -211,7 +208,7 @@ def test_hostile_recordings_are_read_or_refused(tmp_path: Path, spoil: str) -> N
 
 
 def test_without_payloads_there_are_no_lines() -> None:
-    """With --no-payloads, a report page has no recorded lines, but all other data."""
+    """With `--no-payloads`, a report page contains no recorded lines."""
     with RecordingReader(SHIPPED[0]) as reader:
         report, whole = read(reader, payloads=False), read(reader)
     assert report.lines is None
@@ -220,7 +217,7 @@ def test_without_payloads_there_are_no_lines() -> None:
 
 
 def test_a_filter_and_a_turn_choose_the_rows() -> None:
-    """`report` selects frames by a filter or a turn exactly as other commands do."""
+    """A filter selects the same frames for `report` as for other commands."""
     path = next(path for path in RECORDINGS if path.stem == "tour")
     with RecordingReader(path) as reader:
         report = read(reader, filter="kind:request", turn=1)

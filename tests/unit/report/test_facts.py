@@ -16,13 +16,13 @@ from acp_proxy.store.reader import RecordingReader
 
 
 def test_a_list_says_how_much_is_left() -> None:
-    """A list that is shortened in a report page comes with the number of omitted items."""
+    """If a report page shortens a list, it says how many items it leaves out."""
     assert (shortened([1, 2, 3], 2).items, shortened([1, 2, 3], 2).more) == ([1, 2], 1)
     assert (shortened([1, 2], 2).items, shortened([1, 2], 2).more) == ([1, 2], 0)
 
 
 def test_a_bar_is_as_wide_as_its_time() -> None:
-    """In a report page, parts of a turn's bar are as wide as their times, but always visible."""
+    """On a report page, each part of a turn's bar is as wide as its time."""
     spent = dict.fromkeys(Part, 0) | {Part.SILENT: 30, Part.PERSON: 60, Part.FILES: 10}
     pieces = bar(spent, 100)
     assert [(piece.part, piece.x, piece.width, piece.ns) for piece in pieces] == [
@@ -63,10 +63,7 @@ def hello(*findings: Finding) -> Summary:
     ],
 )
 def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, words: str) -> None:
-    """The verdict of a report page names the first bad frame.
-
-    If a tool call was running, it blames nobody.
-    """
+    """The verdict of a report page names the first bad frame."""
     verdict = find_verdict(summary_of(name))
     first = verdict.finding
     assert first is not None
@@ -76,34 +73,34 @@ def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, wor
 
 
 def test_the_words_of_a_verdict_name_no_frame() -> None:
-    """The words of a report page's verdict do not repeat the frame number beside them."""
+    """The words of a report page's verdict do not contain the frame number."""
     assert find_verdict(summary_of("hang")).words == "Never answered"
     assert find_verdict(summary_of("crash")).words == "Crashed: SIGABRT"
 
 
 def test_only_a_note_about_the_conversation_is_part_of_a_good_verdict() -> None:
-    """A good verdict of a report page shows a hint about the conversation, but not about rules."""
+    """If nothing is wrong, the verdict of a report page may show a hint about the conversation."""
     assert find_verdict(summary_of("tour")).hint is None
     assert find_verdict(hello(evolve(BROKEN, severity=Severity.INFO), HINT)).hint == HINT
 
 
 @pytest.mark.parametrize("name", ["hello", "tour", "terminal", "edit-allowed", "cancelled"])
 def test_sound_recordings_have_nobody(name: str) -> None:
-    """If a recording has only hints, the verdict of its report page is still good."""
+    """If a recording has only hints, the verdict of its report page is good."""
     verdict = find_verdict(summary_of(name))
     assert (verdict.is_trouble, verdict.finding) == (False, None)
     assert verdict.text.startswith("No problem was found")
 
 
 def test_a_warning_is_named_but_is_no_trouble() -> None:
-    """Without an error, the verdict of a report page names the first warning."""
+    """If there is no error, the verdict of a report page names the first warning."""
     verdict = find_verdict(summary_of("late-updates"))
     assert verdict.finding is not None
     assert (verdict.is_trouble, verdict.text, verdict.finding.seq) == (False, "", 10)
 
 
 def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
-    """If nothing else is wrong, a report page's verdict blames an injected fault and no peer."""
+    """If only an injected fault went wrong, the verdict of a report page blames the fault."""
     assert find_verdict(hello(HINT, FAULT)) == Verdict(FAULT, "", "Fault")
     assert find_verdict(hello(FAULT, GAP)).finding == GAP
     assert Verdict(FAULT, "").is_trouble
@@ -118,7 +115,7 @@ def test_the_conversation_comes_before_a_broken_rule() -> None:
 
 
 def test_nothing_wrong_is_not_more_than_is_known() -> None:
-    """If all is well, the verdict of a report page says which frames and what time were checked."""
+    """If nothing is wrong, the verdict of a report page says which frames were checked."""
     summary = hello()
     assert find_verdict(summary).text == (
         "No problem was found, and no rule of the protocol was broken."

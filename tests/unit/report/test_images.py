@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_the_header_gives_type_and_size(name: str) -> None:
-    """`report` reads the type and the size of an image from the bytes of the image."""
+    """`report` reads the type and size of an image from the image's bytes."""
     data, kind, width, height = SHOWN[name]
     shown = read_image(encoded(data))
     assert shown is not None
@@ -28,7 +28,7 @@ def test_the_header_gives_type_and_size(name: str) -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_other_data_is_no_image(name: str) -> None:
-    """`report` shows no image that is cut off, or whose header claims too large a size."""
+    """`report` shows no image that is cut off."""
     assert read_image(encoded(REFUSED[name])) is None
 
 
@@ -40,7 +40,7 @@ def test_text_is_no_image(text: str) -> None:
 
 @pytest.mark.parametrize("data", [value[0] for value in SHOWN.values()], ids=[*SHOWN])
 def test_no_beginning_of_an_image_raises(data: bytes) -> None:
-    """`report` reads an image that is cut off anywhere, or has any byte changed, without errors."""
+    """However an image is damaged, `report` reads it without an exception."""
     for end in range(min(len(data), 400)):
         read_image(encoded(data[:end]))
         read_image(encoded(data[:end] + b"\xff" + data[end + 1 :]))
@@ -56,7 +56,7 @@ def record(path: Path, *blocks: object) -> Path:
 
 
 def test_images_are_found_wherever_they_are(tmp_path: Path) -> None:
-    """A report page has the images of prompts, tool calls, resources and outputs, each once."""
+    """A report page shows the images of prompts and tool calls."""
     data = [png(n, 1) for n in range(1, 6)]
     source = {"type": "image", "source": {"type": "base64", "data": encoded(data[3])}}
     resource = {"uri": "file:///a.png", "mimeType": "image/png", "blob": encoded(data[2])}
@@ -80,7 +80,7 @@ def test_images_are_found_wherever_they_are(tmp_path: Path) -> None:
 
 
 def test_images_of_a_page_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a recording has too many images, its report page leaves out those beyond the limit."""
+    """If a recording has too many images, its report page leaves some out."""
     data = [png(n, n) for n in (40, 500, 41)]
     monkeypatch.setattr(images, "MOST_OF_ALL", len(data[0]) + len(data[2]))
     path = record(tmp_path / "x.db", *map(image, data))
@@ -89,7 +89,7 @@ def test_images_of_a_page_have_a_limit(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_data_of_a_terminal_is_no_image(tmp_path: Path) -> None:
-    """`report` does not take a terminal's output for an image, even if its bytes are one."""
+    """`report` does not take the output of a terminal for an image."""
     with LogWriter(tmp_path / "x.db") as recorder:
         chunk = {"sessionUpdate": "terminal_output_chunk", "terminalId": "image"}
         recorder.to_client(

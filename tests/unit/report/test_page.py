@@ -154,7 +154,7 @@ def shape(page: Page) -> list[tuple[str, dict[str, str | None]]]:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
-    """Hostile text anywhere in a recording does not change the elements of its report page."""
+    """Recorded text cannot add elements to a report page."""
     html = page_of(facts_of(planted(everything(), text)))
     page, sound = Page(html), Page(page_of(facts_of(planted(everything(), "x"))))
     assert shape(page) == shape(sound)
@@ -170,10 +170,7 @@ def test_no_text_of_a_recording_becomes_markup(text: str) -> None:
 
 
 def test_nothing_is_allowed_but_the_two() -> None:
-    """The content security policy of a report page allows its script and style by hash.
-
-    It also allows the page's images and a worker.
-    """
+    """The content security policy of a report page allows only the page's own script and style."""
     script, style = "let a = 'ä';", "a { b: c }"
     actual = dict(
         part.split(" ", 1) for part in content_policy((script, script), style).split("; ")
@@ -193,7 +190,7 @@ def test_nothing_is_allowed_but_the_two() -> None:
 
 
 def test_the_policy_allows_what_the_page_has() -> None:
-    """In a report page, the content security policy stands before all recorded text."""
+    """On a report page, the content security policy stands before all recorded text."""
     page = Page(page_of(facts_of(everything())))
     (loader,), (style,) = page.scripts, page.styles
     script = zlib.decompress(b64decode(page.inert["script"])).decode()
@@ -208,10 +205,7 @@ def test_the_policy_allows_what_the_page_has() -> None:
 
 
 def test_the_assets_load_nothing() -> None:
-    """The script and style of a report page load nothing from elsewhere.
-
-    They cannot end their HTML elements early.
-    """
+    """The script of a report page loads nothing from elsewhere."""
     made = assets()
     assert not re.search(r"url\(\"?[^\"#]|@import|@font-face", made.style)
     for text in (made.loader, made.script, made.worker, made.style):
@@ -220,7 +214,7 @@ def test_the_assets_load_nothing() -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_head_has_the_numbers_of_the_commands(path: Path) -> None:
-    """The numbers in the head of a report page are those of `show`, `stats` and `check`."""
+    """The numbers in the head of a report page are those of `show` and `stats`."""
     with RecordingReader(path) as reader:
         data = read_report_data(reader, ReportOptions())
         facts = head_facts(data, 1, "")
@@ -285,7 +279,7 @@ def _compare_turns(page: Page, show: Any, stats: Any) -> None:
 
 
 def test_every_frame_of_the_verdict_is_a_link() -> None:
-    """Each frame number in the verdict of a report page links to the frame."""
+    """Each frame number in the verdict of a report page links to its frame."""
     html = page_of(facts_of(data_of(DIRECTORY / "hang.db")))
     verdict = html[html.index('<p class="verdict') :].partition("</p>")[0]
     assert re.findall(r'href="#seq=(\d+)"', verdict) == ["6", "6", "9", "10", "11"]
@@ -300,7 +294,7 @@ def test_every_frame_of_the_verdict_is_a_link() -> None:
     ],
 )
 def test_a_prompt_in_a_title_has_no_marks_of_markdown(prompt: str, title: str) -> None:
-    """A report page shows a prompt on one line in its heading and in its table of turns."""
+    """A report page shows a prompt in a heading without Markdown."""
     data = data_of(DIRECTORY / "hang.db")
     turns = [evolve(turn, prompt=prompt) for turn in data.summary.turns]
     html = page_of(facts_of(evolve(data, summary=evolve(data.summary, turns=turns))))
@@ -309,7 +303,7 @@ def test_a_prompt_in_a_title_has_no_marks_of_markdown(prompt: str, title: str) -
 
 
 def test_the_head_has_one_total_of_findings() -> None:
-    """The link to the problems on a report page counts findings by severity, as `show` does."""
+    """The link to the problems on a report page counts the same findings as `show`."""
     data = data_of(DIRECTORY / "hang.db")
     note = Finding("ext.not-advertised", Severity.INFO, "agent", 2, "not announced")
     broken = [Finding("rpc.shape", Severity.ERROR, "agent", seq, "wrong") for seq in range(3, 33)]
@@ -327,7 +321,7 @@ def test_the_head_has_one_total_of_findings() -> None:
 
 
 def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
-    """If permission is denied, a report page calls the tool call rejected, and not failed."""
+    """If permission is denied, a report page calls the tool call rejected."""
     html = page_of(facts_of(data_of(DIRECTORY / "edit-rejected.db")))
     assert "</code> (rejected)." in html
     assert "1 <bdi>rejected</bdi>" in html
@@ -336,7 +330,7 @@ def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
 
 
 def test_a_warning_about_a_rule_has_the_words_of_show() -> None:
-    """If a warning is about a rule, the report page's verdict names the rule as `show` does."""
+    """If a rule is broken, the verdict of a report page names the rule as `show` does."""
     path = DIRECTORY / "late-updates.db"
     assert "agent broke a rule #10" in run("inspect", "show", path).stdout
     verdict = page_of(facts_of(data_of(path))).partition('<p class="verdict')[2]

@@ -50,7 +50,7 @@ def join(app: str, **others: str) -> str:
 
 
 def test_modules_become_one_strict_function() -> None:
-    """The script of a report page has each JavaScript module once, in the order of imports."""
+    """The script of a report page contains each JavaScript module once."""
     made = joined("shell/app.js", FILES.__getitem__)
     assert made == (
         '(() => {\n"use strict";\n'
@@ -65,7 +65,7 @@ def test_modules_become_one_strict_function() -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_script_does_what_the_modules_do() -> None:
-    """The joined script of a report page does the same as its separate modules in Node."""
+    """The joined script of a report page does the same as its separate modules."""
     made = joined("shell/app.js", FILES.__getitem__)
     result = subprocess.run(["node", "-"], input=made, capture_output=True, text=True, check=True)
     assert result.stdout == "a!!!62//kept/* kept */\n"
@@ -100,20 +100,20 @@ def test_the_script_does_what_the_modules_do() -> None:
     ],
 )
 def test_other_forms_are_refused(text: str, words: str) -> None:
-    """If a report page's script has an unsupported import or export, the error names the script."""
+    """If a script of a report page has an unsupported import, the error names the script."""
     with pytest.raises(NotJoined) as refused:
         join(text, b="export const one = 1;\nconst hidden = 2;\n")
     assert str(refused.value).startswith(words)
 
 
 def test_types_are_left_out() -> None:
-    """When the scripts of a report page are joined, type annotations within a line are removed."""
+    """When the scripts of a report page are joined, type annotations are removed."""
     line = "const a = /** @type {{b?: () => void}} */ (/** @type {any} */ (c)).b;"
     assert "const a = ((c)).b;" in join(line)
 
 
 def test_modules_that_import_each_other_are_refused() -> None:
-    """If scripts of a report page import each other in a circle, the error names the circle."""
+    """If scripts of a report page import each other in a circle, the error names them."""
     first = 'import {two} from "./b.js";\nexport const one = 1;'
     second = 'import {one} from "./app.js";\nexport const two = 2;'
     with pytest.raises(NotJoined, match=r"each other: app\.js -> b\.js -> app\.js"):
@@ -129,5 +129,5 @@ def test_modules_that_import_each_other_are_refused() -> None:
     ],
 )
 def test_ticks_may_be_quoted(line: str) -> None:
-    """When the scripts of a report page are joined, a backtick in a string ends no template."""
+    """When the scripts of a report page are joined, a backtick in a string is kept."""
     assert line in join(line)

@@ -35,7 +35,7 @@ def printed(*words: str | Path) -> Any:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_messages_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`report` reads the messages of a recording only once for all parts of the page."""
+    """`report` reads the messages of a recording only once."""
     passes = []
     runs = RecordingReader.runs
 
@@ -51,7 +51,7 @@ def test_the_messages_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("path", [TOUR, SHIPPED[0]], ids=lambda path: path.stem)
 def test_it_is_what_the_commands_print(path: Path) -> None:
-    """A report page has the values that `show`, `check` and `stats` print."""
+    """A report page has the values that `show` and `stats` print."""
     meta, stats = meta_of(path), printed("stats", path)
     assert meta["summary"] == printed("show", path)
     assert meta["stats"] == {**stats, "waterfall": None}
@@ -67,14 +67,14 @@ def test_it_is_what_the_commands_print(path: Path) -> None:
 def test_only_the_beginning_of_a_large_recording_is_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """If only a recording's beginning was checked, its report page counts the checked frames."""
+    """If only a recording's beginning was checked, its report page says so."""
     assert meta_of(TOUR)["summary"]["checked"]["is_whole"] is True
     monkeypatch.setattr(report_model, "CHECKED_FRAMES", 3)
     assert meta_of(TOUR)["summary"]["checked"]["frames"] == 3
 
 
 def test_a_wrong_filter_is_an_error_at_once() -> None:
-    """`report` refuses an invalid filter or an unknown turn before it reads the recording."""
+    """`report` refuses an invalid filter before it reads the recording."""
     with RecordingReader(TOUR) as reader:
         for options in (ReportOptions("kind:nothing"), ReportOptions(turn=99)):
             with pytest.raises(BadFilter):

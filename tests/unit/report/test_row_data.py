@@ -47,7 +47,7 @@ from tests.support.report_data import column, decode, numbers
 
 
 def test_the_page_lists_all_columns() -> None:
-    """The manual lists every column of the data in a report page exactly once."""
+    """The manual lists every column of the data in a report page."""
     page = (Path(__file__).parents[3] / "docs" / "report-data.md").read_text(encoding="utf-8")
     table = page.partition("## Columns")[2].partition("## Cells")[0]
     rows = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
@@ -58,7 +58,7 @@ def test_the_page_lists_all_columns() -> None:
 
 
 def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
-    """A report page marks frames that a fault cut, copied or withheld, and shows what arrived."""
+    """A report page marks the frames that a fault changed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(4):
             recorder.to_client(notification("a", n=n))
@@ -108,7 +108,7 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
 def test_a_late_frame_and_those_behind_it_have_delays(
     tmp_path: Path, plan: str, delays: dict[int, int | None], kind: str
 ) -> None:
-    """If frames wait behind a frame that a fault delays, a report page has delays for them, too."""
+    """If a fault delays a frame, a report page also shows the delay of the frames after it."""
     with LogWriter(tmp_path / "x.db", fault_plan=plan) as recorder:
         for n in range(4):
             recorder.to_client(update("s", kind, content=text("a")))
@@ -139,7 +139,7 @@ def test_a_late_frame_and_those_behind_it_have_delays(
 def test_the_rows_of_a_run_are_those_of_its_frames_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: dict[str, Any] | bytes, kind: str
 ) -> None:
-    """The data that `report` makes of a frame does not depend on the frames read before it."""
+    """The data of a frame in a report page does not depend on the frames before it."""
     monkeypatch.setattr("acp_proxy.explain.log.timeline.PREVIEWED_LINE", 400)
     monkeypatch.setattr("acp_proxy.explain.preview.PREVIEWED_LINE", 400)
     usual = line(update("s", kind, content=text("one"), visible=True))
@@ -160,7 +160,7 @@ def test_the_rows_of_a_run_are_those_of_its_frames_alone(
 
 
 def test_a_row_with_a_note_is_in_no_run(tmp_path: Path) -> None:
-    """A report page does not fold a frame that has a user's note with chunks beside it."""
+    """A report page does not join a frame with a note to the chunks beside it."""
     chunk = line(update("s", "agent_message_chunk", content=text("one")))
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(5):
@@ -183,7 +183,7 @@ def test_a_row_with_a_note_is_in_no_run(tmp_path: Path) -> None:
 def test_an_older_recording_does_not_say_how_late_frames_were(
     tmp_path: Path, version: int, unredacted: bool
 ) -> None:
-    """For a recording by an older version, a report page does not say how late a frame was."""
+    """The report page of an older recording shows no delays of frames."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for delivered in ("full", "none"):
             recorder.to_client(notification("a"))
@@ -208,7 +208,7 @@ def test_an_older_recording_does_not_say_how_late_frames_were(
 def test_an_older_recording_that_is_still_made_can_be_read(
     tmp_path: Path, unredacted: bool
 ) -> None:
-    """`report` reads a running recording of an older recorder, whose table lacks a column."""
+    """`report` reads a running recording of an older recorder."""
     fired = {"rule": "r", "action": "x", "delivered": "full", "same": 1}
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a"))
@@ -225,7 +225,7 @@ def test_an_older_recording_that_is_still_made_can_be_read(
 
 
 def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
-    """A report page says whether an agent's request is for a person, the files or the client."""
+    """A report page says whether an agent's request is for a person or for the client."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(request(1, "fs/read_text_file"))
         recorder.to_agent(result(1, content=""))
@@ -243,7 +243,7 @@ def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
 
 
 def test_frames_of_a_tool_call_name_its_first_one(tmp_path: Path) -> None:
-    """In a report page, each frame of a tool call names the call's first frame."""
+    """On a report page, each frame of a tool call names the call's first frame."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for turn in (1, 2):
             recorder.to_agent(request(turn, "session/prompt", sessionId="s"))
@@ -260,7 +260,7 @@ def test_frames_of_a_tool_call_name_its_first_one(tmp_path: Path) -> None:
 
 
 def test_messages_of_a_batch_are_in_its_line(tmp_path: Path) -> None:
-    """In a report page, each message of a JSON-RPC batch has its own values and text."""
+    """On a report page, each message of a JSON-RPC batch has its own text."""
     messages = [request(1, "a"), notification("b"), notification("b"), result(9, ok=True)]
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(messages)
@@ -289,7 +289,7 @@ ANY = st.none() | st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 1, -1, 
 
 @given(st.lists(ANY))
 def test_numbers_come_back(values: list[int | None]) -> None:
-    """Null, negative and 64-bit numbers in the data of a report page can be decoded again."""
+    """The numbers in the data of a report page are read back as they were written."""
     width, data = planes(number_codes(values))
     assert len(data) == width * len(values)
     assert numbers(column(data, width, len(values))) == values
@@ -308,7 +308,7 @@ def test_a_column_is_as_wide_as_its_largest_number() -> None:
 
 @given(st.lists(st.lists(st.none() | st.text())))
 def test_each_text_is_once_in_the_list(chunks: list[list[str | None]]) -> None:
-    """A report page stores each text once in its list of texts, in the order of first use."""
+    """A report page stores each text once."""
     texts, actual = Texts(), list[str]()
     for values in chunks:
         codes = texts.codes(values)

@@ -34,8 +34,5 @@ def test_a_name_that_says_secret(name: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_secret(name: str, value: str) -> None:
-    """A recording has no hash of an environment variable whose name is public.
-
-    It has none of a short or public value either.
-    """
+    """A recording has no hash of an environment variable that is not secret."""
     assert secret_hashes({name: value}, KEY) == []

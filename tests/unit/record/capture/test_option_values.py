@@ -25,19 +25,19 @@ from acp_proxy.record.capture.record_options import (
     ],
 )  # fmt: skip
 def test_sizes(text: str, expected: int) -> None:
-    """The size in an option such as --max-size is a number with a decimal or binary unit."""
+    """A size in an option may have a decimal or a binary unit."""
     assert read_size(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "k", "-1", "1e5", "1x", "1.2.3k", ".", "inf", "1 2", "5kk"])
 def test_bad_sizes(text: str) -> None:
-    """A bad size in an option is refused with an example of a good one."""
+    """The error about a wrong size in an option has an example of a right one."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size(text)
 
 
 def test_a_size_beyond_all_numbers_is_refused() -> None:
-    """An option refuses a size or an age that is too large for a floating-point number."""
+    """An option refuses a size that is too large for a floating-point number."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size("9" * 400)
     for unit in ("d", "kB"):
@@ -47,13 +47,13 @@ def test_a_size_beyond_all_numbers_is_refused() -> None:
 
 @pytest.mark.parametrize(("text", "expected"), [("5", 5.0), ("0", 0.0), ("0.5", 0.5), ("1e1", 10)])
 def test_seconds(text: str, expected: float) -> None:
-    """The time in an option such as --grace is a number of seconds."""
+    """The time in the option `--grace` is a number of seconds."""
     assert read_seconds(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "-1", "nan", "inf", "5s", "x"])
 def test_bad_seconds(text: str) -> None:
-    """Options that take seconds refuse a negative or infinite number, and a unit, as in `5s`."""
+    """An option that takes seconds refuses a negative number."""
     with pytest.raises(ValueError, match="is not a time"):
         read_seconds(text)
 
@@ -69,13 +69,13 @@ def test_bad_seconds(text: str) -> None:
     ],
 )  # fmt: skip
 def test_an_age_or_a_size_to_keep(text: str, expected: tuple[str, float]) -> None:
-    """The value of `record --keep` is an age or a size, depending on its unit."""
+    """The value of `record --keep` may be an age or a size."""
     assert read_keep(text) == expected
 
 
 @pytest.mark.parametrize("text", ["30", "0", "500M", "30M", "2g", "64k", "1t", "7D", "8H", "7B"])
 def test_ambiguous_ages_delete_nothing(text: str) -> None:
-    """`record --keep` refuses a value without a unit, or whose unit is ambiguous."""
+    """`record --keep` refuses a value without a unit."""
     with pytest.raises(ValueError, match=r"neither an age \(30s, 10m, 8h, 30d, 4w\) nor a size"):
         read_keep(text)
 
@@ -88,7 +88,7 @@ def test_bad_keep(text: str) -> None:
 
 
 def test_redaction_levels() -> None:
-    """The option --redact accepts the levels secrets, private and none."""
+    """The option `--redact` accepts the levels secrets, private and none."""
     levels = ["secrets", "private", "none"]
     assert [read_redaction(level) for level in levels] == levels
     with pytest.raises(
@@ -98,7 +98,7 @@ def test_redaction_levels() -> None:
 
 
 def test_outputs() -> None:
-    """`record` refuses to write the JSONL text form, since it always writes a database."""
+    """`record` refuses to write a recording in text form."""
     assert read_output("a/b") == "a/b"
     for text in ("", "a/", "/"):
         with pytest.raises(ValueError, match="expected the path of a file"):
@@ -108,7 +108,7 @@ def test_outputs() -> None:
 
 
 def test_names() -> None:
-    """The name of a recording must be valid as a file name and not look like an option."""
+    """A name that cannot be a file name is refused as the name of a recording."""
     assert read_name("my run.1") == "my run.1"
     assert read_name("你好 é 😀") == "你好 é 😀"
     assert read_name("x" * 200)
@@ -119,14 +119,14 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("text", ["a\nb", "a\x1b[31m", "a\x9b", "a\u202eb", "a\u2028b", "a\udcffb"])
 def test_a_name_can_be_printed(text: str) -> None:
-    """If a recording's name has control characters or is not UTF-8, the error escapes them."""
+    """If a recording's name contains control characters, the error escapes them."""
     with pytest.raises(ValueError, match="cannot be a name") as refusal:
         read_name(text)
     assert str(refusal.value).isprintable()
 
 
 def test_seeds() -> None:
-    """The seed of faults is a whole number that fits into a column of the database."""
+    """The seed of faults must be a whole number that the database can store."""
     assert [read_seed(text) for text in ("0", " 42 ", "-7", str((1 << 63) - 1))] == [
         0, 42, -7, (1 << 63) - 1,
     ]  # fmt: skip
@@ -136,10 +136,7 @@ def test_seeds() -> None:
 
 
 def test_yes_and_no() -> None:
-    """The variable of a switch turns it on by 1, true, yes and on.
-
-    It turns it off by 0, false, no and off.
-    """
+    """The environment variable of a switch turns the switch on by 1, true, yes or on."""
     assert all(map(read_truth, ("1", "true", " T ", "YES", "y", "on")))
     assert not any(map(read_truth, ("0", "False", "f", "no", "N", "off", "", " ")))
     with pytest.raises(ValueError, match="'2' is neither yes nor no"):

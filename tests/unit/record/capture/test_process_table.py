@@ -21,14 +21,14 @@ def process(pid: int, parent: int, group: int = 5, *, state: str = "S", start: i
 
 
 def test_a_line_is_read_behind_the_name() -> None:
-    """`process_table` reads the name of a process even if the name has blanks and brackets."""
+    """The name of a process is read from the process table even if it contains spaces."""
     result = process(12, 4, 9, start=77)
     assert (result.pid, result.parent, result.group) == (12, 4, 9)
     assert (result.start, result.alive) == (77, True)
 
 
 def test_members_are_living_descendants_in_the_group() -> None:
-    """`process_table` finds the living descendants of a process in one process group."""
+    """`process_table` finds the living descendants of a process that are in its process group."""
     table = [
         process(1, 0),  # the client
         process(2, 1),  # we
@@ -46,7 +46,7 @@ def test_members_are_living_descendants_in_the_group() -> None:
 
 @needs_table
 def test_we_are_in_the_table() -> None:
-    """`process_table` finds the running process itself, with its parent and process group."""
+    """`process_table` finds the running process with its parent."""
     result = look_up("self")
     assert result is not None
     assert (result.pid, result.parent, result.group) == (os.getpid(), os.getppid(), os.getpgrp())
@@ -56,7 +56,7 @@ def test_we_are_in_the_table() -> None:
 
 @needs_table
 def test_another_process_with_the_same_id_gets_no_signal() -> None:
-    """If an ended process's id is used again, its start time shows that it is another process."""
+    """If the id of an ended process is reused, acp-proxy sends no signal to the new process."""
     ours = look_up("self")
     assert ours is not None
     assert send(ours, 0)
@@ -65,7 +65,7 @@ def test_another_process_with_the_same_id_gets_no_signal() -> None:
 
 
 def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """acp-proxy kills a process group repeatedly, until two searches find no process in it."""
+    """acp-proxy kills a process group until two searches find no process in it."""
     looks = [[process(4, 3)], [], [process(5, 3)], [], []]
     killed = []
 

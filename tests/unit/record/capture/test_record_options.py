@@ -27,7 +27,7 @@ def values(options: RecordOptions | None) -> dict[str, Any]:
 def test_a_bad_keep_does_not_stop_the_agent(
     args: list[str], environ: dict[str, str], source: str
 ) -> None:
-    """If --keep of `record` is wrong, nothing is deleted, and the error shows the right form."""
+    """If `record --keep` has a wrong value, the agent still starts."""
     options = parse([*args, "--", "agent"], environ)
     assert options is not None
     assert (options.command, options.keep) == (["agent"], None)
@@ -52,10 +52,7 @@ def test_a_bad_keep_does_not_stop_the_agent(
     ],
 )
 def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
-    """The options of `record` end at the agent's command.
-
-    If an option is repeated, its last value counts.
-    """
+    """If an option of `record` is repeated, its last value counts."""
     assert values(parse(args, {})) == {"command": ["agent"], **expected}
 
 
@@ -70,7 +67,7 @@ def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
     ],
 )
 def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> None:
-    """Everything after the options of `record` belongs to the agent's command."""
+    """`record` passes everything after its options on as the agent's command."""
     options = parse(args, {})
     assert options is not None
     assert options.command == command
@@ -88,13 +85,13 @@ def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> No
     ],
 )  # fmt: skip
 def test_other_use_is_left_to_click(args: list[str]) -> None:
-    """`record` leaves wrong use, --help and rare spellings of options to the library click."""
+    """The quick parser of `record` leaves wrong options to the library click."""
     assert parse(args, {}) is None
 
 
 @pytest.mark.parametrize("args", [["-o=x", "agent"], ["--=x", "agent"]])
 def test_an_equals_sign_belongs_to_long_options(args: list[str]) -> None:
-    """For `record`, ``-o=x`` names the file ``=x``, and ``--=x`` is not an option."""
+    """The option `-o=x` of `record` names the file `=x`."""
     options = parse(args, {})
     assert options is None or options.output == "=x"
 
@@ -103,7 +100,7 @@ def test_an_equals_sign_belongs_to_long_options(args: list[str]) -> None:
 
 
 def test_each_option_can_be_given_in_the_environment() -> None:
-    """Each option of `record` can be set by a variable that is named after it."""
+    """Each option of `record` can be set by an environment variable."""
     texts = {
         "output": "x.db",
         "name": "n",
@@ -131,7 +128,7 @@ def test_each_option_can_be_given_in_the_environment() -> None:
 
 
 def test_no_variable_sets_a_command() -> None:
-    """The command of `record --on-stall` is split as a shell would, and no variable sets it."""
+    """No environment variable can set `record --on-stall`."""
     options = parse(["--on-stall", "notify-send 'a b' $HOME", "--stall=60", "--", "agent"], {})
     assert options is not None
     assert (options.on_stall, options.stall) == (["notify-send", "a b", "$HOME"], 60.0)
@@ -143,7 +140,7 @@ def test_no_variable_sets_a_command() -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", "'open"])
 def test_a_command_that_is_none_is_left_to_click(text: str) -> None:
-    """`record --on-stall` leaves an empty command or open quotation mark to the library click."""
+    """The quick parser of `record` leaves an empty `--on-stall` command to the library click."""
     assert parse(["--on-stall", text, "agent"], {}) is None
 
 
@@ -151,10 +148,7 @@ def test_a_command_that_is_none_is_left_to_click(text: str) -> None:
     ("flag", "value"), [("--fault", "noop"), ("--faults", "plan.toml"), ("--seed", "1")]
 )
 def test_faults_are_left_to_click(flag: str, value: str) -> None:
-    """`record` leaves its options for faults to the library click.
-
-    A fault plan is read before the agent starts.
-    """
+    """The quick parser of `record` leaves options for faults to the library click."""
     assert parse([flag, value, "agent"], {}) is None
     assert parse([f"{flag}={value}", "agent"], {}) is None
     assert parse(["agent"], {f"ACP_PROXY_{flag[2:].upper()}": value}) is None
@@ -162,7 +156,7 @@ def test_faults_are_left_to_click(flag: str, value: str) -> None:
 
 
 def test_arguments_override_the_environment() -> None:
-    """If an argument of `record` overrides a variable, the variable is not even read."""
+    """If an argument of `record` overrides an environment variable, the variable is not read."""
     environ = {"ACP_PROXY_GRACE": "nonsense", "ACP_PROXY_NAME": "a"}
     assert values(parse(["--grace", "1", "--name", "b", "x"], environ)) == {
         "command": ["x"],
@@ -172,7 +166,7 @@ def test_arguments_override_the_environment() -> None:
 
 
 def test_an_empty_variable_counts_as_unset() -> None:
-    """An empty variable of an option of `record` counts as unset, as in the library click."""
+    """An empty environment variable does not set an option of `record`."""
     environ = {option.variable: "" for option in RECORD if option.variable}
     assert values(parse(["agent"], environ)) == {"command": ["agent"]}
 
@@ -182,7 +176,7 @@ def test_an_empty_variable_counts_as_unset() -> None:
     [("ACP_PROXY_GRACE", "soon"), ("ACP_PROXY_CHECK", "2"), ("ACP_PROXY_OUTPUT", "x.jsonl")],
 )
 def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
-    """`record` leaves a bad value of an environment variable to the library click."""
+    """The quick parser of `record` leaves a wrong environment variable to the library click."""
     assert parse(["agent"], {variable: text}) is None
 
 
@@ -190,7 +184,7 @@ def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
 
 
 def test_the_table_names_options_in_one_way() -> None:
-    """Flag, attribute and environment variable of each option of `record` have the same name."""
+    """The option, attribute and environment variable of a `record` option have one name."""
     for option in RECORD:
         assert option.flag == "--" + option.attribute.replace("_", "-")
         assert option.attribute in RecordOptions.__annotations__
@@ -200,7 +194,7 @@ def test_the_table_names_options_in_one_way() -> None:
 
 
 def test_options_have_defaults() -> None:
-    """An option of `record` whose value is None gets its default value."""
+    """An option of `record` that is not given has its default value."""
     given = dict.fromkeys([option.attribute for option in RECORD])
     options = RecordOptions(("a", "b"), given)
     assert options.command == ["a", "b"]

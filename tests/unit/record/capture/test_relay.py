@@ -54,7 +54,7 @@ def start(relay: Relay, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_threads_are_started(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When a recorder starts, it has a thread for each stream, and one that waits for the agent."""
+    """A recorder starts one thread for each stream."""
     room = Room(large=10, small=0)
     start(relay, room, monkeypatch)
     assert len(room.begun) == 4
@@ -62,7 +62,7 @@ def test_all_threads_are_started(relay: Relay, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If memory for a thread of a recorder is short, its other threads do not begin to read."""
+    """If a recorder cannot start one of its threads, no other thread begins to read."""
     room = Room(large=2, small=1)
     with pytest.raises(RuntimeError):
         start(relay, room, monkeypatch)
@@ -72,7 +72,7 @@ def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPa
 def test_a_thread_that_ends_at_once_is_noticed(
     relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a thread of a recorder ends at once, the recorder notices this and does not start."""
+    """If a thread of a recorder ends at once, the recorder does not start."""
     with pytest.raises(RuntimeError):
         start(relay, Room(large=2, small=2), monkeypatch)
     assert relay.is_short_of_memory

@@ -186,7 +186,7 @@ async def running(connection: Connection, nursery: trio.Nursery) -> None:
 
 
 async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -> None:
-    """A frame that no fault rule matches is written at once by the thread that read it."""
+    """A frame that no fault rule matches is written at once."""
     connection = play(clock, "latency where=method:z")
     connection.read(A + B + b"un")
     assert connection.arrived() == A + B
@@ -196,7 +196,7 @@ async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -
 
 
 async def test_latency_keeps_the_order(clock: MockClock) -> None:
-    """If a fault delays a frame, the frames after it wait too, and keep their order."""
+    """If a fault delays a frame, the frames after it keep their order."""
     connection = play(clock, "latency latency_ms=2000 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -208,7 +208,7 @@ async def test_latency_keeps_the_order(clock: MockClock) -> None:
 
 
 async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
-    """When a line that a fault delayed is written, the length of the delay is recorded."""
+    """If a fault delays a line, the length of the delay is recorded."""
     connection = play(
         clock, "latency latency_ms=2000 where=method:a", "reorder after_frames=1 where=method:b"
     )
@@ -227,7 +227,7 @@ async def test_the_log_says_how_late_a_line_goes_out(clock: MockClock) -> None:
 
 
 async def test_slices_come_one_by_one(clock: MockClock) -> None:
-    """The slices of a frame that a fault cuts are written separately, each at its own time."""
+    """If a fault cuts a frame into slices, each slice is written at its own time."""
     connection = play(clock, "slice bytes=6 delay_ms=100 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -251,7 +251,7 @@ async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
 
 
 async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
-    """If a fault kills the agent, the frames up to the matched one are written before it."""
+    """If a fault kills the agent, earlier frames are written first."""
     connection = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -263,7 +263,7 @@ async def test_a_signal_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
-    """If no earlier bytes are delayed, a fault's signal is sent once its frame is written."""
+    """If no earlier bytes are delayed, a fault kills the agent after the matched frame."""
     connection = play(clock, "pause where=method:b", "resume where=method:c")
     connection.read(A + B)
     assert connection.agent.sent == [(0, signal.SIGSTOP)]
@@ -273,7 +273,7 @@ async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
 
 
 async def test_terminating_with_grace(clock: MockClock) -> None:
-    """If an agent does not end within the grace time of the fault `terminate`, it is killed."""
+    """If an agent ignores the fault `terminate`, it is killed after the grace time."""
     connection = play(clock, "terminate grace_ms=1500 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -288,7 +288,7 @@ async def test_terminating_with_grace(clock: MockClock) -> None:
 
 
 async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
-    """If a fault ends the agent, delayed bytes still arrive, and nothing is passed on later."""
+    """If a fault ends the agent, bytes that were delayed are still delivered."""
     connection = play(clock, "latency latency_ms=1000 where=method:a", "exit code=3 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -301,7 +301,7 @@ async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
-    """A request that a fault answers never arrives, and its sender gets the fault's answer."""
+    """If a fault answers a request, the request's sender gets the answer of the fault."""
     connection = play(clock, "error-reply code=-1 message=no where=method:q")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -315,7 +315,7 @@ async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
 
 
 async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
-    """After a fault stalls the conversation, all is read and recorded, but nothing passed on."""
+    """After the fault `stall`, nothing is forwarded, but everything is recorded."""
     connection = play(clock, "stall where=method:b")
     connection.read(A + B)
     connection.read(C)
@@ -332,7 +332,7 @@ async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
 
 
 async def test_a_flood_of_stderr(clock: MockClock) -> None:
-    """If a fault floods stderr, its lines arrive on stderr, and the frame still arrives."""
+    """If a fault floods stderr, the matched frame is still delivered."""
     connection = play(clock, "stderr-flood lines=3 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """A fault rule for answers works even if no rule is for the requests of the other peer."""
+    """A fault rule for responses works even if no rule reads the requests."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
@@ -371,10 +371,7 @@ async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
 
 
 async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
-    """If faults are switched off during a recording, delayed bytes are written in order.
-
-    No fault rule fires any more.
-    """
+    """If faults are switched off during a recording, delayed bytes are written in order."""
     connection = play(clock, "latency latency_ms=9000", "reorder where=method:b")
     connection.read(A + B)
     assert connection.arrived() == b""
@@ -385,7 +382,7 @@ async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
 
 
 async def test_the_summary(clock: MockClock) -> None:
-    """The summary of faults has each rule's number of firings, and the seed to repeat them."""
+    """The summary of faults says how often each rule fired."""
     connection = play(
         clock, "drop where=method:a", "noop name=never where=method:z", "noop where=method:b"
     )
@@ -398,7 +395,7 @@ async def test_the_summary(clock: MockClock) -> None:
 
 
 async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> None:
-    """The same fault plan, seed and frames always give the same writes at the same times."""
+    """The same fault plan, seed and frames give the same delays in every run."""
     rules = [
         "latency latency_ms=60 jitter_ms=50",
         "duplicate probability=0.5",
@@ -427,7 +424,7 @@ async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> No
 
 
 async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
-    """A recorder passes on nothing in a direction with fault rules until the rules can run."""
+    """If a stream has fault rules, a recorder forwards nothing before the rules can run."""
     connection = play(clock, "latency where=dir:to-client")
     relay = Relay(
         connection.log,
@@ -446,7 +443,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
 
 
 def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
-    """If nothing runs the fault rules of a recorder, it passes on all bytes unchanged."""
+    """If the fault rules of a recorder are not started, all bytes are forwarded unchanged."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))
@@ -483,7 +480,7 @@ def answer(number: int) -> bytes:
 
 
 async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) -> None:
-    """If a fault rule can never fire, the summary of the faults warns of it."""
+    """The summary of faults warns of a fault rule that never fired."""
     connection = play(clock, "noop probability=0", "drop where='dir:to-client dir:to-agent'")
     assert [type(pump) for pump in connection.pumps.values()] == [Pump] * 3
     assert [type(pump._log) for pump in connection.pumps.values()] == [Notes] * 3
@@ -495,7 +492,7 @@ async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) ->
     "said", [[B], [b'{"method":"\\u0062"}\n'], [B[:11], B[11:]], [A + B[:12], B[12:-1], b"\n"]]
 )
 async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: list[bytes]) -> None:
-    """A fault rule matches a method with escapes, even in a line that comes in several chunks."""
+    """A fault rule matches a line that arrives in several chunks."""
     connection = play(clock, "drop where=method:b")
     connection.read(A)
     connection.read(C + C)
@@ -513,7 +510,7 @@ async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: lis
 async def test_requests_of_the_other_direction_count(
     clock: MockClock, where: str, parts: int
 ) -> None:
-    """A fault rule matches an answer by its request's method, whichever direction has rules."""
+    """A fault rule matches a response by the method of its request."""
     connection = play(clock, f"drop where='{where}'")
 
     def asks(line: bytes) -> None:
@@ -537,7 +534,7 @@ async def test_requests_of_the_other_direction_count(
 async def test_only_a_few_chunks_of_a_bare_pump_are_kept(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only a few unread chunks are kept of a direction that has no fault rules."""
+    """If a stream has no fault rules, only a few of its chunks are kept in memory."""
     monkeypatch.setattr(fault_runner_module, "_MOST_PASSED", 4)
     connection = play(clock, "drop where='dir:to-client method:b'")
     for _ in range(20):
@@ -552,7 +549,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """After a bug in the code of faults, the conversation continues without faults."""
+    """After a bug in the code of faults, the conversation goes on without faults."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -569,7 +566,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
 
 
 def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
-    """In a direction with faults, each line is recorded, and what the rules return is written."""
+    """Each line of a stream with faults is recorded as it was received."""
     log, (said, agent_out), (heard, client_out) = Notes(), os.pipe(), os.pipe()
     runner = FaultRunner(*chosen_plan(["drop where='dir:to-client method:b'"], None, 1))
     runner.attach(FakeAgent(), log, 0)
@@ -594,7 +591,7 @@ def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
 def test_a_mistake_at_the_end_blocks_no_peer(
     lasts: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """After a bug in a fault at the end of a stream, the stream still ends, and loses no bytes."""
+    """If a fault raises an exception at the end of a stream, no bytes are lost."""
     end, made = FaultEngine.end, 0
 
     def mistake(engine: FaultEngine, direction: Direction, at: int) -> Iterator[Output]:
@@ -620,10 +617,7 @@ def test_a_mistake_at_the_end_blocks_no_peer(
 def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a bug in the code of faults, client and agent see the end of both streams.
-
-    The recording and stderr explain it.
-    """
+    """After a bug in the code of faults, client and agent see the end of both streams."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -643,7 +637,7 @@ def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
 def test_a_mistake_while_an_end_is_logged_blocks_no_peer(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bug while the end of a stream is recorded blocks neither client nor agent."""
+    """If recording the end of a stream fails, neither the client nor the agent is blocked."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")

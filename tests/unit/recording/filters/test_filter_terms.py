@@ -83,7 +83,7 @@ def chosen(text: str) -> list[int]:
     ],
 )
 def test_meaning(text: str, expected: list[int]) -> None:
-    """Each filter in a table of examples matches exactly the frames that the table lists."""
+    """Each example filter matches exactly the frames that the table of examples lists."""
     assert chosen(text) == expected
 
 
@@ -115,7 +115,7 @@ def test_meaning(text: str, expected: list[int]) -> None:
     ],
 )
 def test_mistakes(text: str, message: str) -> None:
-    """The error about a wrong filter has the column, the expected words and the nearest word."""
+    """The error about a wrong filter names the column of the mistake."""
     with pytest.raises(BadFilter, match=message):
         parse(text)
 
@@ -144,7 +144,7 @@ def test_mistakes(text: str, message: str) -> None:
     ],
 )
 def test_short_forms_of_filters(text: str, expected: list[int]) -> None:
-    """A filter may be shortened to a prefix, a word of a method, a state, or a text."""
+    """A filter may be the beginning of a word."""
     update = b'{"params":{"update":{"sessionUpdate":"tool_call_update","status":"failed","n":5}}}'
     rows = [dict(row) for row in ROWS]
     rows[2] |= {"raw": b"not json", "response_seq": 5}
@@ -158,7 +158,7 @@ def test_short_forms_of_filters(text: str, expected: list[int]) -> None:
 
 
 def test_a_complete_name_is_not_a_prefix() -> None:
-    """If a filter names an existing session exactly, sessions with longer names do not match."""
+    """If a filter names a session exactly, it does not match sessions with longer names."""
     known = Known(lambda label: label == "s1", 1)
     row = ROWS[3] | {"session": "s10"}
     assert parse("session:s").matches(row)
@@ -174,13 +174,13 @@ def test_a_complete_name_is_not_a_prefix() -> None:
     ],
 )
 def test_a_frame_that_passes_is_asked_less(text: str, message: str) -> None:
-    """In a fault plan, a filter needs keys, as there is no recording to look words up in."""
+    """In a fault plan, a filter must have a key, such as `method:`."""
     with pytest.raises(BadFilter, match=message):
         parse(text, None)
 
 
 def test_names_are_written_out_for_frames_that_pass() -> None:
-    """A filter in a fault plan only matches complete names, not prefixes."""
+    """A filter in a fault plan matches only complete names."""
     assert not parse("method:session/updat", None).matches(ROWS[3])
     assert parse("method:session/update", None).matches(ROWS[3])
     assert not parse("params.update.sessionUpdate=tool*", None).matches(ROWS[3])
@@ -188,7 +188,7 @@ def test_names_are_written_out_for_frames_that_pass() -> None:
 
 @given(st.text(max_size=60))
 def test_any_text(text: str) -> None:
-    """Any text is parsed as a filter, or is refused with the error `BadFilter`."""
+    """Any text is parsed as a filter or is refused with the error `BadFilter`."""
     try:
         parsed = parse(text)
     except BadFilter:
@@ -198,7 +198,7 @@ def test_any_text(text: str) -> None:
 
 
 def test_every_key_is_in_the_manual() -> None:
-    """The manual's grammar of filters names every key of a filter."""
+    """The manual names every key of a filter."""
     from pathlib import Path
 
     manual = (Path(__file__).parents[4] / "docs" / "filters.md").read_text()
@@ -210,13 +210,13 @@ def test_every_key_is_in_the_manual() -> None:
 
 @pytest.mark.parametrize("text", ["(" * 3000, "not " * 15000 + "id:1", "(not " * 51 + "id:1"])
 def test_more_than_a_hundred_levels_are_refused(text: str) -> None:
-    """A filter with more than a hundred levels of parentheses or ``not`` is refused."""
+    """A filter with more than a hundred nested parentheses is refused."""
     with pytest.raises(BadFilter, match=r"at column [0-9]+: nested more deeply than 100 levels$"):
         parse(text)
 
 
 def test_a_hundred_levels_are_accepted() -> None:
-    """A filter may have a hundred levels of parentheses, and any number side by side."""
+    """A filter may have a hundred nested parentheses."""
     assert chosen("(" * 100 + "id:0" + ")" * 100) == [1, 2]
     assert chosen("not " * 100 + "id:0") == [1, 2]
     assert chosen(" or ".join(["(not id:1)"] * 200)) == [1, 2, 3, 4, 5, 6, 7]
@@ -224,7 +224,7 @@ def test_a_hundred_levels_are_accepted() -> None:
 
 @pytest.mark.parametrize("key", ["9" * 5000, "\u00b2", "\u0663"])
 def test_an_index_of_thousands_of_digits_matches_nothing(key: str) -> None:
-    """In a path of a filter, only a plain number is the index of an item of a list."""
+    """In the path of a filter, an index with thousands of digits matches nothing."""
     row = {**ROWS[0], "raw": b'{"params":[1,2]}'}
     assert not parse(f"params.{key}=1").matches(row)
     assert parse("params.0=1").matches(row)
@@ -232,14 +232,14 @@ def test_an_index_of_thousands_of_digits_matches_nothing(key: str) -> None:
 
 @pytest.mark.parametrize("value", ["[" * 700 + "]" * 700, '{"a":' * 700 + "1" + "}" * 700])
 def test_a_message_that_is_nested_too_deeply_does_not_match(value: str) -> None:
-    """If a message is nested too deeply, a filter by a path into it matches nothing."""
+    """If a message is nested too deeply, a filter by a path in it matches nothing."""
     row = {**ROWS[0], "raw": f'{{"params":{value}}}'.encode()}
     path = ".".join(["params", *"a" * 699])
     assert not parse(f"{path}=2").matches(row)
 
 
 def test_an_id_is_found_as_its_peer_has_written_it() -> None:
-    """A filter by an id with non-ASCII characters matches, whether the id is escaped or not."""
+    """A filter by an id matches even if the id is escaped in the message."""
     tokens = ['"é"', '"\\u00e9"', '"e"']
     assert [parse("id:é").matches({**ROWS[0], "rpc_id": token}) for token in tokens] == [
         True,
@@ -249,5 +249,5 @@ def test_an_id_is_found_as_its_peer_has_written_it() -> None:
 
 
 def test_half_of_a_surrogate_pair_is_found_by_its_escape() -> None:
-    """A method with half a surrogate pair is stored as an escape, and a filter finds the escape."""
+    """A filter finds a method with half a surrogate pair by its escape."""
     assert parse('method:"\\ud800"').matches({**ROWS[0], "method": "\\ud800"})

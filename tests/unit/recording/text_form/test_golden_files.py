@@ -74,10 +74,7 @@ def in_javascript(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_there_are_twenty_and_more() -> None:
-    """The tests have at least twenty JSONL recordings as examples.
-
-    Each valid one has an expected result.
-    """
+    """The tests have at least twenty text forms as examples."""
     assert len(valid()) >= 12
     assert len(invalid()) >= 8
     folder = expected(valid()[0]).parent
@@ -86,14 +83,14 @@ def test_there_are_twenty_and_more() -> None:
 
 @pytest.mark.parametrize("path", valid(), ids=lambda path: path.stem)
 def test_our_reader_returns_the_expected_result(path: Path) -> None:
-    """The Python code that reads JSONL recordings returns each example's expected result."""
+    """The Python reader of text forms returns the expected result for each example."""
     lines = expected(path).read_text(encoding="utf-8").splitlines()
     assert list(read(path.read_bytes())) == [json.loads(line) for line in lines]
 
 
 @pytest.mark.parametrize("path", invalid(), ids=lambda path: path.stem)
 def test_our_reader_refuses_wrong_lines(path: Path) -> None:
-    """The Python code that reads JSONL recordings refuses bad examples at the right line."""
+    """The Python reader of text forms refuses wrong examples at the expected line."""
     number, _ = wrong_line(path)
     with pytest.raises(UnreadableRecording) as caught:
         RecordingReader(path)
@@ -105,7 +102,7 @@ def test_our_reader_refuses_wrong_lines(path: Path) -> None:
 
 
 def test_javascript_reads_the_same(in_javascript: dict[str, Any]) -> None:
-    """The JavaScript code that reads JSONL recordings finds the same bytes and times as Python."""
+    """The JavaScript reader of text forms finds the same bytes as the Python reader."""
     for path, result in in_javascript.items():
         if Path(path) not in invalid():
             assert result["error"] is None, path
@@ -113,7 +110,7 @@ def test_javascript_reads_the_same(in_javascript: dict[str, Any]) -> None:
 
 
 def test_javascript_refuses_the_same(in_javascript: dict[str, Any]) -> None:
-    """The JavaScript code that reads JSONL recordings refuses the same lines as Python."""
+    """The JavaScript reader of text forms refuses the same lines as the Python reader."""
     for path in invalid():
         number, _ = wrong_line(path)
         error = in_javascript[str(path)]["error"]
@@ -123,14 +120,14 @@ def test_javascript_refuses_the_same(in_javascript: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("path", [*valid(), *PAIRS], ids=lambda path: path.stem)
 def test_the_schema_accepts_valid_lines(path: Path, is_valid: Callable[[Any], bool]) -> None:
-    """The JSON schema of JSONL recordings accepts every line of a valid one, except remarks."""
+    """The JSON schema of text forms accepts every valid line."""
     for line in path.read_bytes().splitlines():
         assert is_remark(line) or is_valid(json.loads(line)), line
 
 
 @pytest.mark.parametrize("path", invalid(), ids=lambda path: path.stem)
 def test_the_schema_refuses_wrong_lines(path: Path, is_valid: Callable[[Any], bool]) -> None:
-    """The JSON schema of JSONL recordings refuses a wrong line, if a schema can recognize it."""
+    """The JSON schema of text forms refuses wrong lines."""
     wrong, by_schema = wrong_line(path)
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         if number == wrong and by_schema:
@@ -140,7 +137,7 @@ def test_the_schema_refuses_wrong_lines(path: Path, is_valid: Callable[[Any], bo
 
 
 def test_the_schema_has_every_member() -> None:
-    """The JSON schema of JSONL recordings has exactly the JSON members that Python reads."""
+    """The JSON schema of text forms has the same JSON members as the Python reader."""
     kinds_of = SCHEMA["definitions"]
     kinds = ("frame", "event", "fired")
     members = set().union(*(kinds_of[kind]["properties"] for kind in kinds))

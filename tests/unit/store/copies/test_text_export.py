@@ -46,7 +46,7 @@ def lines_of(path: Path) -> list[Any]:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_kept_recording_comes_back(path: Path) -> None:
-    """Each recording in the repository is the same after an export as JSONL and an import."""
+    """Each shipped recording is the same after an export as text and an import."""
     written = assert_comes_back(path)
     streams = [line for line in map(json.loads, written.splitlines()) if "stream" in line]
     odd = [line for line in streams if "message" not in line and line["stream"] != "stderr"]
@@ -55,7 +55,7 @@ def test_a_kept_recording_comes_back(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*weighted_captures()])
 def test_a_captured_conversation_comes_back(path: Path, tmp_path: Path) -> None:
-    """Recordings of real agents are the same after an export as JSONL and an import."""
+    """Recordings of real agents are the same after an export as text and an import."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for record in load(path).records:
             recorder.t_ns = record.t_ns
@@ -76,7 +76,7 @@ def test_a_captured_conversation_comes_back(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="expected jq")
 def test_jq_changes_nothing(tmp_path: Path) -> None:
-    """If the JSONL text form of a recording is rewritten by ``jq -c``, it is imported the same."""
+    """If `jq -c` rewrites the text form of a recording, it is imported as the same recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(b'{"id":1.0,"method":"x","params":[1e5,0.1,-0,9007199254740993]}\n')
@@ -93,7 +93,7 @@ def test_jq_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
-    """The JSONL text form of a running recording has frames that are not in the database yet."""
+    """The text form of a running recording has all frames so far."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -110,7 +110,7 @@ def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
-    """In a recording's JSONL text form, a usual frame has only a time, a stream and a message."""
+    """In the text form, a usual frame has only a time, a stream and a message."""
     header, start, first, second, *_ = lines_of(record_conversation(tmp_path / "x.db"))
     assert header["acp_proxy"] == 1
     assert header["recording"]["command"] == ["agent", "--acp"]
@@ -122,7 +122,7 @@ def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
 
 
 def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
-    """In the JSONL text form, a line notes an odd line ending, slow arrival, or invalid JSON."""
+    """In the text form, a line notes an unusual line ending."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_AGENT, b'{"a"')
         recorder.t_ns += 500_001
@@ -155,7 +155,7 @@ def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
     ],
 )
 def test_styles_of_serializers(raw: bytes, style: Style) -> None:
-    """The JSONL text form has a name for each usual JSON style, such as spaces after commas."""
+    """The text form has a name for each usual style of JSON, such as spaces after commas."""
     style_found = find_style(raw)
     assert style_found is not None
     assert style_found[1] is style
@@ -171,12 +171,12 @@ def test_styles_of_serializers(raw: bytes, style: Style) -> None:
     ],
 )  # fmt: skip
 def test_a_line_that_another_tool_might_change_is_kept_as_text(raw: bytes) -> None:
-    """If other tools may change the JSON of a frame, the JSONL text form has it as a string."""
+    """If other tools may change a frame's JSON, the text form has the frame as a string."""
     assert find_style(raw) is None
 
 
 def test_nothing_in_a_text_commands_a_terminal_or_hides(tmp_path: Path) -> None:
-    """In the JSONL text form, control characters, direction marks and separators are escapes."""
+    """In the text form, control characters are escaped."""
     hidden = "\x9b31m \u202e \u2028 \x7f \U000e0041 \ufeff"
     with LogWriter(tmp_path / "x.db", cwd=f"/{hidden}") as recorder:
         recorder.to_agent(request(1, hidden), f"{hidden}\n".encode())
@@ -188,7 +188,7 @@ def test_nothing_in_a_text_commands_a_terminal_or_hides(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
-    """If only some frames are exported as JSONL, they keep their times and numbers."""
+    """If only some frames are exported as text, they keep their numbers."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         part = b"".join(write_text_form(reader, parse("kind:error or seq:20..21")))
@@ -201,7 +201,7 @@ def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
 
 
 def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
-    """In the JSONL text form, the line about a fired fault follows the line of its frame."""
+    """In the text form, the line about a fired fault follows the line of its frame."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.executemany(
@@ -224,7 +224,7 @@ def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
 
 
 def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The memory to export and import a recording as JSONL does not grow with its length."""
+    """The memory that `export` needs does not grow with the length of the recording."""
     monkeypatch.setattr("acp_proxy.store.copies.text_import._BATCH", 256)  # so many lines are held
     peaks = {}
     for count in (500, 5_000):
@@ -251,7 +251,7 @@ def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
-    """`text_lines` finds in which line of an exported JSONL file each frame of a database is."""
+    """`text_lines` finds the line of each frame in the text form."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         written = [*write_text_form(reader)]
         seqs = [row["seq"] for row in reader.rows()]
@@ -264,7 +264,7 @@ def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
 
 
 def test_remarks_of_a_file_count(tmp_path: Path) -> None:
-    """`text_lines` finds a frame's line in a JSONL file that also has remarks and blank lines."""
+    """`text_lines` finds the line of a frame in a text form with comments."""
     path = tmp_path / "x.jsonl"
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         header, *rest = write_text_form(reader)

@@ -45,7 +45,7 @@ def complaint(text: bytes) -> str:
 
 
 def test_remarks_may_occur_anywhere() -> None:
-    """`import` ignores comments, blank lines, Windows line ends and a BOM in a JSONL text form."""
+    """`import` ignores comments and blank lines in a text form."""
     plain = HEADER + b'{"stream":"stderr","text":"a"}\n{"event":"note"}\n'
     edited = (
         b"\xef\xbb\xbf# from a bug report\n\n \t\r\n"
@@ -61,7 +61,7 @@ def test_remarks_may_occur_anywhere() -> None:
 
 
 def test_a_text_can_be_written_by_hand() -> None:
-    """A JSONL recording that a person writes needs only a short header, streams and messages."""
+    """A text form that a person writes needs only a short header, streams and messages."""
     rows = rows_of_text(
         HEADER
         + b'{"stream":"to-agent","message":{"id":1,"method":"session/prompt"}}\n'
@@ -88,7 +88,7 @@ def _said(conversation: list[tuple[bytes, bytes]]) -> bytes:
 
 
 def test_members_that_a_header_omits_are_found_in_the_frames() -> None:
-    """If a JSONL recording's header lacks dialect, version or names, they are read from frames."""
+    """If the header of a text form lacks the dialect, the dialect is read from the frames."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK))["recording"]
     assert row["dialect"] == "draft-1.0"
     assert row["dialect_reason"] == "capabilities in the initialize result"
@@ -101,7 +101,7 @@ def test_members_that_a_header_omits_are_found_in_the_frames() -> None:
 
 
 def test_a_later_frame_shows_the_dialect_without_a_handshake() -> None:
-    """In a JSONL recording without a handshake, a later frame decides the dialect."""
+    """In a text form without a handshake, a later frame decides the dialect."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK[2:]))["recording"]
     assert row["dialect"] == "draft-1.0"
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK[3:]))["recording"]
@@ -109,7 +109,7 @@ def test_a_later_frame_shows_the_dialect_without_a_handshake() -> None:
 
 
 def test_a_header_may_name_the_dialect() -> None:
-    """The header of a JSONL recording decides the dialect if its frames do not show it."""
+    """If the frames of a text form do not show the dialect, its header decides."""
     frames = _said([(b"agent", b'"id":1,"method":"session/prompt","params":{"sessionId":"s"}')])
     frames += _said(DRAFT_TALK[3:])
     assert "turn" not in rows_of_text(HEADER + frames)["frames"][1]
@@ -148,7 +148,7 @@ def test_a_header_may_name_the_dialect() -> None:
     ],
 )
 def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
-    """The error about a wrong line of a JSONL recording has its number and what is expected."""
+    """The error about a wrong line of a text form has the number of the line."""
     text = HEADER + b"# a remark\n" + b'{"event":"note"}\n' + line + b"\n"
     error = complaint(text)
     assert error.startswith("line 4: ")
@@ -174,14 +174,14 @@ def test_a_wrong_line_is_named(line: bytes, said: str) -> None:
     ],
 )
 def test_a_wrong_header_is_named(old: bytes, new: bytes, said: str) -> None:
-    """The error about the header of a JSONL recording names the wrong JSON member."""
+    """The error about the header of a text form names the wrong JSON member."""
     error = complaint(b"# a remark\n" + HEADER.replace(old, new))
     assert error.startswith("line 2: ")
     assert said in error
 
 
 def test_times_that_are_too_far_apart_are_a_complaint() -> None:
-    """A JSONL recording is refused if two of its times are too far apart to be stored."""
+    """A text form is refused if two of its times are too far apart."""
     far = b'"after_ms":"%d",'
     error = complaint(
         HEADER
@@ -192,7 +192,7 @@ def test_times_that_are_too_far_apart_are_a_complaint() -> None:
 
 
 def test_a_newer_format_is_refused() -> None:
-    """A JSONL recording of a newer version of the form is refused as newer, whatever it has."""
+    """A text form of a newer version is refused as newer."""
     text = HEADER.replace(b'"acp_proxy":1', b'"acp_proxy":2,"more":{}')
     with pytest.raises(NewerRecording, match="expected at most format 1, got 2; upgrade"):
         rows_of_text(text)
@@ -200,13 +200,13 @@ def test_a_newer_format_is_refused() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"# only\n\n", b"hello\n", b"SQLite format 3\0", b"[]\n"])
 def test_another_file_is_not_a_recording(text: bytes) -> None:
-    """A text file that does not begin as a JSONL recording is not called a damaged recording."""
+    """A text file without the header of a recording is not called a damaged recording."""
     with pytest.raises(NotARecording, match=r"line [12]: expected"):
         rows_of_text(text)
 
 
 def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
-    """A JSONL recording in which a frame and an event have one number is reported as damaged."""
+    """A text form in which two lines have one number is reported as damaged."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET seq = 2 WHERE seq = 1")
@@ -226,12 +226,12 @@ def blocks() -> list[bytes]:
 
 
 def test_the_examples_of_the_manual_are_texts() -> None:
-    """Each example of a JSONL recording in the manual can be imported."""
+    """Each example of a text form in the manual can be imported."""
     assert [len(rows_of_text(block)["frames"]) for block in blocks()] == [4, 2]
 
 
 def test_every_member_of_a_line_is_in_the_manual() -> None:
-    """The manual lists every JSON member and JSON style of a recording's JSONL text form."""
+    """The manual lists every JSON member of the text form."""
     page = (Path(__file__).parents[4] / "docs" / "text-form.md").read_text()
     documented = set(re.findall(r"`([^`]+)`", "\n".join(re.findall(r"^\| (`.*?) \|", page, re.M))))
     names = {*_Line.__struct_fields__, *_Fired.__struct_fields__, *Style, "acp_proxy", "recording"}
@@ -242,10 +242,7 @@ def test_every_member_of_a_line_is_in_the_manual() -> None:
 
 
 def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
-    """A file is recognized as a JSONL recording by its header, and not by its name.
-
-    Remarks may precede the header.
-    """
+    """A file is recognized as a text form by its header."""
 
     def known(content: bytes) -> bool:
         (tmp_path / "x").write_bytes(content)
@@ -262,7 +259,7 @@ def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
 
 
 def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
-    """The header of a JSONL recording can be read even if the lines after it are nonsense."""
+    """The header of a text form can be read even if the lines after it are invalid."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"# a\n" + HEADER + b"nonsense\n")
     assert header_of(path).id == "c0ffee000001"
@@ -276,7 +273,7 @@ def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
 
 
 def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
-    """A recording's JSONL text form can be queried like its database, from a file or a stream."""
+    """The text form of a recording can be queried like its database."""
     path = record_conversation(tmp_path / "x.db")
     (tmp_path / "y.txt").write_bytes(text_of(path))
 
@@ -306,16 +303,13 @@ def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
     ],
 )
 def test_other_tools_do_not_change_the_data_of_an_event(column: str, written: bytes) -> None:
-    """In the JSONL text form, numbers that other tools may change are strings.
-
-    An import restores them.
-    """
+    """In the text form, a number that other tools may change is a string."""
     assert event_data(column) == written
     assert read_event_data(written) == column
 
 
 def test_a_missing_header_is_reported_with_its_line(tmp_path: Path) -> None:
-    """A file with a JSONL recording's suffix but no header is refused at its first line."""
+    """A file with the suffix of a text form but no header is refused at its first line."""
     path = tmp_path / "x.jsonl"
     path.write_text('{"stream":"to-agent","text":"a"}\n')
     with pytest.raises(UnreadableRecording, match="line 1: expected a header"):

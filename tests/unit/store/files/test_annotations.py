@@ -39,7 +39,7 @@ def note_of(path: Path) -> str | None:
 
 
 def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
-    """A note on a recording can be any text, and does not change the file's modification time."""
+    """A note on a recording does not change the file's modification time."""
     path = record_conversation(tmp_path / "x.db")
     os.utime(path, (1e9, 1e9))
     set_note(path, "zwei\nZeilen 你好")
@@ -52,7 +52,7 @@ def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
-    """Reading a recording of database version 1 does not migrate it, and its note is empty."""
+    """Reading a recording of database version 1 does not change it."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     before = path.read_bytes()
     assert note_of(path) is None
@@ -61,7 +61,7 @@ def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
-    """The first note on an older recording adds a database column for notes, and nothing else."""
+    """The first note on an older recording adds a database column for notes."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     set_note(path, "words")
     assert note_of(path) == "words"
@@ -71,7 +71,7 @@ def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
-    """A running recording of version 1 can be read although its table has no column for notes."""
+    """A running recording of database version 1 can be read."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -83,7 +83,7 @@ def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
 
 
 def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
-    """When a killed older recorder's recording is read, the column for notes is added."""
+    """If an older recorder was killed, its recording is finished when it is read."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -95,7 +95,7 @@ def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
 
 
 def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> None:
-    """A note on a running recording can be read at once, and stays after the recorder's end."""
+    """A note on a running recording is kept when the recorder ends."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -114,7 +114,7 @@ def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> 
 
 
 def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
-    """If a recorder has not written to the database yet, `note` advises to try again."""
+    """If a recorder has only just started, `note` advises to try again."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         pytest.raises(CannotAnnotate, match="only just started; try again"),
@@ -137,7 +137,7 @@ def test_a_locked_recording_is_reported_as_locked(
 
 
 def test_a_file_that_is_no_recording_is_not_changed(tmp_path: Path) -> None:
-    """`note` refuses a file that is not a recording, and does not change the file."""
+    """`note` refuses a file that is not a recording."""
     (tmp_path / "text.db").write_text("hello")
     with contextlib.closing(sqlite3.connect(tmp_path / "songs.db")) as other:
         other.execute("CREATE TABLE recording (id, note)")
@@ -150,7 +150,7 @@ def test_a_file_that_is_no_recording_is_not_changed(tmp_path: Path) -> None:
 
 
 def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
-    """A note on a JSONL recording changes only its header, and keeps the file's permissions."""
+    """A note on a text form changes only its header."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = list(write_text_form(reader))
     path = tmp_path / "y.jsonl"

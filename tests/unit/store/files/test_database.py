@@ -29,7 +29,7 @@ def names(path: Path) -> set[str]:
 
 
 def test_every_file_is_its_owners_alone(tmp_path: Path) -> None:
-    """A recording's database and its side files have mode 0600, whatever the umask is."""
+    """The database of a recording has mode 0600."""
     before = os.umask(0)
     try:
         with contextlib.closing(database.create(tmp_path / "x.db")):
@@ -40,7 +40,7 @@ def test_every_file_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
-    """SQLite's write-ahead log of a recording stays below one megabyte."""
+    """The write-ahead log of a recording's database stays below one megabyte."""
     with contextlib.closing(database.create(tmp_path / "x.db")) as connection:
         for number in range(100):
             connection.execute("INSERT INTO events VALUES (?, 0, 'note', ?)", (number, "x" * 10**5))
@@ -50,7 +50,7 @@ def test_the_write_ahead_log_stays_small(tmp_path: Path) -> None:
 
 
 def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
-    """After a recording is closed, it has no SQLite write-ahead log, and needs none later."""
+    """After a recording is closed, no write-ahead log of SQLite is beside it."""
     database.close(database.create(tmp_path / "x.db"))
     assert names(tmp_path) == {"x.db"}
     with contextlib.closing(database.open_readonly(tmp_path / "x.db")) as connection:
@@ -59,10 +59,7 @@ def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
-    """If a command still reads a recording that ends, SQLite's write-ahead log is merged later.
-
-    It is merged when that command closes the recording.
-    """
+    """If a recording ends while a command reads it, the write-ahead log is merged later."""
     path = tmp_path / "x.db"
     writer = database.create(path)
     with contextlib.closing(database.open_readonly(path)) as reader:
@@ -81,7 +78,7 @@ def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: 
 
 
 def test_a_foreign_database_is_never_written_to(tmp_path: Path) -> None:
-    """A recorder refuses another program's database as its file, and adds no tables to it."""
+    """A recorder does not write into the database of another program."""
     path = tmp_path / "x.db"
     with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE songs (title)")
@@ -102,7 +99,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 
 def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
-    """Views and triggers in a recording's database cannot call functions that may do harm."""
+    """Views and triggers in a recording's database cannot call dangerous functions."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
@@ -122,7 +119,7 @@ def test_a_directory_is_not_a_recording(tmp_path: Path) -> None:
 
 
 def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
-    """A SQLite database without acp-proxy's application id is called another program's database."""
+    """A database without acp-proxy's application id is called another program's database."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as other:
         other.execute("CREATE TABLE songs (title)")
     with pytest.raises(NotARecording, match="a SQLite database of another program"):
@@ -141,10 +138,7 @@ def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
 
 
 def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
-    """If a recording's list of tables cannot be read, the error calls the recording damaged.
-
-    It suggests a command, with the file's name quoted as a shell needs it.
-    """
+    """If the schema of a recording's database cannot be read, the error calls it damaged."""
     path = record_conversation(tmp_path / "$(x y).db")
     content = bytearray(path.read_bytes())
     content[100:110] = bytes(10)
@@ -177,5 +171,5 @@ def _read(path: Path) -> None:
 
 
 def test_an_error_is_one_line(tmp_path: Path) -> None:
-    """An error about a recording is one line, even if it quotes line ends from the file."""
+    """If an error about a recording quotes the file, it is still one line."""
     assert str(DamagedRecording(tmp_path, "no such\ncolumn")).count("\n") == 0

@@ -36,7 +36,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 
 
 def test_a_log_alone_counts(tmp_path: Path) -> None:
-    """A recordings directory has its databases, and capture logs that have no database yet."""
+    """A capture log without a database is listed as a recording."""
     record_conversation(tmp_path / "b.db")
     with LogWriter(tmp_path / "a.db"):
         pass
@@ -47,13 +47,13 @@ def test_a_log_alone_counts(tmp_path: Path) -> None:
 
 
 def test_a_missing_directory_has_no_recordings(tmp_path: Path) -> None:
-    """A recordings directory that does not exist, or is a file, counts as empty."""
+    """A recordings directory that does not exist counts as empty."""
     (tmp_path / "file").touch()
     assert paths(tmp_path / "nowhere") == paths(tmp_path / "file") == []
 
 
 def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
-    """`list` shows the number of frames and turns of a recording, its first prompt and its size."""
+    """`list` shows the number of frames of a recording."""
     path = record_conversation(tmp_path / "x.db")
     entry = read_listed(path)
     assert (entry.frames, entry.turns, entry.live, entry.problem) == (18, 1, False, None)
@@ -65,7 +65,7 @@ def test_an_entry_has_all_columns_of_a_list(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> None:
-    """`list` counts frames and turns of a running recording that are not in the database yet."""
+    """`list` counts the frames of a running recording that are not in the database yet."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -77,14 +77,14 @@ def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> Non
 
 
 def test_a_size_is_that_after_reading(tmp_path: Path) -> None:
-    """If a recording is finished while `list` reads it, `list` shows the size of the database."""
+    """If a recording is finished while `list` reads it, `list` shows its final size."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     assert read_listed(recorder.path).size == recorder.path.stat().st_size
 
 
 def test_an_unreadable_recording_is_listed_with_its_problem(tmp_path: Path) -> None:
-    """`list` shows a broken file below all recordings, with its problem."""
+    """`list` shows a broken file with its problem."""
     (tmp_path / "b.db").write_text("no database")
     record_conversation(tmp_path / "a.db")
     good, bad = list_recordings(paths(tmp_path))
@@ -102,7 +102,7 @@ def test_the_newest_is_first(tmp_path: Path) -> None:
 
 
 def test_texts_are_recordings(tmp_path: Path) -> None:
-    """`list` has a JSONL recording only if the file has the right suffix and header."""
+    """`list` shows a text form only if it has the right suffix and header."""
     text = write_text(tmp_path / "a.jsonl", "story")
     record_conversation(tmp_path / "b.db")
     (tmp_path / "c.jsonl").write_text('{"some": "thing"}\n')
@@ -114,7 +114,7 @@ def test_texts_are_recordings(tmp_path: Path) -> None:
 
 
 def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> None:
-    """If a JSONL recording has a wrong line, `list` shows the recording with the line's number."""
+    """If a text form has a wrong line, `list` shows it with the number of the line."""
     text = write_text(tmp_path / "a.jsonl", "story")
     text.write_bytes(text.read_bytes() + b"{}\n")
     entry = read_listed(text)
@@ -160,7 +160,7 @@ def test_pruning_by_age_deletes_older_recordings(tmp_path: Path) -> None:
 
 
 def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
-    """`prune` by size deletes the oldest recordings until the others fit the limit."""
+    """`prune` by size deletes the oldest recordings until the rest is small enough."""
     for name, days in (("a", 1), ("b", 3), ("c", 2)):
         age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
     single = disk_size(tmp_path / "a.db")
@@ -177,7 +177,7 @@ def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [{"age": 0.0}, {"size": 0.0}], ids=["age", "size"])
 def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, float]) -> None:
-    """`prune` keeps a recording with a running recorder, however old or large it is."""
+    """`prune` keeps a recording whose recorder is running."""
     with LogWriter(tmp_path / "a.db") as unindexed, LogWriter(tmp_path / "b.db") as indexed:
         handshake(indexed)
         indexed.index()
@@ -200,7 +200,7 @@ def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
 
 
 def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
-    """If `prune` deletes a recording, it also deletes its capture log and SQLite's side files."""
+    """If `prune` deletes a recording, it also deletes its capture log."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -210,7 +210,7 @@ def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
-    """`prune` keeps files of other programs, broken files and the newest recording."""
+    """`prune` keeps files of other programs."""
     (tmp_path / "a.db").write_text("somebody's")
     (tmp_path / "b.db").touch()
     (tmp_path / "c.db.log").write_text("somebody's log, longer than a first record is")
@@ -229,7 +229,7 @@ def test_an_unreadable_file_is_not_deleted(tmp_path: Path) -> None:
 
 
 def test_old_texts_are_pruned(tmp_path: Path) -> None:
-    """`prune` deletes old JSONL recordings, but no other files with the same suffix."""
+    """`prune` deletes old recordings in text form."""
     text = write_text(tmp_path / "a.jsonl", "story")
     foreign = tmp_path / "b.jsonl"
     foreign.write_text("{}\n")

@@ -38,12 +38,12 @@ def library(tmp_path: Path) -> Path:
     "word", ["second", "second.db", "aabb22", "aab", "sec", "second.d", "con", "cond"]
 )
 def test_a_part_of_a_name_or_the_start_of_an_id_finds_it(library: Path, word: str) -> None:
-    """A recording can be named by a part of its name, or by an unambiguous start of its id."""
+    """A recording can be named by a part of its name."""
     assert resolve(word, library, HERE) == library / "second.db"
 
 
 def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
-    """A recording can be named by its path, with or without suffix, or its capture log's path."""
+    """A recording can be named by its path, with or without its suffix."""
     with LogWriter(tmp_path / "x.db") as recorder:
         assert resolve(str(recorder.log_path), library, HERE) == recorder.path
         assert resolve(str(recorder.path), library, HERE) == recorder.path
@@ -55,7 +55,7 @@ def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
 def test_a_file_here_has_precedence_over_a_name_in_the_directory(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording in the current directory is preferred to one in the recordings directory."""
+    """If two recordings have one name, the one in the current directory is preferred."""
     record_conversation(tmp_path / "second.db")
     monkeypatch.chdir(tmp_path)
     assert resolve("second", library, HERE) == Path("second.db")
@@ -64,7 +64,7 @@ def test_a_file_here_has_precedence_over_a_name_in_the_directory(
 def test_a_file_of_another_tool_hides_no_recording(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording is found by its name even if a log of this name was imported beside it."""
+    """A recording is found by its name even if a log with this name is beside it."""
     monkeypatch.chdir(tmp_path)
     for name in ("second.log", "third.jsonl", "app.log", "x.db.log"):
         (tmp_path / name).write_text("IN: {}\n")
@@ -76,20 +76,20 @@ def test_a_file_of_another_tool_hides_no_recording(
 
 
 def test_a_name_given_by_option_finds_it(library: Path) -> None:
-    """A recording is found by the name that it was given, as well as by its file's name."""
+    """A recording is found by the name that it was given with `--name`."""
     record_conversation(library / "file.db", id="eeff44", name="given")
     assert resolve("given", library, HERE) == library / "file.db"
 
 
 def test_latest_prefers_recordings_of_this_directory(library: Path) -> None:
-    """`latest` is the newest recording made in the current directory, or else the newest of all."""
+    """`latest` is the newest recording that was made in the current directory."""
     assert resolve("latest", library, HERE) == library / "second.db"
     assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
     assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
 
 
 def test_latest_with_a_number_counts_back(library: Path) -> None:
-    """`latest~1` means the recording before the latest one, among those of the same directory."""
+    """`latest~1` is the recording before the latest one."""
     assert resolve("latest~0", library, HERE) == library / "second.db"
     assert resolve("latest~1", library, HERE) == library / "first.db"
     assert resolve("latest~1", library, Path("/nowhere")) == library / "second.db"
@@ -98,7 +98,7 @@ def test_latest_with_a_number_counts_back(library: Path) -> None:
 
 
 def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_path: Path) -> None:
-    """For `latest`, an import counts as a recording made here at the time of the import."""
+    """For `latest`, an imported recording was made when it was imported."""
     lines = text_of(record_conversation(tmp_path / "old.db", cwd="/theirs", wall=10**18))
     made = import_text_form(lines.splitlines(keepends=True), tmp_path, library, stem="theirs")
     for when, expected in ((5 * 10**9, made), (10**9 + 1000, library / "second.db")):
@@ -114,7 +114,7 @@ def test_a_recording_without_a_directory_counts_as_latest(library: Path) -> None
 
 
 def test_latest_passes_over_runs_of_verify(library: Path) -> None:
-    """`latest` means a recording that `verify` made only if there is no other one."""
+    """`latest` is a recording made by `verify` only if there is no other recording."""
     for name, cwd in (("run", "/elsewhere"), ("own", str(HERE))):
         record_conversation(library / f"{name}.db", wall=4 * 10**18, cwd=cwd, made_by="verify")
     assert resolve("latest", library, HERE) == library / "second.db"
@@ -128,7 +128,7 @@ def test_latest_passes_over_runs_of_verify(library: Path) -> None:
 
 
 def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
-    """If `latest` skips a newer recording made in another directory, the newer one is named."""
+    """If `latest` skips a newer recording of another directory, the newer one is named."""
     passed_over = latest(library, HERE).passed_over
     assert passed_over is not None
     assert (passed_over[0], passed_over[1].cwd) == (library / "third.db", "/elsewhere")
@@ -136,7 +136,7 @@ def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
 
 
 def test_only_recordings_with_a_recorder_run(library: Path) -> None:
-    """For `--follow`, `latest` means the newest recording with a living recorder."""
+    """For `--follow`, `latest` is the newest recording whose recorder is running."""
     with LogWriter(library / "dead.db"):
         pass
     assert latest_running(library, HERE) is None
@@ -167,10 +167,7 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
 @pytest.mark.parametrize("length", [10, 300, 3000])
 @pytest.mark.parametrize("arguments", [1, 900, 1000])
 def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, arguments: int) -> None:
-    """The quick search in the bytes of a recording's file finds every occurrence of a text.
-
-    The text may cross two pages of the database.
-    """
+    """The quick search in a recording's file finds every text that it contains."""
     here = "/" + "abcdefghij" * (length // 10)
     command = ["x" * 3] * arguments
     path = record_conversation(tmp_path / "x.db", cwd=here, arg=command, id="feedbeef0001")
@@ -181,13 +178,13 @@ def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, argumen
 
 
 def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> None:
-    """The error about an unknown recording suggests the recording with the most similar name."""
+    """The error about an unknown recording suggests the most similar name."""
     with pytest.raises(NoSuchRecording, match=r"did you mean second\?"):
         resolve("secnod", library, HERE)
 
 
 def test_a_beginning_is_before_a_part(library: Path) -> None:
-    """A recording whose name begins with the given word is preferred to one that contains it."""
+    """A recording whose name begins with a word is preferred to one that contains the word."""
     for number, name in enumerate(("2026-echo-2-ab12", "2026-echo-1-cd34", "echo-3")):
         record_conversation(library / f"{name}.db", id=f"ee0{number}", wall=(4 + number) * 10**18)
     assert resolve("echo", library, HERE) == library / "echo-3.db"
@@ -199,13 +196,13 @@ def test_a_beginning_is_before_a_part(library: Path) -> None:
 
 
 def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
-    """A recording whose name is exactly the given word is preferred to all others."""
+    """A recording whose name is exactly the given word is preferred."""
     record_conversation(library / "x.db", id="eeff44", name="aa")
     assert resolve("aa", library, HERE) == library / "x.db"
 
 
 def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -> None:
-    """If two recordings have the same name and id, they are distinguished by their files."""
+    """Two recordings with one name are distinguished by their files."""
     lines = text_of(library / "first.db").splitlines(keepends=True)
     import_text_form(lines, library, library, stem="exp2")
     with pytest.raises(NoSuchRecording, match=r"exp2\.db \(aaaa11\)"):
@@ -217,7 +214,7 @@ def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -
 def test_few_recordings_are_read_to_find_the_newest(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To find `latest`, no files older than the newest recording are opened."""
+    """To find `latest`, files that are older than the newest recording are not opened."""
     for name, began in (("first", 10**9), ("second", 2 * 10**9), ("third", 3 * 10**9)):
         os.utime(library / f"{name}.db", (began, began))
     opened = []
@@ -233,7 +230,7 @@ def test_few_recordings_are_read_to_find_the_newest(
 
 
 def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To find `latest`, acp-proxy lists the directory once, even if no recording was made here."""
+    """To find `latest`, acp-proxy lists the directory once."""
     listed = []
 
     def list_once(directory: Path) -> list[Path]:
@@ -257,14 +254,14 @@ def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.Monk
     ],
 )
 def test_an_unknown_word_is_an_error(library: Path, word: str, answer: str) -> None:
-    """The error about an unknown recording says what was expected and where to look."""
+    """The error about an unknown recording says where recordings are looked for."""
     with pytest.raises(NoSuchRecording) as caught:
         resolve(word, library, HERE)
     assert str(caught.value).startswith(answer.format(library))
 
 
 def test_latest_without_recordings_explains_how_to_begin(tmp_path: Path) -> None:
-    """Without recordings, the error about `latest` explains how to make one."""
+    """If there are no recordings, the error about `latest` explains how to make one."""
     with pytest.raises(
         NoSuchRecording, match="put `acp-proxy record --` before an agent's command"
     ):
@@ -283,7 +280,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 
 
 def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
-    """A JSONL recording is found by path, name and id. A database of the same name is preferred."""
+    """If a database and a text form have one name, the database is preferred."""
     home = tmp_path / "home"
     home.mkdir()
     text = write_text(home / "a.jsonl", "story", id="abc000000000")
@@ -296,7 +293,7 @@ def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
 
 
 def test_a_text_beside_its_database_makes_nothing_ambiguous(tmp_path: Path) -> None:
-    """A database and a JSONL recording of the same name are listed as one, the database."""
+    """If a database and a text form have one name, only the database is listed."""
     path = record_conversation(tmp_path / "x.db", name="story")
     (tmp_path / "exported.jsonl").write_bytes(text_of(path))
     for word in ("story", "c0ffee"):

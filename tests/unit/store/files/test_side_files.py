@@ -176,7 +176,7 @@ ENTRIES: dict[str, Callable[[Path], object]] = {
 def test_a_neighbour_that_is_no_side_file_is_left_alone(
     root: Path, recording: str, slot: str, kind: str
 ) -> None:
-    """A pipe or link in place of a SQLite side file of a recording is neither used nor changed."""
+    """A symbolic link in place of a side file of SQLite is not used."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     place = Path(f"{path}{slot}")
@@ -259,7 +259,7 @@ def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_journal_of_a_killed_writer_is_rolled_back(root: Path, recording: str) -> None:
-    """If a recorder was killed, SQLite's rollback journal is applied, and no frame is lost."""
+    """If a recorder was killed, SQLite's rollback journal is applied to its recording."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     if recording != "log":
@@ -292,7 +292,7 @@ def kill_while_it_writes(path: Path) -> None:
 
 
 def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> None:
-    """A database of another program is not changed when it is read, not even to repair it."""
+    """The database of another program is not changed when it is read."""
     path = root / "report" / "x.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE recording (name)")
@@ -310,7 +310,7 @@ def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> N
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
-    """Reading a recording in SQLite's WAL mode does not create a write-ahead log beside it."""
+    """Reading a recording in SQLite's WAL mode does not create a write-ahead log."""
     record_conversation(root / "home" / "other.db")
     path = root / "report" / "x.db"
     record_conversation(path)
@@ -327,10 +327,7 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 
 
 def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
-    """A -shm file of three bytes, which SQLite may leave beside a recording, is accepted.
-
-    Three other bytes are refused.
-    """
+    """An unfinished -shm file of SQLite beside a recording is accepted."""
     path = root / "report" / "x.db"
     record_conversation(path)
     index = Path(f"{path}-shm")
@@ -359,7 +356,7 @@ def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: 
 
 
 def test_a_link_to_a_recording_is_read_where_the_recording_is(root: Path) -> None:
-    """If a recording is a symbolic link, SQLite's side files are those beside its target."""
+    """If a recording is a symbolic link, side files are looked for beside its target."""
     record_conversation(root / "home" / "real.db")
     path = root / "report" / "x.db"
     path.symlink_to(root / "home" / "real.db")

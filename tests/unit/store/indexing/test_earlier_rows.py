@@ -77,7 +77,7 @@ def rows(path: Path) -> list[Any]:
 
 
 def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
-    """A secret that is recognized late is also masked in all that was recorded before."""
+    """A secret that is recognized late is also masked in earlier frames."""
     path, plain = tmp_path / "x.db", tmp_path / "y.db"
     for place, level in ((path, "secrets"), (plain, "none")):
         with masking_log(place, redaction=level, name="x") as recorder:
@@ -96,7 +96,7 @@ def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_recorder_that_was_killed(tmp_path: Path) -> None:
-    """When a killed recording is finished, secrets are also masked in its earlier frames."""
+    """When a killed recording is finished, secrets are masked in its earlier frames."""
     with masking_log(tmp_path / "x.db") as recorder:
         write(recorder)
         recorder.index()
@@ -115,10 +115,7 @@ def texts(opened: RecordingReader) -> str:
 
 @pytest.mark.parametrize("is_indexed", [False, True])
 def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
-    """In a running recording, secrets that are recognized late are masked in earlier frames.
-
-    This holds even if the recording may not be written.
-    """
+    """In a running recording, a secret that is recognized late is masked in earlier frames."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s1", "agent_message_chunk", content=text(f"it is {SECRET}")))
         write(recorder)
@@ -132,7 +129,7 @@ def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
 
 
 def test_a_reader_that_follows(tmp_path: Path) -> None:
-    """`--follow` masks a secret that is recognized late even in frames that it showed before."""
+    """If a secret is recognized late, `--follow` masks it from then on."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_agent(new_session())
         recorder.stderr("the other is Qq92xplKsecR7tv+Zc")
@@ -144,10 +141,7 @@ def test_a_reader_that_follows(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
-    """If secrets were stored unmasked, they are masked when the recording is read.
-
-    Frames before the one that reveals a secret are masked, too.
-    """
+    """If a recording was stored unmasked, secrets are masked when it is read."""
     with masking_log(tmp_path / "x.db", redaction="none") as recorder:
         write(recorder)
         recorder.finish()
@@ -158,10 +152,7 @@ def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
 
 
 def test_what_takes_too_long_is_left_to_the_next_reader(tmp_path: Path) -> None:
-    """If it takes too long to mask earlier rows of the database, no row is changed.
-
-    The next command that opens the recording masks them.
-    """
+    """If masking earlier rows of the database takes too long, no row is changed."""
 
     def watch(rows: Iterable[Any], _: int) -> Iterator[Any]:
         yield from islice(rows, 3)
@@ -234,10 +225,7 @@ def hashed(*values: str) -> list[str]:
 
 @pytest.mark.parametrize("size", [1, 3, 8, 200])
 def test_a_value_of_the_recorders_environment(tmp_path: Path, size: int) -> None:
-    """A secret of the recorder's environment is recognized by its hash.
-
-    It is masked even if it is split between messages.
-    """
+    """A secret of the recorder's environment is masked in every message."""
     path, value = tmp_path / "x.db", "Xk27fYqpLm92vbTa/c0R"
     with masking_log(path, secret_hash=hashed(value, "another-0f-them")) as recorder:
         assert value[:8].encode() not in recorder.log_path.read_bytes()

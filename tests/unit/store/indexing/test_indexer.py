@@ -74,7 +74,7 @@ def recording(rows: sqlite3.Connection) -> dict[str, Any]:
 def test_frames_have_the_columns_of_the_contract(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The database row of a frame has its number, times, kind, session, turn, bytes and newline."""
+    """The database row of a frame has its number, time, kind and session."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "seq, stream, kind, method, rpc_id, exchange, session, turn, tool_call"
@@ -108,7 +108,7 @@ def test_frames_have_the_columns_of_the_contract(
 
 
 def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The database of a recording has rows for requests with their answers, turns and events."""
+    """The database of a recording has a row for each request with its answer."""
     write_conversation(recorder)
     index(recorder, rows)
     columns = "id, direction, method, outcome, request_seq, response_seq"
@@ -134,7 +134,7 @@ def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connectio
 def test_the_recording_follows_the_conversation(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The database row about a recording has data of its start, its peers and its end."""
+    """The database row of a recording has its start and its end."""
     index(recorder, rows)
     begun = recording(rows)
     assert begun["command"] == '["agent", "--acp"]'
@@ -156,7 +156,7 @@ def test_the_recording_follows_the_conversation(
 
 
 def test_edits_by_a_person_stay(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """A recording that is renamed while its recorder runs keeps the new name."""
+    """If a recording is renamed while its recorder runs, it keeps the new name."""
     index(recorder, rows)
     with rows:
         rows.execute("UPDATE recording SET name = 'mine'")
@@ -167,7 +167,7 @@ def test_edits_by_a_person_stay(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """The dialect in the first record of a capture log is the dialect of the recording."""
+    """If a capture log's first record names a dialect, the recording has that dialect."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         handshake(recorder)
         index(recorder, rows, limit=1)
@@ -176,7 +176,7 @@ def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> No
 
 
 def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If many frames share a text, such as a session id, the database stores it only once."""
+    """If many frames share a session id, the database stores the id only once."""
     for _ in range(3):
         recorder.to_client(update("s", "plan"), update("t", "plan"))
         index(recorder, rows, limit=1)
@@ -188,7 +188,7 @@ def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -
 
 
 def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> None:
-    """The database stores any text: with lone surrogates, NULs, or bytes that are not UTF-8."""
+    """The database stores any text, even with half a surrogate pair."""
     odd = {"name": "/\udcff", "arg": ["\udcfe"], "cwd": "/\udcff"}
     with LogWriter(tmp_path / "x.db", **odd) as recorder:
         info = '{"name": "\\ud800", "version": "\\u0000"}'
@@ -217,7 +217,7 @@ def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> Non
 
 
 def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """In a capture log, an unfinished line becomes a frame at its newline or its stream's end."""
+    """An unfinished line in a capture log becomes a frame at its newline."""
     recorder.chunk(TO_CLIENT, b'{"method":')
     recorder.chunk(TO_AGENT, b"first\n")
     machine = index(recorder, rows)
@@ -235,10 +235,7 @@ def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) ->
 
 
 def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If a capture log has ended, its unfinished lines become frames.
-
-    The recording is then incomplete.
-    """
+    """If a recorder was killed, an unfinished line of its capture log becomes a frame."""
     for stream in (STDERR, TO_CLIENT, TO_AGENT):
         recorder.chunk(stream, b"unfinished")
     settle(recorder.log_path, rows)
@@ -258,7 +255,7 @@ def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.C
 def test_settling_a_whole_recording_changes_nothing(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """A complete recording stays complete, however often a command tries to finish it."""
+    """If a complete recording is finished again, it does not change."""
     write_conversation(recorder)
     recorder.close()
     index(recorder, rows)
@@ -269,7 +266,7 @@ def test_settling_a_whole_recording_changes_nothing(
 
 
 def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If a capture log has a gap in a line, the parts before and after the gap are two frames."""
+    """If a capture log has a gap within a line, the two parts become two frames."""
     recorder.chunk(TO_CLIENT, b"before")
     recorder.chunk(TO_AGENT, b"whole ")
     recorder.event(capture_log.GAP, reason="no space", since=3, **{"to-client": 70})
@@ -286,7 +283,7 @@ def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Co
 
 
 def test_junk_in_the_log_costs_only_itself(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Foreign bytes between the records of a capture log are skipped, however many there are."""
+    """Foreign bytes between the records of a capture log are skipped."""
     recorder.to_agent(request(1, "a"))
     with recorder.log_path.open("ab") as file:
         file.write(b"\0" * (indexer.BATCH + 100))
@@ -322,7 +319,7 @@ def test_undelivered_frames_are_marked(
     limit: int,
     last: Any,
 ) -> None:
-    """If bytes at a stream's end were not delivered, its last frame is marked as undelivered."""
+    """If bytes were not delivered, their frame is marked as undelivered."""
     recorder.chunk(TO_CLIENT, b"1\n")
     recorder.chunk(TO_AGENT, b"the other direction\n")
     recorder.chunk(TO_CLIENT, b"22\r\n" + last)
@@ -340,7 +337,7 @@ def test_undelivered_frames_are_marked(
 def test_a_killed_writers_last_line_may_be_undelivered(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """If a recorder is killed, its last unfinished line is stored with how much was delivered."""
+    """If a recorder was killed, its last line is stored with how much was delivered."""
     recorder.chunk(TO_AGENT, b"unfinished")
     recorder.event(capture_log.UNDELIVERED, TO_AGENT, bytes=4)
     index(recorder, rows)
@@ -363,7 +360,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_lines_are_never_held(
     recorder: LogWriter, rows: sqlite3.Connection, newline: bytes
 ) -> None:
-    """A line that is too large for memory is indexed with all its bytes, its session and turn."""
+    """If a line is too large for memory, all its bytes are stored."""
     raw = line(request(7, "fs/read", sessionId="s", x=["y" * 200, "\\n" * 50]))[:-1] + newline
     for start in range(0, len(raw), 30):
         recorder.chunk(TO_CLIENT, raw[start : start + 30])
@@ -379,7 +376,7 @@ def test_large_lines_are_never_held(
 
 @pytest.mark.usefixtures("small_limits")
 def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Large lines are marked as undelivered like small ones, even if they are unfinished."""
+    """If a large line was not delivered, it is marked as undelivered."""
     for _ in range(3):
         recorder.chunk(TO_CLIENT, b"x" * 100)
     recorder.chunk(TO_CLIENT, b"\n" + b"y" * 150)
@@ -393,7 +390,7 @@ def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """While another program locks the database, nothing is indexed. Afterwards, everything is."""
+    """If another program locks the database, the frames are indexed afterwards."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         handshake(recorder)
         with (
@@ -423,7 +420,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """A capture log counts as indexed only up to the last row that was committed."""
+    """A capture log counts as indexed only up to the last committed row."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()
@@ -445,10 +442,7 @@ def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -
 def test_a_fresh_indexer_goes_on_from_the_last_commit(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """Indexing of a capture log can be continued from the database's state alone.
-
-    The state has open requests and turns.
-    """
+    """The indexing of a capture log can be continued from the state in the database."""
     recorder.to_agent(request(5, "session/prompt", sessionId="s", prompt=[text("hi")]))
     index(recorder, rows)
     recorder.to_client(update("s", "tool_call", toolCallId="c"), result(5, stopReason="end_turn"))
@@ -462,7 +456,7 @@ def test_a_fresh_indexer_goes_on_from_the_last_commit(
 
 
 def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> None:
-    """If the stored state of an indexer cannot be read, a ValueError is raised."""
+    """If the stored state of an indexer is invalid, a ValueError is raised."""
     assert load_state(rows).offset == 0
     for state in ("", "null", '{"offset": "x"}', '{"framers": {"to-agent": 1}}', "nonsense"):
         with rows:
@@ -480,7 +474,7 @@ def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> N
 def test_any_number_in_an_event_is_indexed(
     tmp_path: Path, rows: sqlite3.Connection, number: str
 ) -> None:
-    """The indexer accepts any number in a capture log, even one that no recorder writes."""
+    """The indexer accepts any number in an event of a capture log."""
     with LogWriter(tmp_path / "x.db", wall=number, origin=number, pid=number) as recorder:
         recorder.to_agent(notification("x"))
         recorder.event(capture_log.SIGNAL, signal=number, action="sent")
@@ -495,7 +489,7 @@ def test_any_number_in_an_event_is_indexed(
 
 
 def test_events_of_any_bytes_are_indexed(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer stores events of a capture log without fields, or with unknown fields."""
+    """The indexer stores an event of a capture log with unknown fields."""
     kinds = range(capture_log.END, capture_log.LAST_KIND + 1)
     for kind in kinds:
         for payload in (b"", b"\0\xff=\xfe\0=", b"bytes=\0reason"):
@@ -511,7 +505,7 @@ def test_events_of_any_bytes_are_indexed(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_errors_of_messages_are_data(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer stores messages that are invalid with the reason, and continues."""
+    """The indexer stores an invalid message with the reason."""
     for bad in (b"\xff\n", b"[]\n", b"[[1]]\n", b"{}\n", b"[" * 5000 + b"\n", b"\xef\xbb\xbf{}\n"):
         recorder.chunk(TO_CLIENT, bad)
     recorder.to_client(error(None, -32700, "Parse error"))
