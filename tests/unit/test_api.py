@@ -36,7 +36,7 @@ def tour() -> Iterator[api.OpenRecording]:
 
 
 def test_importing_it_loads_nothing() -> None:
-    """Importing `acp_proxy` loads no other module, since a recorder starts with the import."""
+    """Importing `acp_proxy` loads no other module of the package."""
     script = (
         "import sys, acp_proxy; before = {n for n in sys.modules if n.startswith('acp_proxy.')};"
         "acp_proxy.RecordedFrame; print(sorted(before), 'acp_proxy.api' in sys.modules)"
@@ -48,7 +48,7 @@ def test_importing_it_loads_nothing() -> None:
 
 
 def test_the_package_has_the_names_of_the_library() -> None:
-    """The package `acp_proxy` exports all names of its library, and the classes of its values."""
+    """The package `acp_proxy` exports all names of the Python API."""
     assert all(getattr(acp_proxy, name) is not None for name in acp_proxy.__all__)
     assert set(acp_proxy.__all__) <= set(dir(acp_proxy))
     values = {name for name in vars(library_values) if name.startswith("Recorded")}
@@ -61,7 +61,7 @@ def test_the_package_has_the_names_of_the_library() -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_it_agrees_with_show(path: Path) -> None:
-    """The Python API returns the same turns, tool calls and frames that `show` prints."""
+    """The Python API returns the same tool calls that `show` prints."""
     with acp_proxy.open(path) as recording, RecordingReader(path) as reader:
         summary = summarize(reader)
         assert recording.facts == summary.recording
@@ -81,7 +81,7 @@ def test_it_agrees_with_show(path: Path) -> None:
 
 
 def test_messages_are_whole(tour: api.OpenRecording) -> None:
-    """In the Python API, the chunks of a message are joined, and each message names its turn."""
+    """In the Python API, the chunks of a message are joined."""
     said = [(m.role, m.turn, m.text) for m in tour.messages("turn:1")]
     assert said[:3] == [
         ("user", 1, "tour"),
@@ -91,7 +91,7 @@ def test_messages_are_whole(tour: api.OpenRecording) -> None:
 
 
 def test_a_repeated_history_has_no_turn(tour: api.OpenRecording) -> None:
-    """In the Python API, messages that `session/load` sends again belong to no turn."""
+    """In the Python API, the history of a loaded session belongs to no turn."""
     assert tour.facts.agent_name == "demo-agent"
     twice = [call for call in tour.tool_calls() if call.id == "call-1"]
     assert [(call.session, call.turn) for call in twice] == [
@@ -102,7 +102,7 @@ def test_a_repeated_history_has_no_turn(tour: api.OpenRecording) -> None:
 
 
 def test_tool_calls_are_whole(tour: api.OpenRecording) -> None:
-    """In the Python API, a tool call has its full id, its last status and its duration."""
+    """In the Python API, a tool call has its last status."""
     first = next(tour.tool_calls())
     assert (first.id, first.title, first.kind, first.status) == (
         "call-1",
@@ -116,7 +116,7 @@ def test_tool_calls_are_whole(tour: api.OpenRecording) -> None:
 
 
 def test_frames_are_decoded(tour: api.OpenRecording) -> None:
-    """In the Python API, a frame has its bytes, its decoded message and its answer's number."""
+    """In the Python API, a frame has its decoded message."""
     prompt = next(tour.frames("method:session/prompt kind:request"))
     assert prompt.message["params"]["prompt"][0]["text"] == "tour"
     assert prompt.message["id"] == prompt.id
@@ -131,13 +131,13 @@ def test_frames_are_decoded(tour: api.OpenRecording) -> None:
 
 
 def test_one_method_s_exchanges(tour: api.OpenRecording) -> None:
-    """In the Python API, requests with their answers can be selected by their method."""
+    """In the Python API, exchanges can be selected by method."""
     methods = {exchange.method for exchange in tour.exchanges("session/prompt")}
     assert methods == {"session/prompt"}
 
 
 def test_every_form_gives_the_same(tmp_path: Path, tour: api.OpenRecording) -> None:
-    """The Python API returns the same values for a database and its exported text form."""
+    """The Python API returns the same values for a database and its text form."""
     file = tmp_path / "tour.jsonl"
     tour.export(file)
     assert file.stat().st_mode & 0o777 == 0o600
@@ -159,7 +159,7 @@ def test_an_export_replaces_nothing(tmp_path: Path, tour: api.OpenRecording) -> 
 
 
 def test_an_export_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    """If a recording becomes unreadable during an export by the Python API, no file is left."""
+    """If an export by the Python API fails, no file is left."""
     recording = acp_proxy.open(TOUR)
     recording.close()
     with pytest.raises(Exception, match="closed"):
@@ -170,7 +170,7 @@ def test_an_export_that_fails_leaves_nothing(tmp_path: Path) -> None:
 def test_bad_use_is_an_error_of_ours(
     tmp_path: Path, tour: api.OpenRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wrong use of the Python API raises an error of acp-proxy, with the command line's message."""
+    """Wrong use of the Python API raises an error of acp-proxy."""
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(tmp_path))
     with pytest.raises(BadFilter, match="knd"):
         list(tour.frames("knd:error"))
@@ -183,7 +183,7 @@ def test_bad_use_is_an_error_of_ours(
 
 
 def test_secrets_are_masked(tmp_path: Path) -> None:
-    """The Python API masks secrets in a recording, unless it is opened with `unredacted`."""
+    """The Python API masks secrets unless the recording is opened with `unredacted`."""
     secret = "ghp_" + "k3JdLw9QzX" * 3 + "abcdef"
     with acp_proxy.open(ROOT / "recordings" / "hello.db") as recording:
         text = b"".join(recording.text_form()).replace(b"hello", b"token " + secret.encode())
@@ -198,7 +198,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_recordings_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python API lists recordings newest first; for an unreadable file it gives the reason."""
+    """The Python API lists the newest recording first."""
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(ROOT / "recordings"))
     listed = acp_proxy.recordings()
     assert sorted(entry.path for entry in listed) == RECORDINGS
@@ -217,7 +217,7 @@ def test_recordings_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_manual_s_examples_run(
     block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each example of the Python API in the manual prints the output in its comments."""
+    """Each example of the Python API in the manual prints what its comments say."""
     monkeypatch.chdir(ROOT)
     exec(compile(block, str(MANUAL), "exec"), {})
     printed = capsys.readouterr().out.splitlines()

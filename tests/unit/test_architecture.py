@@ -142,12 +142,12 @@ def refused() -> dict[str, list[str]]:
 
 
 def test_imports_point_down(source: Source) -> None:
-    """A package such as `store` imports only packages that come before it in the manual's order."""
+    """A package such as `store` imports only packages before it in the manual's table."""
     assert architecture.wrong_arrows(source, order(), refused()) == []
 
 
 def test_the_table_names_rooms_that_there_are(source: Source) -> None:
-    """The manual's tables of the code name only modules and folders that exist, each once."""
+    """The tables of docs/architecture.md name only folders that exist."""
     rooms = order()
     named = {*rooms, *refused(), *(name for names in refused().values() for name in names)}
     assert len(rooms) == len({*rooms})
@@ -159,7 +159,7 @@ def test_the_table_names_rooms_that_there_are(source: Source) -> None:
 
 
 def test_no_modules_import_each_other(source: Source) -> None:
-    """No modules of the package import each other in a circle, not even lazily."""
+    """No modules of the package import each other in a circle."""
     assert architecture.circles(source) == []
 
 
@@ -169,17 +169,17 @@ def test_public_class_names_are_unique(source: Source) -> None:
 
 
 def test_old_names_are_absent(source: Source) -> None:
-    """Names in the code are words of the glossary or the protocol, and not old names."""
+    """No name in the code contains a word that was replaced."""
     assert architecture.old_names(source, GIVEN_UP) == []
 
 
 def test_every_module_has_tests(source: Source) -> None:
-    """Each module of the package has tests at the same path, or where a table says."""
+    """Each module of the package has tests."""
     assert architecture.untested(source, ROOT / "tests", TESTED_BY) == []
 
 
 def test_every_argument_is_explained(source: Source) -> None:
-    """Each public function with two or more parameters explains them in its docstring."""
+    """Each public function with several parameters explains them."""
     assert architecture.undocumented_arguments(source) == []
 
 
@@ -212,13 +212,13 @@ ORDER = ("low", "high", "errors")
     ],
 )
 def test_a_circle_is_found(plant: Callable[..., Source], second: str) -> None:
-    """The check of imports finds circles at the top of a module, in a function and for types."""
+    """The check of imports finds a circle of two modules."""
     source = plant(low__a="from acp_proxy.low.b import x", low__b=second)
     assert architecture.circles(source) == ["acp_proxy.low.a <-> acp_proxy.low.b"]
 
 
 def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
-    """The check of imports finds an import that the manual's order of packages does not allow."""
+    """The check of imports finds an import that docs/architecture.md does not allow."""
     source = plant(
         low__a="from acp_proxy.high.b import x",
         high__b="from acp_proxy.low.c import x\nfrom acp_proxy.high.d import y",
@@ -236,13 +236,13 @@ def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_class_name_that_two_modules_use_is_found(plant: Callable[..., Source]) -> None:
-    """The check of class names finds two public classes with one name; private ones may share."""
+    """The check of class names finds two public classes with one name."""
     source = plant(low__a="class A: ...\nclass _B: ...", low__b="class A: ...\nclass _B: ...")
     assert architecture.shared_class_names(source) == ["A: acp_proxy.low.a, acp_proxy.low.b"]
 
 
 def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
-    """The check of names finds a discarded name within any name of the code, in any case."""
+    """The check of names finds a replaced word within a longer name."""
     source = plant(low__stage="", low__a="class OldStage: ...\nbackstage = 1\nstages = 2")
     assert architecture.old_names(source, ["stage"]) == [
         "acp_proxy.low.a:1 uses OldStage",
@@ -251,7 +251,7 @@ def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path: Path) -> None:
-    """The check of test files finds modules without tests, and needless exceptions."""
+    """The check of test files finds a module without tests."""
     source = plant(
         low__a="x = 1", low__b="x = 1", low__c="x = 1", low__d='"""Nothing."""', high__e="x = 1"
     )
@@ -269,7 +269,7 @@ def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path:
 
 
 def test_an_argument_that_is_not_explained_is_found(plant: Callable[..., Source]) -> None:
-    """The check of docstrings reports unexplained parameters of functions that have several."""
+    """The check of docstrings finds a parameter that is not explained."""
     source = plant(
         low__a='''
 def f(a, b):

@@ -47,7 +47,7 @@ def write_capture(path: Path, *lines: dict[str, object]) -> Path:
 
 
 def test_all_are_found() -> None:
-    """The test data has 39 captured conversations with three real agents."""
+    """The test data contains 39 captured conversations with real agents."""
     assert len(all_captures()) == 39
     assert {path.parent.name.partition("-")[0] for path in all_captures()} == {
         "claude",
@@ -58,7 +58,7 @@ def test_all_are_found() -> None:
 
 @pytest.mark.parametrize("path", all_captures(), ids=name)
 def test_each_is_whole(path: Path) -> None:
-    """In a captured conversation's file, each line is a JSON object, and the exit is last."""
+    """Each captured conversation ends with the exit of the agent."""
     capture = load(path)
     for joined in capture.stream_bytes("to-agent"), capture.stream_bytes("to-client"):
         assert joined.endswith(b"\n")
@@ -69,7 +69,7 @@ def test_each_is_whole(path: Path) -> None:
 
 
 def test_eight_recordings_are_of_twelve_turns() -> None:
-    """Eight captured conversations have twelve turns each, with permissions and cancels."""
+    """Eight of the captured conversations have twelve turns."""
     whole = [path for path in all_text_forms() if path.stem[-1].isdigit()]
     assert (len(whole), len(all_text_forms())) == (8, 11)
     for capture in map(load_text_form, whole):
@@ -88,7 +88,7 @@ def test_a_recording_becomes_a_capture(path: Path, tmp_path: Path) -> None:
 
 
 def test_recordings_name_no_machine() -> None:
-    """The captured conversations in the test data name no real machine, and are small."""
+    """The captured conversations contain no name of a real machine."""
     for path in all_text_forms():
         text = path.read_text()
         assert len(text) < 200_000
@@ -97,7 +97,7 @@ def test_recordings_name_no_machine() -> None:
 
 
 def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
-    """Every kind of line in a captured conversation's file can be read, such as an exit."""
+    """Every kind of line in a captured conversation can be read."""
     path = write_capture(
         tmp_path / "x.jsonl",
         {"t": 0.5, "dir": "c2a", "n": 3, "text": "é\n"},
@@ -118,14 +118,14 @@ def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
 
 
 def test_a_wrong_length_is_an_error(tmp_path: Path) -> None:
-    """If a read in a captured conversation's file has a wrong length, the error names the line."""
+    """If a line of a captured conversation has a wrong length, the error names the line."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "dir": "c2a", "n": 4, "text": "abc"})
     with pytest.raises(ValueError, match=r"x\.jsonl:2: expected 4 bytes, got 3"):
         load(path)
 
 
 def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
-    """In a captured conversation's file, a line of an unknown kind is refused."""
+    """A captured conversation with a line of an unknown kind is refused."""
     path = write_capture(tmp_path / "x.jsonl", {"t": 1, "event": "lunch"})
     with pytest.raises(ValueError, match="lunch"):
         load(path)
@@ -133,7 +133,7 @@ def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", ["gemini-0.61.0", "claude-code-acp-0.16.2"])
 def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
-    """A program that plays a captured agent ends by the signal that killed the real agent."""
+    """The program that plays a killed agent ends by the same signal."""
     path = ROOT / agent / "killed.jsonl"
     capture = load(path)
     process = subprocess.Popen(
@@ -149,7 +149,7 @@ def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
 
 
 def test_the_agent_notices_one_wrong_byte() -> None:
-    """A program that plays a captured agent exits at the first wrong byte of the client."""
+    """The program that plays a captured agent exits at the first wrong byte of the client."""
     said = load(HANDSHAKE).stream_bytes("to-agent").replace(b'"id":1', b'"id":2')
     result = act("agent", HANDSHAKE, said=said)
     assert result.returncode == player.TOLD_SOMETHING_ELSE
@@ -166,7 +166,7 @@ def test_the_agent_notices_one_wrong_byte() -> None:
     ],
 )
 def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: str) -> None:
-    """A program that plays a captured client fails with one line if the agent's bytes differ."""
+    """The program that plays a captured client fails if the agent's bytes differ."""
     command = [sys.executable, "-c", program]
     result = act("client", "--deadline", deadline, HANDSHAKE, "--", *command)
     assert result.returncode == 1
@@ -175,7 +175,7 @@ def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: 
 
 
 def test_the_client_fails_when_the_agent_got_other_bytes() -> None:
-    """A program that plays a captured client fails if the agent got other bytes than captured."""
+    """The program that plays a captured client fails if the agent got other bytes."""
     said = load(HANDSHAKE).stream_bytes("to-client")
     assert speak(said, exit_code=0).returncode == 0
     result = speak(said, exit_code=player.TOLD_SOMETHING_ELSE)

@@ -39,7 +39,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_each_demo_keeps_a_recording_of_its_own(recordings: Path) -> None:
-    """`make demo` names its recording so that no database or leftover log has this name."""
+    """If a recording `demo` exists, `make demo` chooses another name."""
     assert free_name(recordings / "missing") == "demo"
     assert free_name(recordings) == "demo-2"
     (recordings / "demo-2.db.log").touch()
@@ -47,7 +47,7 @@ def test_each_demo_keeps_a_recording_of_its_own(recordings: Path) -> None:
 
 
 def test_what_it_shows_can_be_shown(recordings: Path) -> None:
-    """`make demo` prints the name of its recording, and suggests only commands that exist."""
+    """`make demo` suggests only commands that exist."""
     shell = FakeShell()
     play(shell, "acp-proxy", "demo")
     trial, client, *looks = shell.commands
@@ -80,7 +80,7 @@ def test_what_to_type_next_works(
 def test_the_program_is_named_as_it_can_be_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`make demo` names the program `acp-proxy` if PATH finds it, or else by a path."""
+    """If PATH does not contain acp-proxy, `make demo` names it by a path."""
     proxy = tmp_path / "checkout/.venv/bin/acp-proxy"
     proxy.parent.mkdir(parents=True)
     proxy.touch(mode=0o755)

@@ -152,7 +152,7 @@ def long_flag(option: click.Option) -> str:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_every_command_is_documented(name: str) -> None:
-    """The manual's section of a command has a row for each of its options, and no more rows."""
+    """The manual's section of a command has a row for each option of the command."""
     rows = first_cells(page_of(name))
     documented = {word.split()[0] for word in rows if word.startswith("-")}
     assert documented - {"-h", "--help"} == flags(COMMANDS[name])
@@ -163,7 +163,7 @@ def test_every_option_of_every_command_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_choice_of_an_option_is_documented(name: str) -> None:
-    """The manual's row of an option lists all values that the option accepts."""
+    """The manual lists all values that an option accepts."""
     rows = [line for line in page_of(name).splitlines() if line.startswith("| `-")]
     for option in options(COMMANDS[name]):
         flag = re.compile(rf"[ `]{long_flag(option)}[ `]")
@@ -174,7 +174,7 @@ def test_every_choice_of_an_option_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_its_synopsis(name: str) -> None:
-    """The manual's section of a command begins with its synopsis, as in --help."""
+    """The manual's section of a command begins with its synopsis."""
     # A command keeps the help option of the first context that asks, hence a true one.
     context = click.Context(COMMANDS[name], help_option_names=["-h", "--help"])
     words = COMMANDS[name].collect_usage_pieces(context)
@@ -182,7 +182,7 @@ def test_every_command_has_its_synopsis(name: str) -> None:
 
 
 def test_every_command_is_in_the_list_of_contents() -> None:
-    """The manual's page about commands begins with a list of links to all commands."""
+    """The manual page about commands begins with links to all commands."""
     contents = page("command-line.md").partition("\n## ")[0]
     linked = re.findall(r"^\| \[`([^`]+)`\]\(commands/", contents, re.MULTILINE)
     assert linked == list(COMMANDS)
@@ -193,7 +193,7 @@ def test_every_command_is_in_the_list_of_contents() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_documented_options_exist(path: Path) -> None:
-    """Every option that a page of the manual mentions exists."""
+    """Every option that the manual mentions exists."""
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"^## Planned\n.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)
     every = set(ELSEWHERE).union(*map(flags, COMMANDS.values()))
@@ -209,7 +209,7 @@ def test_documented_options_exist(path: Path) -> None:
 
 
 def test_the_readme_says_what_each_command_is_for() -> None:
-    """The table of the README has the purposes and the commands of `acp-proxy --help`."""
+    """The README has the same table of commands as `acp-proxy --help`."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     table = text.partition("| I want to … | command |\n|---|---|\n")[2].partition("\n\n")[0]
     written = {
@@ -232,7 +232,7 @@ SPECIAL = ("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT", "ACP_PRO
 
 
 def test_every_variable_is_documented() -> None:
-    """The manual's page about variables names each option's variable beside the option."""
+    """The manual page about environment variables names the variable of each option."""
     text = page("environment.md")
     for variable, option in variables().items():
         assert f"| `{variable}` | `{option}` |" in text
@@ -245,7 +245,7 @@ def test_every_variable_is_documented() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_documented_variables_exist(path: Path) -> None:
-    """Every variable of acp-proxy that a page of the manual mentions exists."""
+    """Every variable of acp-proxy that the manual mentions exists."""
     named = set(re.findall(r"(?<!_)ACP_PROXY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8")))
     assert named <= {*variables(), *SPECIAL}
 
@@ -267,7 +267,7 @@ READ = ("LOG", "SHOW", "STATS")
 def test_the_variables_of_inspect_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """A variable of acp-proxy has the same effect as its option."""
+    """The variable of an option has the same effect as the option."""
     path = record_conversation(tmp_path / "x.db")
     command = variable.split("_")[2].lower()
     flag = f"--{'-'.join(variable.split('_')[3:]).lower()}"
@@ -282,7 +282,7 @@ def test_the_variables_of_inspect_are_read(
 
 
 def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
-    """The manual's page about JSON has a row for each member that the `inspect` commands print."""
+    """The manual page about JSON has a row for each member that the `inspect` commands print."""
     text = page("json.md")
     path = record_conversation(tmp_path / "x.db")
     set_note(path, "#1 an event\n#2 a frame")
@@ -320,7 +320,7 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
 
 
 def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
-    """The manual's page about JSON lists exactly the members that `stats --json` prints."""
+    """The manual page about JSON lists exactly the members of `stats --json`."""
     path = record_conversation(tmp_path / "x.db")
     data = json.loads(run("inspect", "stats", "--json", path).stdout)
     text = section(page("json.md"), "stats")
@@ -340,7 +340,7 @@ def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
 
 
 def test_every_member_of_a_comparison_is_documented() -> None:
-    """The manual's page about JSON lists exactly the members that `diff --json` prints."""
+    """The manual page about JSON lists exactly the members of `diff --json`."""
     lines = [json.loads(line) for line in printed(differing(), DiffJson).splitlines()]
     of = {line.pop("type"): line for line in lines}
     counts = of["diff"]["counts"]
@@ -436,7 +436,7 @@ def json_fields(value: type[Any]) -> list[Attribute[Any]]:
 
 @pytest.mark.parametrize("value", [*SECTIONS, *WITHIN], ids=lambda value: value.__name__)
 def test_every_field_of_our_values_is_documented(value: type[Any]) -> None:
-    """The manual's page about JSON lists every member that acp-proxy writes."""
+    """The manual page about JSON lists every member that acp-proxy writes."""
     text = section(page("json.md"), {**SECTIONS, **WITHIN}[value])
     named = first_cells(text) if value in SECTIONS else re.findall(r"`([^`]+)`", text)
     assert {field.metadata.get("json", field.name) for field in json_fields(value)} <= {*named}
@@ -457,7 +457,7 @@ WORDS = {
 def test_the_json_of_a_command_is_documented(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """The manual's page about JSON describes each object that a command prints with --json."""
+    """The manual page about JSON describes each object that a command prints."""
     path = record_planted(tmp_path / "x.db")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -508,7 +508,7 @@ def add_values(kind: Any, known: set[type]) -> None:
 
 
 def test_the_members_of_frames_and_events_are_documented() -> None:
-    """The manual's page about JSON lists all members of a frame and of an event."""
+    """The manual page about JSON lists all members of a frame and of an event."""
     event = json.loads(event_json({"seq": 1, "t_ns": 2, "kind": "eof", "data": "{}"}))
     for title, members in {"Frame": FRAME_MEMBERS, "Event": event}.items():
         assert set(members) <= set(first_cells(section(page("json.md"), title)))
@@ -519,7 +519,7 @@ def test_the_members_of_frames_and_events_are_documented() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_format_of_foreign_logs_has_its_section(name: str) -> None:
-    """The manual's page about imports has a section for each format of `import --from`."""
+    """The manual page about imports has a section for each format of `import --from`."""
     assert f"\n`--from {name}`" in page("imports.md")
 
 
@@ -527,7 +527,7 @@ def test_every_format_of_foreign_logs_has_its_section(name: str) -> None:
 
 
 def test_every_loss_of_an_origin_is_documented() -> None:
-    """The manual lists in order the words that say which data an imported log did not contain."""
+    """The manual lists the words for the data that an imported log may lack."""
     assert first_cells(section(page("database.md"), "Origin"))[-len(LOST) :] == list(LOST)
 
 
@@ -537,7 +537,7 @@ def test_every_loss_of_an_origin_is_documented() -> None:
      "messages", "tool_calls", "sessions", "permissions"],
 )  # fmt: skip
 def test_every_column_is_documented(tmp_path: Path, table: str) -> None:
-    """The manual's page about the database lists the columns of each table, in their order."""
+    """The manual page about the database lists the columns of each table."""
     with sqlite3.connect(record_conversation(tmp_path / "x.db")) as connection:
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
     connection.close()
@@ -546,12 +546,12 @@ def test_every_column_is_documented(tmp_path: Path, table: str) -> None:
 
 
 def test_the_format_of_a_database_is_documented() -> None:
-    """The manual's page about the database names the current version of the file format."""
+    """The manual page about the database names the current version of the format."""
     assert f"`PRAGMA user_version` is the format, now {VERSION}." in page("database.md")
 
 
 def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
-    """The manual's page about the database lists all states, kinds of frames and SQL views."""
+    """The manual page about the database lists all SQL views."""
     text = page("database.md")
     states = ["recording", "complete", "unindexed", "incomplete"]
     assert first_cells(section(text, "States")) == states
@@ -569,7 +569,7 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
 
 
 def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each sqlite-utils command on the manual's page about the database prints rows."""
+    """Each example query in the manual page about the database prints rows."""
     monkeypatch.chdir(tmp_path)
     record_conversation(tmp_path / "run.db")
     text = page("database.md")
@@ -584,12 +584,12 @@ def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("question", [*questions()], ids=lambda question: question.sql[:60])
 def test_a_question_has_the_answer_that_is_shown(question: Question) -> None:
-    """Each SQL query on the manual's page about the database returns the result below it."""
+    """Each SQL query in the manual page about the database returns the result below it."""
     assert answer(question.sql) == question.result
 
 
 def test_there_are_twenty_questions() -> None:
-    """The manual's page about the database has twenty questions with queries and results."""
+    """The manual page about the database has twenty questions with their queries."""
     assert len(list(questions())) == page("database.md").count("```sql") == 20
 
 
@@ -617,7 +617,7 @@ def anchors(text: str) -> set[str]:
     "path", [*PAGES, *ROOMS], ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_every_link_has_a_target(path: Path) -> None:
-    """Each relative link of the manual leads to an existing file, and a heading in it."""
+    """Each relative link in the manual leads to a file that exists."""
     text = path.read_text(encoding="utf-8")
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", prose):
@@ -631,20 +631,20 @@ def test_every_link_has_a_target(path: Path) -> None:
 
 
 def test_the_page_about_json_begins_with_all_its_sections() -> None:
-    """The table of contents of the manual's page about JSON links to every section, in order."""
+    """The manual page about JSON begins with links to all of its sections."""
     contents, _, rest = page("json.md").partition("\n## ")
     titles = re.findall(r"^##+ (.+)$", f"## {rest}", re.MULTILINE)
     assert re.findall(r"\[([^]]+)\]\(#[^)]+\)", contents) == titles
 
 
 def test_the_page_of_architecture_is_read_in_ten_minutes() -> None:
-    """The manual's page about the architecture has at most 130 lines."""
+    """docs/architecture.md has at most 130 lines."""
     assert len(page("architecture.md").splitlines()) <= 130
 
 
 @pytest.mark.parametrize("path", ROOMS, ids=lambda path: path.parent.name)
 def test_the_readme_of_a_room_fits_a_screen(path: Path) -> None:
-    """The README of a package's folder has the folder's name as title, and at most 20 lines."""
+    """The README of a folder of the package has at most 20 lines."""
     lines = path.read_text(encoding="utf-8").splitlines()
     assert lines[0] == f"# {path.parent.name}"
     assert len(lines) <= 20
@@ -663,7 +663,7 @@ def test_every_large_room_has_a_readme() -> None:
     ids=lambda path: f"{path.parent.name}-{path.name}",
 )
 def test_pages_for_developers_name_files_that_exist(path: Path) -> None:
-    """Each file that a README of a folder of the package names exists."""
+    """Each file that a README of the package names exists."""
     text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     suffix = r".*/|.*\.(?:py|md|json|toml|yml|txt|mjs|css|js)|\w+(?:/\w+)+"
     words = [word for word in re.findall(r"`([a-z][\w./-]+)`", text) if re.fullmatch(suffix, word)]
@@ -692,7 +692,7 @@ def test_every_page_can_be_reached() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_examples_name_recordings_that_are_there(path: Path) -> None:
-    """The recordings that the manual's example commands name exist in a checkout."""
+    """Each recording that the manual's examples name exists."""
     text = path.read_text(encoding="utf-8")
     for name in re.findall(r"(?<![\w./~-])recordings/[\w-]+\.(?:db|jsonl)", text):
         assert (ROOT / name).exists() or (ROOT / "examples/editor_plugin/tests" / name).exists(), (
@@ -701,7 +701,7 @@ def test_examples_name_recordings_that_are_there(path: Path) -> None:
 
 
 def test_the_page_about_testing_begins_with_the_installation() -> None:
-    """The manual's page about testing begins with `pip install`: tests import acp_proxy."""
+    """The manual page about testing begins with `pip install`."""
     beginning = page("testing.md").partition("\n## ")[0]
     assert "pip install" in beginning
     assert "pipx and `uv tool` provide only the command" in beginning
@@ -709,7 +709,7 @@ def test_the_page_about_testing_begins_with_the_installation() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_make_targets_exist(path: Path) -> None:
-    """Every target of make that a page of the manual mentions exists."""
+    """Every target of make that the manual mentions exists."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
     text = path.read_text(encoding="utf-8")
@@ -718,7 +718,7 @@ def test_make_targets_exist(path: Path) -> None:
 
 
 def test_every_make_target_has_its_line_of_help() -> None:
-    """The help of `make` lists every target of the Makefile."""
+    """`make help` lists every target of the Makefile."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     (phony,) = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
     helped = re.findall(r"^([a-z]+):.*## ", makefile, re.MULTILINE)
@@ -727,13 +727,13 @@ def test_every_make_target_has_its_line_of_help() -> None:
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="expected make")
 def test_make_alone_prints_help() -> None:
-    """`make` without a target prints the help and makes nothing."""
+    """`make` without a target prints its help."""
     result = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True)
     assert "make demo" in result.stdout
 
 
 def test_nothing_is_installed_from_an_index_that_does_not_have_it() -> None:
-    """No file installs acp-proxy by name from an index, where others may own the name."""
+    """No file of the repository installs acp-proxy by name from a package index."""
     places = ["README.md", "SECURITY.md", "action.yml", "ci", "docs", "examples", "acp_proxy"]
     files = [path for place in places for path in [ROOT / place, *(ROOT / place).rglob("*")]]
     by_name = re.compile(

@@ -61,7 +61,7 @@ def module_of(path: Path) -> str:
 
 
 def test_starting_loads_small_modules_only() -> None:
-    """`record` loads only a few small modules before it starts the agent."""
+    """Before `record` starts the agent, it loads only a few small modules."""
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules);"
         "import acp_proxy.entry, acp_proxy.record.capture.record_options;"
@@ -90,7 +90,7 @@ def test_starting_loads_small_modules_only() -> None:
 
 @pytest.mark.parametrize("path", CAPTURE, ids=lambda path: path.stem)
 def test_no_module_of_capture_imports_more(path: Path) -> None:
-    """The part of `record` that copies bytes imports only allowed modules when it starts."""
+    """The part of `record` that copies bytes imports only allowed modules."""
     tree = ast.parse(path.read_text())
     everywhere = set(imports(ast.walk(tree)))
     at_once = set(imports(tree.body))
@@ -114,7 +114,7 @@ def imports(nodes: object) -> list[str]:
 
 
 def test_the_rest_can_be_imported_without_the_command_line() -> None:
-    """Only the command line imports click, and only three other packages import trio."""
+    """Only the command line imports click."""
     for path in PACKAGE.rglob("*.py"):
         layer = path.relative_to(PACKAGE).parts[0]
         named = {name.split(".")[0] for name in imports(ast.walk(ast.parse(path.read_text())))}
@@ -127,7 +127,7 @@ IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "thr
 
 
 def test_the_engine_is_pure() -> None:
-    """The code that decides in replay and verify imports no clock, random, I/O or database."""
+    """The code that decides in `replay` and `verify` imports no clock and no I/O."""
     ours = {"base", "playback", "protocol", "recording", "redaction"}
     drivers = PACKAGE / "playback/drivers"
     for path in {*(PACKAGE / "playback").rglob("*.py")} - {*drivers.rglob("*.py")}:
@@ -156,11 +156,7 @@ def redaction_after(script: str, *words: str | Path) -> set[str]:
 
 
 def test_a_replay_begins_without_the_redactor() -> None:
-    """A replay imports the code that masks secrets only when a line may hold a secret.
-
-    Words of the protocol, such as ``authMethods``, do not count. Commands that print no message do
-    not import it either.
-    """
+    """A replay imports the masking code only when a line may contain a secret."""
     script = (
         "import acp_proxy.cli.main, acp_proxy.cli.playback.replay,"
         "acp_proxy.cli.store.list_, acp_proxy.playback.shared.message_mask,"
@@ -175,7 +171,7 @@ def test_a_replay_begins_without_the_redactor() -> None:
 
 
 def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
-    """A replay without a file of rules does not load the modules that read rules."""
+    """A replay without a `--rules` file does not load the modules for rules."""
     script = (
         "import sys\nfrom acp_proxy.cli.playback.replay import replay\n"
         "with replay.make_context('replay', ['x']): pass\n"
@@ -188,10 +184,7 @@ def test_a_replay_without_a_file_of_rules_reads_no_toml() -> None:
 
 
 def test_only_a_batch_on_a_cluster_needs_dask() -> None:
-    """The command line imports dask only to work on several recordings on a cluster.
-
-    If dask is missing, the error says what to install.
-    """
+    """The command line imports dask only for a command on a cluster."""
     script = (
         "import importlib, pkgutil, sys, acp_proxy.cli\n"
         "for module in pkgutil.walk_packages(acp_proxy.cli.__path__, 'acp_proxy.cli.'):\n"
@@ -214,7 +207,7 @@ def test_only_a_batch_on_a_cluster_needs_dask() -> None:
 
 
 def test_a_short_command_never_looks_for_garbage() -> None:
-    """`show` of a small recording ends without one run of the garbage collector."""
+    """The garbage collector does not run during `show` of a small recording."""
     recording = PACKAGE.parent / "recordings" / "hello.db"
     script = (
         "import gc, os, sys; looks = []; gc.collect();"
@@ -231,7 +224,7 @@ def test_a_short_command_never_looks_for_garbage() -> None:
 
 
 def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
-    """A recording whose lines cannot hold a secret is replayed without most of the masking code."""
+    """If no line of a recording can contain a secret, a replay loads little masking code."""
     script = (
         "import io, acp_proxy.cli.playback.replay as command\n"
         "from pathlib import Path\n"
@@ -255,7 +248,7 @@ def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
 def test_the_recorder_spawns_the_agent_without_the_redactor(
     options: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """`record` imports no part of the code that masks secrets before the agent starts."""
+    """`record` imports no masking code before the agent starts."""
     script = (
         "from acp_proxy.record.capture.agent_process import AgentProcess\n"
         "AgentProcess.spawn = tell\n"
@@ -270,7 +263,7 @@ def test_the_recorder_spawns_the_agent_without_the_redactor(
 
 
 def test_opening_a_recording_loads_no_reader_of_other_logs() -> None:
-    """A command imports the code that reads other tools' logs only if a file is not a recording."""
+    """Opening a recording does not import the code that reads other tools' logs."""
     script = (
         "import sys; from pathlib import Path; from acp_proxy.store.reader import RecordingReader\n"
         "for path in sys.argv[1:]:\n"

@@ -28,28 +28,28 @@ WANTED = [
 
 @pytest.mark.parametrize("wanted", WANTED)
 def test_a_dependency_is_locked_in_its_range(wanted: str) -> None:
-    """Each dependency is locked at a version in its range, or else `make lock` has to be run."""
+    """Each dependency is locked at a version that its range allows."""
     requirement = Requirement(wanted)
     version, _ = PINS[canonicalize_name(requirement.name)]
     assert requirement.specifier.contains(version)
 
 
 def test_every_package_has_a_hash_and_no_source() -> None:
-    """Each locked Python package has a hash, since a version does not identify a file."""
+    """Each locked Python package has a hash."""
     assert len(PINS) == LOCK.count("==") - LOCK.count(" == ") - LOCK.count("python_full_version ==")
     assert all("--hash=sha256:" in rest for _, rest in PINS.values())
     assert not re.search(r"://|--(extra-)?index|--find-links", LOCK)
 
 
 def test_the_environment_is_made_of_the_lock() -> None:
-    """`make` builds the virtual environment from the locked packages, which have hashes."""
+    """`make` builds the virtual environment from the locked packages."""
     makefile = (ROOT / "Makefile").read_text()
     assert "--require-hashes --requirement $(LOCK)" in makefile
     assert "--no-deps --no-build-isolation --editable ." in makefile
 
 
 def test_packages_of_npm_are_locked() -> None:
-    """Each npm package of the tests is locked with the hash of its contents, without address."""
+    """Each npm package of the tests is locked with a hash."""
     manifest = json.loads((NPM / "package.json").read_text())
     lock = json.loads((NPM / "package-lock.json").read_text())["packages"]
     for group in ("dependencies", "optionalDependencies"):

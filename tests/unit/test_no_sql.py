@@ -40,7 +40,7 @@ def sql_in(source: str) -> list[int]:
 
 
 def test_other_rooms_have_no_sql() -> None:
-    """Packages other than `store/` contain no SQL; they call functions of `store/`."""
+    """Packages other than `store/` contain no SQL."""
     actual = [
         f"{path.relative_to(PACKAGE)}:{line}"
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -63,7 +63,7 @@ def test_other_rooms_have_no_sql() -> None:
     ],
 )
 def test_planted_sql_is_found(line: str) -> None:
-    """The check for SQL outside of `store/` finds SQL in queries, statements and calls."""
+    """The check for SQL outside of `store/` finds SQL in a query."""
     assert sql_in(f'"""A module."""\n\n{line}\n') == [3]
 
 
@@ -76,5 +76,5 @@ def test_planted_sql_is_found(line: str) -> None:
     ],
 )
 def test_prose_is_no_sql(source: str) -> None:
-    """The check for SQL outside of `store/` ignores docstrings, comments and messages."""
+    """The check for SQL outside of `store/` ignores docstrings."""
     assert sql_in(source) == []

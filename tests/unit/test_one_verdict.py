@@ -87,7 +87,7 @@ def test_all_tell_one_list(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*captures.weighted_captures()])
 def test_all_tell_one_list_of_what_was_captured(path: Path, tmp_path: Path) -> None:
-    """All commands have the same findings for each captured conversation with a real agent."""
+    """All commands have the same findings for each captured conversation."""
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(path), recorder)
         recorder.finish()
@@ -96,7 +96,7 @@ def test_all_tell_one_list_of_what_was_captured(path: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_all_print_one_list(path: Path) -> None:
-    """The API, and `show`, `check` and `transcript` in JSON, have the same findings."""
+    """The Python API and the JSON of `show` and `check` have the same findings."""
     expected = told(agree(path))
     with api.open(path) as opened:
         assert told(opened.summary().findings) == expected
@@ -109,7 +109,7 @@ def test_all_print_one_list(path: Path) -> None:
 
 
 def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
-    """All commands agree on a silence that ends with stderr output as the recording's last line."""
+    """If stderr is the last line of a recording, all commands report the silence before it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [{"type": "text", "text": "go"}]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -119,7 +119,7 @@ def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
 
 
 def test_the_worst_come_first() -> None:
-    """All commands sort findings by severity, and of equal severity broken rules last."""
+    """All commands sort findings by severity."""
     every = [
         Finding(rule, severity, "agent", seq, "")
         for severity in reversed(SEVERITIES)
@@ -135,7 +135,7 @@ def test_the_worst_come_first() -> None:
 
 
 def test_who_did_it_is_told_in_words() -> None:
-    """A finding of any command names who is to blame, or why nobody is."""
+    """A finding says who is to blame."""
     finding = Finding("wait.unanswered", Severity.ERROR, "environment", 1, "")
     assert finding.whose == "by the environment"
     assert Finding("fault.effect", Severity.WARNING, "fault", 1, "").whose == "by a fault"

@@ -31,7 +31,7 @@ def recorded(name: str) -> list[tuple[str, bytes]]:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_it_sends_every_recorded_byte_in_order(name: str) -> None:
-    """The tests' agent without an SDK sends exactly what an agent with the SDK sent."""
+    """The tests' agent without an SDK sends the same bytes as an agent with the SDK."""
     out, expected = io.BytesIO(), bytearray()
 
     def lines() -> Iterator[bytes]:
@@ -47,7 +47,7 @@ def test_it_sends_every_recorded_byte_in_order(name: str) -> None:
 
 
 def test_it_needs_nothing_but_the_standard_library() -> None:
-    """The tests' agent without an SDK starts without site-packages, and ends after its client."""
+    """The tests' agent without an SDK starts without site-packages."""
     command = [sys.executable, "-S", "-m", "tests.agents.plain_agent"]
     hello = b"".join(line for stream, line in recorded("hello") if stream == "to-agent")
     result = subprocess.run(command, input=hello, capture_output=True, cwd=ROOT, check=False)

@@ -27,7 +27,7 @@ def recorded(record: Record) -> RecordedTranscript:
 
 
 def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
-    """A transcript in a scenario file of the tests becomes frames: messages, lines and times."""
+    """A transcript in a scenario file of the tests is read as frames with times."""
     assert recorded.raw == {
         1: b'{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}\n',
         2: b'{"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}\n',
@@ -40,7 +40,7 @@ def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
 
 @pytest.mark.parametrize("line", ["initialize {}", "2 -> #0 initialize {}", "-> | x", "1 => #0 x"])
 def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
-    """A scenario file of the tests is refused if a line has a wrong form, number or arrow."""
+    """A scenario file of the tests is refused if a line has a wrong form."""
     if line == "-> | x":
         record(tmp_path, line).close()  # a number may be left out
         return
@@ -49,7 +49,7 @@ def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
 
 
 def test_what_goes_out_is_compared(recorded: RecordedTranscript) -> None:
-    """A scenario of the tests fails for a missing, an additional and a different frame."""
+    """A scenario of the tests fails if a frame is missing."""
     for wrong in ("-> 1", "-> 1\n<- 2", "-> 1\n<- 3\n<- 2", "-> 1\n<- 2\n<- 3\n<- end"):
         with pytest.raises(AssertionError):
             recorded.replay().check(wrong)
@@ -59,6 +59,6 @@ def test_what_goes_out_is_compared(recorded: RecordedTranscript) -> None:
 def test_frames_that_pass_as_recorded_are_written_in_one_line(
     recorded: RecordedTranscript,
 ) -> None:
-    """A range such as ``1-4`` in a scenario of the tests sends each frame as it was recorded."""
+    """In a scenario of the tests, the range `1-4` sends four frames as recorded."""
     assert [*recorded.lines("1-3\n-> end")] == ["-> 1", "<- 2", "<- 3", "-> end"]
     recorded.replay().check("1-3")

@@ -30,7 +30,7 @@ def test_each_is_made_by_make_recordings() -> None:
 
 
 def test_each_is_explained() -> None:
-    """The README of the repository's sample recordings has exactly one row for each of them."""
+    """The README of the shipped recordings has one row for each recording."""
     readme = (DIRECTORY / "README.md").read_text(encoding="utf-8")
     assert SHIPPED
     assert [path.name for path in SHIPPED if f"| `{path.name}` |" not in readme] == []
@@ -39,7 +39,7 @@ def test_each_is_explained() -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_each_healthy_one_ended_well(path: Path) -> None:
-    """In the shipped recordings, all turns have ended, and only ``tour`` has failed requests."""
+    """In the shipped recordings without errors, all turns have ended."""
     with RecordingReader(path) as reader:
         assert reader.recording.command == '["python", "-m", "tests.agents.sdk_agent"]'
         outcomes = {row["outcome"] for row in reader.query("SELECT outcome FROM exchanges")}
@@ -51,7 +51,7 @@ def test_each_healthy_one_ended_well(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_each_is_complete(path: Path) -> None:
-    """Each shipped recording is complete and masked, and shows no path of this machine."""
+    """Each shipped recording is complete and masked."""
     with RecordingReader(path) as reader:
         recording = reader.recording
         assert recording.state == "complete"
@@ -66,7 +66,7 @@ def test_each_is_complete(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SICK_PATHS, ids=lambda path: path.stem)
 def test_each_sick_one_can_be_made_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shipped recording with an error of a peer can be made again by its script and agent."""
+    """Each shipped recording with an error can be made again."""
     monkeypatch.setattr(sick_agent, "LATE_S", 0)
     script, scenario = SICK[path.stem]
     out, expected, requests = io.BytesIO(), bytearray(), []

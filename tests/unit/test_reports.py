@@ -14,7 +14,7 @@ ENTRIES = json.loads((DATA / "reports.json").read_text(encoding="utf-8"))
 
 
 def test_there_are_enough_of_them() -> None:
-    """The test data has thirty reports of bugs of both sides, and ten healthy conversations."""
+    """The test data has thirty bug reports and ten healthy conversations."""
     sides = [entry["side"] for entry in ENTRIES]
     assert sides.count("agent") + sides.count("client") >= 30
     assert min(sides.count("agent"), sides.count("client"), sides.count(None)) >= 10
@@ -23,7 +23,7 @@ def test_there_are_enough_of_them() -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["file"])
 def test_every_frame_that_is_named_is_there(entry: dict[str, object]) -> None:
-    """Each report of a bug names frames of its recording; a healthy conversation names none."""
+    """Each bug report of the test data names frames of its recording."""
     with RecordingReader(DATA / str(entry["file"])) as reader:
         frames = set(query(reader.connection, "SELECT seq FROM frames"))
         events = set(query(reader.connection, "SELECT seq FROM events"))

@@ -28,7 +28,7 @@ STUB = '#!/bin/sh\nprintf "%s\\n" "$@"\nexit "$CODE"\n'
     ("code", "ended"), [(0, 0), (1, 0), (2, 0), (3, 0), (137, 137), (143, 143)]
 )
 def test_a_job_fails_only_without_a_verdict(tmp_path: Path, code: int, ended: int) -> None:
-    """A Kubernetes job of docs/scale.md fails only without a result; a restart resumes it."""
+    """A Kubernetes job of docs/scale.md fails only if it has no result."""
     stub = tmp_path / "acp-proxy"
     stub.write_text(STUB)
     stub.chmod(0o755)
@@ -56,7 +56,7 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("line", commands())
 def test_a_command_of_the_page_is_ours(line: str) -> None:
-    """The commands on docs/scale.md are valid: acp-proxy accepts all of their words."""
+    """acp-proxy accepts the commands in docs/scale.md."""
     words = shlex.split(line, comments=True)[1:]
     command: click.Command = cli
     while isinstance(command, click.Group):
@@ -70,7 +70,7 @@ def test_a_command_of_the_page_is_ours(line: str) -> None:
 
 
 def test_the_parts_of_a_matrix_are_all_recordings(tmp_path: Path) -> None:
-    """The CI matrix on docs/scale.md splits recordings so that each belongs to exactly one job."""
+    """The CI matrix in docs/scale.md gives each recording to exactly one job."""
     job = WORKFLOW["jobs"]["verify"]
     parts = job["strategy"]["matrix"]["part"]
     (run,) = (step["run"] for step in job["steps"] if "split" in step.get("run", ""))

@@ -32,7 +32,7 @@ NAMES = [*FILES, *FORMER]
 
 
 def test_every_file_is_made() -> None:
-    """Each schema file in the package is used, and each protocol version has a dialect."""
+    """Each schema file of the package is used."""
     assert {path.stem for path in VERSIONS.iterdir()} == {*NAMES}
     assert {name for names in DIALECTS.values() for name in names} == {*NAMES}
     assert {path.stem for path in DIRECTORY.iterdir()} == {*DIALECTS, DRAFT}
@@ -41,7 +41,7 @@ def test_every_file_is_made() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_says_what_it_was_made_of(name: str) -> None:
-    """The schema files are those that `make schemas` makes of the pinned versions of ACP."""
+    """Each schema file of the package names the ACP version that it was made from."""
     version, file = FORMER.get(name) or (pinned()[0], FILES[name])
     types = of_version(name)
     assert (types["source"], types["version"]) == (f"{PACKAGE} {file}", version)
@@ -50,7 +50,7 @@ def test_a_file_says_what_it_was_made_of(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_has_no_prose(name: str) -> None:
-    """A schema file in the package is minified, and each of its types is used."""
+    """Each type in a schema file of the package is used."""
     data = (VERSIONS / f"{name}.json").read_bytes()
     assert written(json.loads(data)) == data
     assert b'"description":"' not in data
@@ -58,24 +58,24 @@ def test_a_file_has_no_prose(name: str) -> None:
 
 
 def test_what_requests_require_is_what_the_types_say() -> None:
-    """The schema file of whom to blame for refused requests agrees with the dialects' types."""
+    """The file of required params agrees with the schemas of the dialects."""
     assert REQUIRED.read_text() == required_params()
 
 
 def test_words_that_stay_in_private_text_are_those_that_types_enumerate() -> None:
-    """The words that masking of private texts keeps are the enumerated words of the schemas."""
+    """The words that masking keeps in private text are the enumerated words of the schemas."""
     assert ENUMERATED.read_text() == enumerated()
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
-    """The schema file of a dialect is made of the files of its versions, and names them."""
+    """The schema file of a dialect is made from the schemas of its versions."""
     assert (DIRECTORY / f"{dialect}.json").read_bytes() == written(of_dialect(dialect))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
-    """Messages made by one protocol version's schema are valid in its dialect's merged schema."""
+    """Messages that one version's schema allows are valid in the schema of the dialect."""
     (dialect,) = (item for item, names in DIALECTS.items() if name in names)
     schema = DialectSchema.of_dialect(dialect)
     assert [
@@ -86,7 +86,7 @@ def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
 
 
 def test_differences_are_found() -> None:
-    """If types judge an ACP example differently from its schema, the schema tool reports it."""
+    """If the merged schema judges differently from ACP's schema, the schema tool reports it."""
     form = {"$ref": "#/$defs/A"}
     types: dict[str, Any] = {
         "params": {"to-agent": {"session/new": form}},

@@ -44,7 +44,7 @@ def test_the_readme_links_to_it() -> None:
 
 @pytest.mark.parametrize("option", sorted({n for n in _NAMED if n.startswith("--")}))
 def test_an_option_exists(option: str) -> None:
-    """An option that SECURITY.md names belongs to a command."""
+    """Each option that SECURITY.md names exists."""
     assert any(option in options for options in COMMANDS.values())
 
 
@@ -52,7 +52,7 @@ def test_an_option_exists(option: str) -> None:
     "name", sorted({n for n in _NAMED if re.match(r"(tests|requirements)/", n)})
 )
 def test_a_file_exists(name: str) -> None:
-    """A file that SECURITY.md names is in the repository."""
+    """Each file that SECURITY.md names is in the repository."""
     assert (ROOT / name).exists()
 
 
@@ -60,7 +60,7 @@ def test_a_file_exists(name: str) -> None:
     "name", sorted({n for n in _NAMED if re.match(r"(acp-proxy|inspect) [a-z]", n)})
 )
 def test_a_command_exists(name: str) -> None:
-    """A command that SECURITY.md names has the named options."""
+    """Each command that SECURITY.md names accepts the named options."""
     words = [word for word in name.removeprefix("acp-proxy ").split() if not word.startswith("-")]
     options = {word for word in name.split() if word.startswith("-")}
     assert options <= COMMANDS[tuple(words)]
@@ -68,7 +68,7 @@ def test_a_command_exists(name: str) -> None:
 
 @pytest.mark.parametrize("target", sorted({n[5:] for n in _NAMED if n.startswith("make ")}))
 def test_a_target_of_make_exists(target: str) -> None:
-    """A target of make that SECURITY.md names is in the Makefile."""
+    """Each target of make that SECURITY.md names is in the Makefile."""
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 

@@ -10,7 +10,7 @@ from tests.tools.walkthrough import PAGE, Shown, commands, output
 
 @pytest.mark.parametrize("shown", [*commands()], ids=lambda shown: shown.command)
 def test_a_command_prints_what_is_shown(shown: Shown) -> None:
-    """The output in the manual's walkthrough is what ``tests.tools.walkthrough`` writes."""
+    """The output in the manual's walkthrough is real output."""
     assert shown.output == output(shown.command)
 
 
@@ -21,7 +21,7 @@ def test_it_goes_through_every_recording() -> None:
 
 
 def test_everything_in_its_blocks_is_compared() -> None:
-    """Each line of a block in the manual's walkthrough is a command or its output."""
+    """Each line in the blocks of the manual's walkthrough is compared."""
     text = PAGE.read_text(encoding="utf-8")
     blocks = text.split("```console\n")[1:]
     lines = sum(block.split("```\n")[0].count("\n") for block in blocks)

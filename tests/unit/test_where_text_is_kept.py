@@ -59,7 +59,7 @@ def options(name: str) -> set[str]:
 
 
 def test_every_column_of_text_is_listed() -> None:
-    """docs/redaction.md lists each TEXT and each BLOB column of the schema once."""
+    """docs/redaction.md lists each text column of the database."""
     connection = sqlite3.connect(":memory:")
     database.migrate(connection)
     columns = [
@@ -74,7 +74,7 @@ def test_every_column_of_text_is_listed() -> None:
 
 
 def test_the_recordings_row_is_masked_as_it_says() -> None:
-    """docs/redaction.md lists the columns of the table `recording` that are masked when read."""
+    """docs/redaction.md lists the columns of the table `recording` that are masked."""
     masked = {
         name
         for table, columns, _, how in rows("In the database")
@@ -85,7 +85,7 @@ def test_the_recordings_row_is_masked_as_it_says() -> None:
 
 
 def test_every_command_is_listed() -> None:
-    """docs/redaction.md lists each command once, and whether it has `--unredacted`."""
+    """docs/redaction.md lists each command."""
     listed = {how: named(names) for how, names in rows("Commands")}
     assert sorted(chain(*listed.values())) == sorted(every_command(cli))
     for how, names in listed.items():

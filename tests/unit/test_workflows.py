@@ -35,13 +35,13 @@ def commands(name: str, job: str | None = None) -> list[str]:
 
 
 def test_there_are_two() -> None:
-    """One of the workflows for GitHub runs for each change, and one for a release."""
+    """The repository has two GitHub workflows."""
     assert sorted(WORKFLOWS) == ["ci", "release"]
 
 
 @each
 def test_what_is_run_exists(name: str) -> None:
-    """Each target of make and each file that a workflow for GitHub names exists."""
+    """Each file that a GitHub workflow names exists."""
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = {*re.findall(r"^([a-z]+):", makefile, re.MULTILINE)}
     assert commands(name)
@@ -54,7 +54,7 @@ def test_what_is_run_exists(name: str) -> None:
 
 @each
 def test_every_action_is_pinned(name: str) -> None:
-    """Each step of a GitHub workflow pins its action by a commit's hash, with the version."""
+    """Each action in a GitHub workflow is pinned by a commit hash."""
     used = [step["uses"] for step in steps(name) if step.get("uses", "./") != "./"]
     text = "".join(path.read_text("utf-8") for path in PATHS)
     for action in used:
@@ -67,7 +67,7 @@ def test_every_action_is_pinned(name: str) -> None:
 
 @each
 def test_jobs_may_read_alone(name: str) -> None:
-    """In a GitHub workflow, only the job that publishes has more permissions than reading."""
+    """In a GitHub workflow, only the job that publishes may write."""
     assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
     more = {word for word, job in WORKFLOWS[name]["jobs"].items() if "permissions" in job}
     assert more == ({"publish"} if name == "release" else set())
@@ -76,7 +76,7 @@ def test_jobs_may_read_alone(name: str) -> None:
 
 
 def test_every_supported_python_is_tested() -> None:
-    """The package's classifiers name the Python versions tested on Linux and macOS."""
+    """The classifiers of the package name the Python versions that CI tests."""
     matrix = WORKFLOWS["ci"]["jobs"]["test"]["strategy"]["matrix"]
     assert matrix["system"] == ["ubuntu-latest", "macos-latest"]
     prefix = "Programming Language :: Python :: "
@@ -91,7 +91,7 @@ def test_every_supported_python_is_tested() -> None:
 
 
 def test_the_action_of_this_repository_is_tried() -> None:
-    """GitHub workflows that try our action use inputs that it has, and recordings that exist."""
+    """The GitHub workflows use only inputs that acp-proxy's own action has."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     (step,) = [item for item in steps("ci", "action") if item.get("uses") == "./"]
     assert {*step["with"]} <= {*action["inputs"]}
@@ -99,7 +99,7 @@ def test_the_action_of_this_repository_is_tried() -> None:
 
 
 def test_windows_gets_the_wheel() -> None:
-    """The GitHub workflow for Windows installs the wheel, and tries `inspect` and `replay`."""
+    """The GitHub workflow for Windows installs the wheel."""
     job = WORKFLOWS["ci"]["jobs"]["windows"]
     assert (job["runs-on"], job["needs"]) == ("windows-latest", "build")
     install, trial = commands("ci", "windows")
@@ -108,7 +108,7 @@ def test_windows_gets_the_wheel() -> None:
 
 
 def test_linux_and_macos_get_the_wheel() -> None:
-    """GitHub workflows install the wheel on Linux and macOS alike, and record an agent."""
+    """The GitHub workflow installs the wheel on Linux and macOS."""
     job = WORKFLOWS["ci"]["jobs"]["wheel"]
     assert (job["needs"], job["strategy"]["matrix"]) == (
         "build", {"system": ["ubuntu-latest", "macos-latest"]}
@@ -119,7 +119,7 @@ def test_linux_and_macos_get_the_wheel() -> None:
 
 
 def test_what_is_published_was_tested_and_attested() -> None:
-    """The GitHub workflow for a release tests, attests, then publishes, without a token."""
+    """The release workflow tests the package before it publishes."""
     assert commands("release", "build")[0] == "make check"
     assert "make dist" in commands("release", "build")[1]
     names = [step["uses"].partition("@")[0] for step in steps("release", "publish")]

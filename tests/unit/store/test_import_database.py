@@ -28,7 +28,7 @@ def make(text: bytes, directory: Path, **options: str) -> Path:
 
 
 def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
-    """`import` makes a database of one file from a JSONL recording. Only its owner can read it."""
+    """`import` makes a database that only its owner can read."""
     text = text_of(record_conversation(tmp_path / "x.db"))
     home = tmp_path / "home"
     home.mkdir()
@@ -43,7 +43,7 @@ def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
 
 
 def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
-    """`import` overwrites no file, even where a recorder may later create its capture log."""
+    """`import` overwrites no file."""
     (tmp_path / "x.db").write_bytes(b"mine")
     (tmp_path / "x-3.db").symlink_to("nowhere")
     with LogWriter(tmp_path / "x-2.db"):
@@ -58,20 +58,20 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
      ("n" * 300, f"{'n' * 60}.db")],
 )  # fmt: skip
 def test_a_name_from_a_text_stays_in_its_directory(tmp_path: Path, name: str, file: str) -> None:
-    """Whatever name an imported recording has, its file is inside the recordings directory."""
+    """Whatever its name, an imported recording is in the recordings directory."""
     text = HEADER.replace(b'"x"', json.dumps(name).encode())
     assert make(text, tmp_path) == tmp_path / file
     assert list(tmp_path.iterdir()) == [tmp_path / file]
 
 
 def test_a_recording_can_get_another_name(tmp_path: Path) -> None:
-    """If `import` is given a name, the name is stored in the database."""
+    """`import --name` stores the name in the database."""
     with RecordingReader(make(HEADER, tmp_path, name="mine")) as reader:
         assert reader.recording.name == "mine"
 
 
 def test_a_failed_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If an import fails or is killed, it leaves no files behind."""
+    """If an import fails, no files are left."""
     with pytest.raises(UnreadableRecording, match="line 2"):
         make(HEADER + b"{", tmp_path)
 
@@ -99,7 +99,7 @@ def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
 
 
 def test_rows_can_be_temporary() -> None:
-    """If a JSONL recording is read without an import, a temporary database has its rows."""
+    """A text form can be read through a temporary database."""
     connection = new_rows()
     assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]
     assert connection.execute("SELECT count(*) FROM frames").fetchone() == (0,)

@@ -41,13 +41,13 @@ def names(path: Path) -> list[str]:
 
 
 def test_every_kept_recording_has_all_views() -> None:
-    """A database that `export -o X.db` writes has all SQL views, even from an old recording."""
+    """A database that `export -o X.db` wrote has all SQL views."""
     for path in RECORDINGS:
         assert stored_views() <= set(names(path)), path
 
 
 def test_datasette_opens_everything(tmp_path: Path) -> None:
-    """Datasette shows every page of a recording without an error, and downloads a frame's bytes."""
+    """Datasette shows every page of a recording without an error."""
     asyncio.run(visit([*RECORDINGS, odd_recording(tmp_path / "odd.db")]))
 
 
@@ -74,7 +74,7 @@ async def visit(paths: Iterable[Path]) -> None:
 
 
 def test_sqlite_utils_reads_everything(tmp_path: Path) -> None:
-    """sqlite-utils reads every table and SQL view of a recording, and lists the views."""
+    """sqlite-utils can read every table and SQL view of a recording."""
     odd = odd_recording(tmp_path / "odd.db")
     for path in [*RECORDINGS, odd]:
         with closing(sqlite3.connect(path)) as connection:

@@ -78,7 +78,7 @@ def chunk(number: int) -> bytes:
 
 
 def test_a_running_recording_is_live(tmp_path: Path) -> None:
-    """A recording whose recorder runs is live, and its state is `recording`."""
+    """A recording is live while its recorder runs."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -91,7 +91,7 @@ def test_a_running_recording_is_live(tmp_path: Path) -> None:
 
 
 def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
-    """A frame can be read as soon as it is in the capture log, before it is in the database."""
+    """A frame can be read before it is in the database."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         for number in range(5):
             recorder.to_client(chunk(number))
@@ -101,7 +101,7 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
-    """`--follow` remembers the last frame that it read, and reads no frame twice."""
+    """A reader that follows a recording knows the newest frame that it has read."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         reader.refresh()
@@ -116,7 +116,7 @@ def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
 
 
 def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
-    """`--follow` shows a line of a stream only once it is finished."""
+    """`--follow` shows a line only when it is complete."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         recorder.chunk(TO_CLIENT, chunk(1)[:20])
         reader.refresh()
@@ -127,7 +127,7 @@ def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
-    """A record that is half written in a capture log is read once it is complete."""
+    """If a record in a capture log is half written, it is read when it is complete."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         before = recorder.log_path.read_bytes()
         recorder.to_client(chunk(1))
@@ -146,7 +146,7 @@ def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, seed: int) -> None:
-    """`--follow` reads each frame once while frames move from capture log to database."""
+    """`--follow` reads each frame once while the recorder moves frames into the database."""
     chance = random.Random(seed)
     numbers: list[int] = []
     said = 0
@@ -179,7 +179,7 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
 
 
 def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
-    """An answer in the capture log is paired with its request even if only that is indexed."""
+    """An answer in the capture log is paired with its request in the database."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         whole = read(recorder.path)
@@ -195,7 +195,7 @@ def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
 
 
 def test_the_end_is_noticed(tmp_path: Path) -> None:
-    """If a recorder ends while a command reads its recording, the recording is no longer live."""
+    """If a recorder ends while its recording is read, the recording is no longer live."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         recorder.close()
@@ -210,10 +210,7 @@ def test_the_end_is_noticed(tmp_path: Path) -> None:
 
 
 def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
-    """After a recorder's end, the last command to close the recording leaves one file.
-
-    It merges SQLite's write-ahead log into the database.
-    """
+    """After a recorder's end, the last reader of its recording leaves one plain file."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -228,7 +225,7 @@ def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None:
-    """If a command refreshes a recording that has already ended, nothing changes."""
+    """If a reader refreshes a recording that has ended, nothing changes."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         before = everything(reader)
         reader.refresh()
@@ -243,7 +240,7 @@ def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None
 def test_the_next_reader_finishes_a_dead_recording(
     tmp_path: Path, indexed: int, closed: bool
 ) -> None:
-    """If a recorder died, the next command makes one database file, however much was indexed."""
+    """If a recorder was killed, the next command finishes its recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, indexed)
         if closed:
@@ -261,7 +258,7 @@ def test_the_next_reader_finishes_a_dead_recording(
 
 
 def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None:
-    """A recording whose recorder died ends with the last record in its capture log."""
+    """If a recorder was killed, its recording ends with the last record of the capture log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     with RecordingReader(recorder.path) as reader:
@@ -275,7 +272,7 @@ def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None
 def test_a_reader_that_may_not_write_reads_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """If a capture log cannot be indexed, all frames are read from it, and no file is changed."""
+    """If a capture log cannot be indexed, all frames are read from the log."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -299,7 +296,7 @@ def test_a_reader_that_may_not_write_reads_the_same(
 def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A capture log without permission to write can still be read."""
+    """A capture log without write permission can be read."""
     plain_open = os.open
 
     def readonly(path: Any, flags: int, *rest: Any, **more: Any) -> int:
@@ -315,7 +312,7 @@ def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
 
 
 def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
-    """Frames that a recorder could not write to the database are written by the next command."""
+    """If a recorder did not write its last frames, the next command writes them."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -328,7 +325,7 @@ def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
 
 
 def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
-    """A command reads the same frames even while another one finishes the recording."""
+    """A command reads all frames while another command finishes the recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("r+b") as log:
@@ -374,7 +371,7 @@ def test_a_finishing_reader_is_not_taken_for_the_recorder(
 def test_frames_that_another_reader_indexes_are_not_read_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, indexed: str
 ) -> None:
-    """No frame is read twice while another command moves frames from capture log to database."""
+    """While another command indexes a capture log, no frame is read twice."""
     settle = Indexer.settle
 
     def finish() -> None:
@@ -406,7 +403,7 @@ def test_frames_that_another_reader_indexes_are_not_read_twice(
 def test_a_follower_learns_that_its_recorder_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`--follow` notices a dead recorder, even while another command finishes the recording."""
+    """`--follow` notices that the recorder was killed."""
     finish = log_recovery.finish
 
     def finish_slowly(*arguments: Any) -> None:
@@ -437,7 +434,7 @@ def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> No
 def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a command fails to finish a recording, it restores the capture log's permissions."""
+    """If a command fails to finish a recording, the capture log keeps its permissions."""
 
     def have_no_room(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
@@ -470,7 +467,7 @@ def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> N
 
 
 def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
-    """If a line of a JSONL recording is damaged, this is reported at once, without a retry."""
+    """If a line of a text form is damaged, this is reported without a second try."""
 
     def lines() -> Iterator[bytes]:
         yield b"# a remark\n"
@@ -485,10 +482,7 @@ def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
 def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
     tmp_path: Path, how: int, mode: int
 ) -> None:
-    """A command that cannot lock a capture log to finish it restores the log's permissions.
-
-    If another command has an exclusive lock, it leaves them unchanged.
-    """
+    """If a command cannot lock a capture log, it leaves the log unfinished."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as late, recorder.log_path.open("rb") as early:
@@ -502,7 +496,7 @@ def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
 
 
 def test_a_recorder_is_recognized_after_its_log_was_locked(tmp_path: Path) -> None:
-    """Commands leave a capture log's permissions unchanged while its recorder runs."""
+    """While a recorder runs, commands do not change the permissions of its capture log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
             with RecordingReader(recorder.path) as reader:
@@ -512,7 +506,7 @@ def test_a_recorder_is_recognized_after_its_log_was_locked(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("state", ["recording", "unindexed"])
 def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
-    """An unfinished recording without its capture log is opened with a warning."""
+    """If an unfinished recording has no capture log, it is opened with a warning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -524,7 +518,7 @@ def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
 
 
 def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None:
-    """No loss is reported if a capture log was emptied after all of it was indexed."""
+    """If a capture log was emptied after it was indexed, no loss is reported."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -536,7 +530,7 @@ def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None
 
 
 def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
-    """A recording whose database is still empty is read from its capture log."""
+    """If the database of a recording is empty, its capture log is read."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         path.touch(0o600)
@@ -556,7 +550,7 @@ def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
 def test_a_log_without_its_first_record_is_awaited(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A command waits for the first record of a capture log that was just created."""
+    """If a capture log was just created, a command waits for its first record."""
     whole = record_conversation_log(tmp_path / "whole.db")
     log = tmp_path / "x.db.log"
     log.touch(0o600)
@@ -584,13 +578,13 @@ def record_conversation_log(path: Path) -> bytes:
 
 
 def test_nothing_at_all(tmp_path: Path) -> None:
-    """If a recording's path names no file, the error says that the file does not exist."""
+    """If the path of a recording names no file, the error says so."""
     with pytest.raises(NotARecording, match="no such file"):
         RecordingReader(tmp_path / "x.db")
 
 
 def test_an_empty_database(tmp_path: Path) -> None:
-    """An empty file is refused, and not read as an empty recording."""
+    """An empty file is refused as a recording."""
     (tmp_path / "x.db").touch()
     with pytest.raises(NotARecording, match="it is empty"):
         RecordingReader(tmp_path / "x.db")
@@ -600,7 +594,7 @@ def test_an_empty_database(tmp_path: Path) -> None:
 def test_an_empty_log_is_left_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
 ) -> None:
-    """A capture log without records is refused and not changed, since it may be foreign."""
+    """A capture log without records is refused and not changed."""
     monkeypatch.setattr("acp_proxy.store.reader.time.sleep", lambda _: None)
     log = tmp_path / "x.db.log"
     log.write_bytes(content)
@@ -611,7 +605,7 @@ def test_an_empty_log_is_left_alone(
 
 
 def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
-    """A foreign file that is named like a capture log is refused and not changed."""
+    """A foreign file with the name of a capture log is refused and not changed."""
     (tmp_path / "server.log").write_text("2025-01-01 00:00:00 GET / 200\n" * 3)
     with pytest.raises(NotARecording, match="it does not begin as a capture log does"):
         RecordingReader(tmp_path / "server")
@@ -619,7 +613,7 @@ def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_directory_for_a_log(tmp_path: Path) -> None:
-    """The error about a directory in place of a capture log says that it is a directory."""
+    """If a directory is in place of a capture log, the error says that it is a directory."""
     record_conversation(tmp_path / "x.db")
     (tmp_path / "x.db.log").mkdir()
     with pytest.raises(NotARecording, match=r"x\.db\.log as a recording: .*directory"):
@@ -627,7 +621,7 @@ def test_a_directory_for_a_log(tmp_path: Path) -> None:
 
 
 def test_a_log_without_its_beginning(tmp_path: Path) -> None:
-    """A capture log without its beginning and its database is refused and not changed."""
+    """A capture log without its beginning is refused and not changed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -644,7 +638,7 @@ def test_a_log_without_its_beginning(tmp_path: Path) -> None:
 
 
 def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
-    """A capture log that does not begin with a start record is refused and not changed."""
+    """A capture log that does not begin with a start record is refused."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(chunk(1))
         content = recorder.log_path.read_bytes()
@@ -656,10 +650,7 @@ def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
-    """If records between a database and its capture log are missing, both are refused.
-
-    Neither is changed.
-    """
+    """If records are missing between a database and its capture log, both are refused."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -671,7 +662,7 @@ def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
 
 
 def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -> None:
-    """The capture log of a recording in a newer format is not changed."""
+    """The capture log of a newer recording is not changed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -707,14 +698,14 @@ def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -
     ],
 )
 def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """A value that SQLite accepts but no recorder writes is reported as damage of the database."""
+    """If a value in a database was never written by a recorder, damage is reported."""
     path = alter(record_conversation(tmp_path / "x.db"), spoil)
     with pytest.raises(DamagedRecording):
         read(path)
 
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
-    """If a database lacks a table, the error names the table, and the capture log is kept."""
+    """If a database lacks a table, the error names the table."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -726,7 +717,7 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
-    """If the indexer's state in a database is invalid, it is refused. The capture log is kept."""
+    """If the state of the indexer in a database is invalid, the capture log is kept."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -739,7 +730,7 @@ def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
 
 
 def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
-    """Commands ignore the SQL views in a recording's file, whatever their names are."""
+    """Commands ignore the SQL views in a recording's file."""
     path = record_conversation(tmp_path / "x.db")
     before = read(path)
     for name in ("frames", "timeline", "unanswered", "latency"):
@@ -748,7 +739,7 @@ def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
 
 
 def test_no_query_reads_another_view_of_the_file() -> None:
-    """The SQL queries of acp-proxy read no view that is stored in a recording's file."""
+    """acp-proxy does not read the SQL views that are stored in a recording."""
     others = "|".join(stored_views() - {"frames"})
     reads_one = re.compile(rf"\b(FROM|JOIN) ({others})\b")
     for module in (Path(acp_proxy.__file__).parent / "store").glob("*.py"):
@@ -785,7 +776,7 @@ def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable
 )
 @pytest.mark.parametrize("what", ["database", "log", "rest of a log"])
 def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> None:
-    """A damaged recording is read, or an error says that it cannot be read."""
+    """If a recording is damaged, it is read or the error says that it is damaged."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, {"database": 12, "log": 0, "rest of a log": 4}[what])
         recorder.close()
@@ -807,7 +798,7 @@ def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> Non
 
 @pytest.mark.usefixtures("impatient")
 def test_an_unreadable_recording_is_closed(tmp_path: Path) -> None:
-    """If a recording cannot be opened, all of its files are closed again."""
+    """If a recording cannot be opened, all of its files are closed."""
     if not Path("/dev/fd").exists():
         pytest.skip("expected /dev/fd, to count open files")
     (tmp_path / "a.db").touch()
@@ -842,7 +833,7 @@ def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
 def test_damage_is_reported_at_once_if_the_files_did_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool
 ) -> None:
-    """If opening a recording fails because its files just changed, it is tried again."""
+    """If the files of a recording change while it is opened, it is opened again."""
     path = record_conversation(tmp_path / "x.db")
     open_readonly = database.open_readonly
     failed: list[Path] = []

@@ -31,17 +31,14 @@ def agent_of(directory: Path, lines: list[str], real_agent: list[str] | None = N
 
 
 def test_a_clean_recording_passes(tmp_path: Path) -> None:
-    """With the pytest plugin, a test that plays a clean recording passes, also if hints count."""
+    """With the pytest plugin, a test that plays a clean recording passes."""
     agent = agent_of(tmp_path, CLEAN)
     for severity in ("error", "warning", "info"):
         agent.check(severity)
 
 
 def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
-    """With the pytest plugin, a broken rule in the played recording fails the test.
-
-    The error has the rule, the side, the frame and a command.
-    """
+    """With the pytest plugin, a broken rule in the played recording fails the test."""
     agent = agent_of(tmp_path, [*CLEAN, "<- | a log line"])
     with pytest.raises(AssertionError) as raised:
         agent.check()
@@ -55,14 +52,14 @@ def test_a_broken_rule_fails_the_test(tmp_path: Path) -> None:
 
 
 def test_only_what_is_severe_enough_counts(tmp_path: Path) -> None:
-    """With the pytest plugin, a hint does not fail a test, unless the test asks for hints."""
+    """With the pytest plugin, a hint fails a test that asks for hints."""
     agent = agent_of(tmp_path, [line.replace("Info", "_info") for line in CLEAN[:1]])
     with pytest.raises(AssertionError, match="has findings"):
         agent.check("info")
 
 
 def test_wrong_use_is_an_error(tmp_path: Path) -> None:
-    """For the pytest plugin, an unknown severity, rule or recording is an error."""
+    """In the pytest plugin, an unknown severity is an error."""
     agent = agent_of(tmp_path, CLEAN)
     with pytest.raises(ValueError, match="expected fail_on to be one of error, warning, info"):
         agent.check("never")

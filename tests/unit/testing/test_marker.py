@@ -26,12 +26,12 @@ from acp_proxy.testing.marker import (
     ],
 )
 def test_a_recording_is_named_after_its_test(file: str, names: list[str], name: str) -> None:
-    """The pytest plugin names a test's recording after the module, the classes and the test."""
+    """The pytest plugin names a recording after its test."""
     assert default_name(Path("/tests", file), names) == name
 
 
 def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
-    """The pytest plugin finds recordings in `recordings`, `acp_recordings`, or one chosen place."""
+    """The pytest plugin finds a recording in the folder `recordings` beside the test."""
     usual, other = tmp_path / "recordings", tmp_path / "acp_recordings"
     assert recording_place("x", tmp_path, None) == usual / "x.jsonl"
     other.mkdir()
@@ -42,14 +42,14 @@ def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
 
 
 def test_a_path_is_one_from_the_test(tmp_path: Path) -> None:
-    """If a test names a recording with a slash, the pytest plugin takes a path from its file."""
+    """If a test names a recording with a slash, the pytest plugin starts at the test's file."""
     assert recording_place("./x", tmp_path, Path("/y")) == tmp_path / "x.jsonl"
     assert recording_place("a/x.db", tmp_path, Path("/y")) == tmp_path / "a" / "x.db"
     assert recording_place("/a/x", tmp_path, Path("/y")) == Path("/a/x.jsonl")
 
 
 def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
-    """If a recording exists as text (JSONL) and as database, the pytest plugin uses the text."""
+    """If a recording exists as a text form and as a database, the pytest plugin uses the text."""
     (tmp_path / "v1.2.db").touch()
     assert recording_place("v1.2", tmp_path, tmp_path) == tmp_path / "v1.2.db"
     (tmp_path / "v1.2.jsonl").touch()
@@ -57,7 +57,7 @@ def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
 
 
 def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
-    """The pytest plugin uses a test's recordings x, x.2, x.3 and so on up to the first gap."""
+    """The pytest plugin plays the recordings x, x.2 and x.3 up to the first gap."""
     place = tmp_path / "x.jsonl"
     assert files_of(place) == []
     for number in (1, 2, 4):
@@ -66,7 +66,7 @@ def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
 
 
 def test_options_become_arguments_of_replay() -> None:
-    """The pytest plugin turns arguments of a test's marker into options of `replay`."""
+    """The arguments of the pytest plugin's marker become options of `replay`."""
     assert replay_arguments({}) == []
     assert replay_arguments({"agent": ["x"], "lenient": False, "idle_cap": None}) == []
     assert replay_arguments({"timing": "x0.5", "idle_cap": 2, "rewrite_text": True}) == [
@@ -78,6 +78,6 @@ def test_options_become_arguments_of_replay() -> None:
 
 @pytest.mark.parametrize("options", [{"ordr": "x"}, {"ignore": 3}, {"ignore": ["/a", 3]}])
 def test_unknown_options_are_refused(options: dict[str, object]) -> None:
-    """A misspelt argument of the pytest plugin's marker, or one of another type, is an error."""
+    """A misspelt argument of the pytest plugin's marker is an error."""
     with pytest.raises(BadOption):
         replay_arguments(options)

@@ -53,7 +53,7 @@ def clean() -> dict[str, object]:
 
 
 def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
-    """The pytest plugin takes a replayed agent as running until its process releases its lock."""
+    """In the pytest plugin, a replayed agent runs until its process releases its lock."""
     (tmp_path / "2.lock").touch()
     command = [sys.executable, "-c", HOLD, str(tmp_path / "1.lock")]
     with (
@@ -72,7 +72,7 @@ def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
 
 
 def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
-    """The pytest plugin can look whether an agent has ended without locking the agent's file."""
+    """The pytest plugin can see whether an agent has ended without locking a file."""
     leave(tmp_path, 1, None)
     (run,) = runs_in(tmp_path)
     assert run.is_over()
@@ -84,14 +84,14 @@ def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
 
 
 def test_starts_are_in_order(tmp_path: Path) -> None:
-    """The pytest plugin sorts the starts of an agent in a test by number, 10 after 9."""
+    """The pytest plugin sorts the starts of an agent by number."""
     for number in (10, 9, 1):
         leave(tmp_path, number, None)
     assert [run.number for run in runs_in(tmp_path)] == [1, 9, 10]
 
 
 def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object]) -> None:
-    """The pytest plugin prints control characters of a client or a recording as escapes."""
+    """The pytest plugin escapes control characters of a recording."""
     bad = Divergence(
         DivergenceKind.UNMATCHED, Rank.PRIMARY, "s\x1b[2J", "it\x07", line=1, came="\x1b]0;"
     )
@@ -104,7 +104,7 @@ def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object])
 
 
 def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -> None:
-    """If an agent starts several times in a test, the pytest plugin reports the first bad start."""
+    """If an agent starts several times, the pytest plugin reports the first bad start."""
     leave(tmp_path, 1, clean)
     assert agent_in(tmp_path).verdict() == "clean"
     assert agent_in(tmp_path).complaint() is None
@@ -116,7 +116,7 @@ def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -
 
 
 def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, object]) -> None:
-    """If a replayed agent fails without a report, the error of the pytest plugin has the reason."""
+    """If a replayed agent fails without a report, the pytest plugin's error says why."""
     leave(tmp_path, 1, clean)
     leave(tmp_path, 2, None)
     (tmp_path / "2.error").write_text("no such thing")
@@ -128,7 +128,7 @@ def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, o
 
 
 def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
-    """With the pytest plugin, an agent that runs or is a real one has no report of its replay."""
+    """In the pytest plugin, an agent that still runs has no report."""
     with pytest.raises(RuntimeError, match="never started"):
         _ = agent_in(tmp_path).report
     (tmp_path / "1.lock").touch()
@@ -141,7 +141,7 @@ def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
 def test_the_environment_has_nothing_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pytest plugin passes the environment on to an agent, except variables of acp-proxy."""
+    """The pytest plugin passes no variable of acp-proxy on to an agent."""
     monkeypatch.setenv("ACP_PROXY_OFF", "1")
     monkeypatch.setenv("SOMETHING", "2")
     env = agent_in(tmp_path).env
@@ -150,14 +150,14 @@ def test_the_environment_has_nothing_of_ours(
 
 
 def test_it_opens_what_is_played(tmp_path: Path) -> None:
-    """With the pytest plugin, a test can open the recording that its agent plays."""
+    """With the pytest plugin, a test can open the recording that is played."""
     with agent_in(tmp_path).open() as recording:
         assert recording.path == RECORDING
         assert [turn.prompt for turn in recording.turns()] == ["hello"]
 
 
 def test_it_opens_what_is_recorded(tmp_path: Path) -> None:
-    """If a test starts a real agent several times, the pytest plugin opens the last recording."""
+    """With the pytest plugin, a test can open the recording of a real agent."""
     real = agent_in(tmp_path, real_agent=["my-agent"])
     with pytest.raises(RuntimeError, match="the agent was never started"):
         real.open()

@@ -25,7 +25,7 @@ async def _played(agent: LiveAgent, *, play: Callable[[], Awaitable[None]]) -> N
 
 
 async def test_a_request_returns_the_answer_with_its_id() -> None:
-    """If two requests of `try` are answered in the opposite order, each gets its own answer."""
+    """If two requests of `try` are answered in reverse order, each gets its own answer."""
     agent, replies = LiveAgent(), dict[str, Any]()
 
     async def ask(method: str) -> None:
@@ -46,7 +46,7 @@ async def test_a_request_returns_the_answer_with_its_id() -> None:
 
 
 async def test_a_request_fails_when_the_agent_leaves() -> None:
-    """When an agent's output ends, every wait of `try` ends, and later requests fail at once."""
+    """When the agent leaves, an open request of `try` fails."""
     agent = LiveAgent()
 
     async def play() -> None:
@@ -61,7 +61,7 @@ async def test_a_request_fails_when_the_agent_leaves() -> None:
 
 
 async def test_a_request_of_the_agent_is_answered_while_another_waits() -> None:
-    """`try` can answer a second request of the agent while the first still waits."""
+    """While one request of the agent waits, `try` can answer another one."""
     may_answer = trio.Event()
 
     async def handler(method: str, _message: Any) -> Any:
@@ -84,7 +84,7 @@ async def test_a_request_of_the_agent_is_answered_while_another_waits() -> None:
 
 
 async def test_a_refused_request_gets_an_error() -> None:
-    """If `try` cannot serve an agent's request, the error is its answer to the agent."""
+    """If `try` cannot serve a request of the agent, it answers with an error."""
 
     async def handler(_method: str, _message: Any) -> Any:
         raise RequestError(-32601, "unknown")
@@ -99,7 +99,7 @@ async def test_a_refused_request_gets_an_error() -> None:
 
 
 async def test_the_members_of_a_batch_are_taken_one_by_one() -> None:
-    """`try` answers the requests of a JSON-RPC batch, and finds its own answers in a batch."""
+    """`try` answers each request in a JSON-RPC batch."""
 
     async def handler(method: str, _message: Any) -> Any:
         return method
@@ -125,7 +125,7 @@ async def test_the_members_of_a_batch_are_taken_one_by_one() -> None:
 
 
 async def test_lines_that_are_not_messages_are_shown_and_ignored() -> None:
-    """`try` shows every line of the agent in order; a line without JSON has no other effect."""
+    """`try` shows a line of the agent that is not JSON."""
     lines: list[tuple[Direction, bytes]] = []
     agent = LiveAgent(watch=lambda direction, raw: lines.append((direction, raw)))
 
@@ -146,7 +146,7 @@ async def test_lines_that_are_not_messages_are_shown_and_ignored() -> None:
 
 
 async def test_a_client_may_send_to_an_agent_that_reads_no_more() -> None:
-    """A message that `try` sends to an agent that has left is dropped, without an error."""
+    """If the agent has left, `try` drops its messages to the agent."""
     agent = LiveAgent()
 
     async def play() -> None:
@@ -157,7 +157,7 @@ async def test_a_client_may_send_to_an_agent_that_reads_no_more() -> None:
 
 
 async def test_requests_are_taken_up_in_the_order_of_their_lines() -> None:
-    """`try` begins to handle the agent's requests in the order of the agent's lines."""
+    """`try` handles the agent's requests in their order."""
     taken = []
 
     async def handler(method: str, _message: Any) -> Any:

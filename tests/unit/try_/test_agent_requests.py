@@ -58,7 +58,7 @@ class Client:
 async def test_nothing_is_done_that_was_rejected(
     tmp_path: Path, nursery: trio.Nursery, policy: Policy
 ) -> None:
-    """In `try`, writes, commands and permissions need consent; reading files does not."""
+    """`try` asks its user before it writes a file."""
     client = Client(nursery, tmp_path, policy, Asked())
     (tmp_path / "old.txt").write_text("old")
     is_allowed = policy is Policy.ALLOW
@@ -84,14 +84,14 @@ async def test_nothing_is_done_that_was_rejected(
 async def test_permission_is_granted_once_rather_than_always(
     tmp_path: Path, nursery: trio.Nursery, options: Any, outcome: Any
 ) -> None:
-    """If several options of a permission allow, `try --allow` chooses to allow only once."""
+    """If a permission request has several options that allow, `try --allow` allows once."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     result = await client.ask("session/request_permission", options=options)
     assert result == {"outcome": outcome}
 
 
 async def test_each_trouble_has_the_code_of_an_error(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """`try` answers a request for a missing file with the error code for a missing resource."""
+    """`try` answers a request for a missing file with the code for a missing resource."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     assert await client.ask("fs/read_text_file", path="nothing") == NOT_FOUND
     assert await client.ask("fs/read_text_file", path="../x") == INVALID_PARAMS
@@ -104,7 +104,7 @@ async def test_each_trouble_has_the_code_of_an_error(tmp_path: Path, nursery: tr
 async def test_each_write_and_each_command_is_asked_about(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """`try` shows its user a whole write or command; only the first choice allows it."""
+    """`try` shows its user the whole command before it asks."""
     ask = Asked(1, 0, None, 0)
     client = Client(nursery, tmp_path, Policy.ASK, ask)
     assert isinstance(await client.ask("fs/write_text_file", path="a", content="x"), int)
@@ -122,7 +122,7 @@ async def test_each_write_and_each_command_is_asked_about(
 async def test_a_path_outside_is_refused_without_a_question(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """`try` refuses a write or a command in another directory without asking the user."""
+    """`try` refuses a write into another directory without asking."""
     client = Client(nursery, tmp_path, Policy.ASK, Asked())
     assert isinstance(await client.ask("fs/write_text_file", path="/etc/x", content="x"), int)
     assert isinstance(await client.ask("terminal/create", **CREATE, cwd="/"), int)
@@ -139,7 +139,7 @@ async def test_a_path_outside_is_refused_without_a_question(
 async def test_the_user_chooses_an_option(
     tmp_path: Path, nursery: trio.Nursery, answer: int | None, outcome: dict[str, str]
 ) -> None:
-    """`try` lets its user choose a permission's option by name; no choice counts as cancelled."""
+    """In `try`, the user chooses an option of a permission request by name."""
     ask = Asked(answer)
     client = Client(nursery, tmp_path, Policy.ASK, ask)
     result = await client.ask("session/request_permission", **PERMISSION)
@@ -172,7 +172,7 @@ async def test_a_cancelled_turn_withdraws_the_question(
 
 
 async def test_the_draft_has_its_own_answers(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """In the draft, `try` answers permissions in the draft's form, and offers no terminals."""
+    """In the 1.0 draft, `try` answers a permission request in the form of the draft."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked(), DRAFT)
     granted = await client.ask("session/request_permission", operation="file_write", resource="a")
     assert granted == {"granted": True}
@@ -184,7 +184,7 @@ async def test_the_draft_has_its_own_answers(tmp_path: Path, nursery: trio.Nurse
 
 
 async def test_the_life_of_a_terminal(tmp_path: Path, nursery: trio.Nursery) -> None:
-    """In `try`, a terminal is created, waited for, read and released, and then unknown."""
+    """In `try`, a terminal that was released is unknown."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     created = await client.ask("terminal/create", command="echo", args=["hi"], cwd=str(tmp_path))
     exited = await client.ask("terminal/wait_for_exit", **created)
@@ -199,7 +199,7 @@ async def test_the_life_of_a_terminal(tmp_path: Path, nursery: trio.Nursery) -> 
 async def test_other_requests_are_not_offered(
     tmp_path: Path, nursery: trio.Nursery, method: str
 ) -> None:
-    """`try` answers a method that it does not serve with the error of an unknown method."""
+    """`try` answers an unknown method with the error for an unknown method."""
     client = Client(nursery, tmp_path, Policy.ALLOW, Asked())
     created = await client.ask("terminal/create", **CREATE)
     assert await client.ask(method, **created) == METHOD_NOT_FOUND

@@ -14,7 +14,7 @@ SERVER = ["/bin/tools", "--all"]
 
 @pytest.mark.parametrize("writes", [True, False])
 def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
-    """In v1 and in the draft, `try` offers writing and terminals only if it serves them."""
+    """`try` offers the agent to write files only if it serves writes."""
     can = Forms(V1).initialize(writes=writes)["clientCapabilities"]
     assert can == {"fs": {"readTextFile": True, "writeTextFile": writes}, "terminal": writes}
     draft = Forms(DRAFT).initialize(writes=writes)["capabilities"]
@@ -27,12 +27,12 @@ def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
     [(V1, 1, V1), (V1, 2, V2), (V2, 1, V1), (V1, "x", V1), (V1, None, V1), (DRAFT, 1, DRAFT)],
 )
 def test_the_version_in_the_answer_is_followed(asked: str, version: Any, followed: str) -> None:
-    """`try` speaks the protocol version that the agent answers, if `try` knows this version."""
+    """`try` speaks the protocol version that the agent has answered."""
     assert Forms(asked).following({"protocolVersion": version}).dialect == followed
 
 
 def test_each_dialect_has_its_members() -> None:
-    """`try` writes sessions, prompts and MCP servers as each dialect has them."""
+    """`try` writes a prompt in the form of the dialect."""
     assert Forms(V1).session("/w", [SERVER]) == {
         "cwd": "/w",
         "mcpServers": [{"name": "tools", "command": "/bin/tools", "args": ["--all"], "env": []}],

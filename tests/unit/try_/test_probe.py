@@ -34,7 +34,7 @@ def named(results: dict[str, ProbeResult], verdict: ProbeVerdict) -> list[str]:
 
 
 async def test_an_agent_that_keeps_everything(autojump_clock: MockClock) -> None:
-    """With a healthy agent, all probes of `try --probe` succeed, within three starts of it."""
+    """With a healthy agent, all probes of `try --probe` succeed."""
     prober, results = await play(ProbedAgent, autojump_clock)
     assert [(name, r.detail) for name, r in results.items() if r.verdict != "holds"] == []
     assert [*results] == [probe.id for probe in probes()]
@@ -199,7 +199,7 @@ KINDS: dict[str, type[ProbedAgent]] = {
 
 @pytest.mark.parametrize("name", [probe.id for probe in probes()])
 async def test_each_probe_can_be_broken(name: str, autojump_clock: MockClock) -> None:
-    """For each probe of `try --probe`, the tests have an agent that fails only this probe."""
+    """For each probe of `try --probe`, an agent of the tests fails only that probe."""
     kind: type[ProbedAgent] = type("Agent", (KINDS[name],), {"probe": name})
     _, results = await play(kind, autojump_clock)
     assert named(results, ProbeVerdict.BROKEN) == [name]
@@ -227,7 +227,7 @@ class _EndsFirst(ProbedAgent):
 
 @pytest.mark.parametrize("kind", [_Ends, _EndsFirst])
 async def test_a_race_is_no_error(kind: type[ProbedAgent], autojump_clock: MockClock) -> None:
-    """If a turn ends normally just after its cancellation, `try --probe` has only a warning."""
+    """If a turn ends normally just after its cancel, `try --probe` only warns."""
     _, results = await play(kind, autojump_clock)
     races = [results["cancel-mid-turn"], results["cancel-at-once"]]
     for race in races:
@@ -254,7 +254,7 @@ class _OffersNothing(ProbedAgent):
 
 
 async def test_nothing_is_asked_that_was_not_offered(autojump_clock: MockClock) -> None:
-    """`try --probe` calls no methods that the agent does not offer, and names what is missing."""
+    """`try --probe` calls no method that the agent does not offer."""
     _, results = await play(_OffersNothing, autojump_clock)
     untested = named(results, ProbeVerdict.NOT_TESTED)
     assert untested == [
@@ -271,7 +271,7 @@ class _WantsLogin(ProbedAgent):
 
 
 async def test_without_a_session_its_probes_are_not_tested(autojump_clock: MockClock) -> None:
-    """If an agent refuses a session, probes of `try --probe` that need a session are not tested."""
+    """If an agent refuses a session, the probes of `try --probe` that need one are skipped."""
     prober, results = await play(_WantsLogin, autojump_clock)
     assert named(results, ProbeVerdict.BROKEN) == ["cwd-missing", "cwd-type", "session-new"]
     expected = 'session-new failed: the error {"code": -32000, "message": "no"} came'
@@ -299,7 +299,7 @@ async def test_an_agent_that_is_mute_is_asked_once(autojump_clock: MockClock) ->
 
 
 async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) -> None:
-    """If an agent hangs in a probe, `try --probe` reports it and starts another agent."""
+    """If an agent hangs in a probe of `try --probe`, another agent is started."""
     kind = type("Agent", (_Hangs,), {"probe": "_acp-proxy/no_such_method"})
     prober, results = await play(kind, autojump_clock)
     broken = ["unknown-extension", "string-id", "carriage-return"]
@@ -312,7 +312,7 @@ async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) ->
 
 
 async def test_the_version_of_the_answer_is_followed(autojump_clock: MockClock) -> None:
-    """If an agent answers initialize with version 1, `try --probe` uses the probes of v1."""
+    """If an agent answers `initialize` with version 1, `try --probe` tests it as v1."""
     prober, results = await play(ProbedAgent, autojump_clock, "v2")
     assert prober.dialect == "v1"
     assert "load" in results
@@ -328,7 +328,7 @@ class _SpeaksV2(ProbedAgent):
 
 
 async def test_v2_has_its_own_probes(autojump_clock: MockClock) -> None:
-    """`try --probe` asks an agent of version 2 only what has the same form in version 1."""
+    """`try --probe` has probes of its own for version 2."""
     prober, results = await play(_SpeaksV2, autojump_clock, "v2")
     assert prober.dialect == "v2"
     assert named(results, ProbeVerdict.HOLDS) == [*results]

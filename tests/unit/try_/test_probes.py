@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "probes.md"
 
 
 def test_the_data_file_has_no_unknown_member() -> None:
-    """In the data file of the probes of `try --probe`, a misspelled member is an error."""
+    """A misspelt JSON member in the list of probes of `try --probe` is an error."""
     names = {field.name for field in fields(Probe)}
     of_steps = {field.name for field in fields(ProbeStep)}
     for probe in DATA:
@@ -30,7 +30,7 @@ def test_the_data_file_has_no_unknown_member() -> None:
 
 
 def test_each_probe_is_complete() -> None:
-    """In the list of probes of `try --probe`, each probe comes after the probes that it needs."""
+    """In the list of probes of `try --probe`, a probe comes after those that it needs."""
     ids = [probe.id for probe in probes()]
     assert len({*ids}) == len(ids) >= 30
     for number, probe in enumerate(probes()):
@@ -46,7 +46,7 @@ def test_each_probe_is_complete() -> None:
 
 
 def test_the_page_lists_all_probes() -> None:
-    """The manual's page about `try --probe` has each probe's sentence and severity, in order."""
+    """The manual page about `try --probe` lists all probes."""
     rows = [f"| `{probe.id}` | {probe.text} | {probe.severity} |" for probe in probes()]
     lines = PAGE.read_text(encoding="utf-8").split("\n")
     first = lines.index(rows[0])
@@ -54,7 +54,7 @@ def test_the_page_lists_all_probes() -> None:
 
 
 def test_names_are_replaced_wherever_they_are() -> None:
-    """In the data of a `try --probe` test, a text that is only {cwd} is replaced by its value."""
+    """In the data of a probe, the text `{cwd}` is replaced by the directory."""
     value = {"a": ["{cwd}", "b{cwd}"], "c": "{new}"}
     known = {"cwd": "/w", "new": {"x": 1}}
     assert filled(value, known) == {"a": ["/w", "b{cwd}"], "c": {"x": 1}}
@@ -85,5 +85,5 @@ def test_a_form_fits_or_says_how_not(form: Any, value: Any, words: str | None) -
 
 
 def test_long_values_are_cut() -> None:
-    """`try --probe` shortens an answer of any size to a short sentence."""
+    """`try --probe` shortens an answer of any size."""
     assert len(misfit({"id": [1]}, {"id": "x" * 500}) or "") < 200

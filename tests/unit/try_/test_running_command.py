@@ -29,7 +29,7 @@ def _python(code: str, **more: Any) -> dict[str, Any]:
 
 
 async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None:
-    """A command that `try` runs gets the requested variables; its stdout and stderr are joined."""
+    """`try` returns the joined stdout and stderr of a command."""
     code = (
         "import os, sys; print(os.environ['X'], flush=True);"
         " print('e', file=sys.stderr); sys.exit(3)"
@@ -45,7 +45,7 @@ async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None
 
 
 async def test_the_beginning_of_long_output_is_left_out(tmp_path: Path) -> None:
-    """The output limit of a command in `try` is in bytes, but never splits a character."""
+    """If `try` cuts the output of a command, no character is split."""
     params = _python("print('é' * 10, end='')", outputByteLimit=5)
     async with _run(params, tmp_path) as command:
         await command.ended.wait()
@@ -54,7 +54,7 @@ async def test_the_beginning_of_long_output_is_left_out(tmp_path: Path) -> None:
 
 
 async def test_a_killed_command_takes_its_children_along(tmp_path: Path) -> None:
-    """If `try` kills a command, its exit status names the signal, and its children end, too."""
+    """If `try` kills a command, the command's children end too."""
     code = (
         "import subprocess, sys; child = subprocess.Popen(['sleep', '1000']);"
         " print(child.pid, flush=True); child.wait()"
@@ -81,7 +81,7 @@ def _is_running(pid: int) -> bool:
 
 
 async def test_a_released_command_ends(tmp_path: Path) -> None:
-    """After a terminal of `try` is released, its command does not run any more."""
+    """After the terminal of a command in `try` is released, the command has ended."""
     async with _run(_python("input()"), tmp_path) as command:
         command.release()
         await command.ended.wait()
@@ -105,7 +105,7 @@ async def test_a_released_command_ends(tmp_path: Path) -> None:
     ],
 )
 async def test_a_bad_request_is_refused(tmp_path: Path, params: dict[str, Any]) -> None:
-    """For wrong values, and programs that cannot start, `try` refuses the request for a command."""
+    """If a program cannot start, `try` refuses the agent's request for it."""
     async with trio.open_nursery() as nursery:
         with pytest.raises((OSError, TypeError, ValueError)):
             await nursery.start(RunningCommand(params, tmp_path).run)

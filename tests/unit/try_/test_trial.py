@@ -76,7 +76,7 @@ class Played:
 
 
 async def test_prompts_are_turns_one_after_the_other(nursery: trio.Nursery) -> None:
-    """`try` sends the second prompt once the first has been answered, even with an error."""
+    """`try` sends the second prompt after the first one was answered."""
     played = Played(nursery)
     await played.start("one", "two")
     first = await played.agent.read()
@@ -91,7 +91,7 @@ async def test_prompts_are_turns_one_after_the_other(nursery: trio.Nursery) -> N
 
 @pytest.mark.parametrize("is_stopped", [False, True])
 async def test_a_turn_is_cancelled_once(nursery: trio.Nursery, is_stopped: bool) -> None:
-    """The first interrupt in a turn of `try` cancels the turn, and the second one ends `try`."""
+    """The first interrupt in a turn of `try` cancels the turn."""
     played = Played(nursery)
     await played.start("one")
     prompt = await played.agent.read()
@@ -108,7 +108,7 @@ async def test_a_turn_is_cancelled_once(nursery: trio.Nursery, is_stopped: bool)
 
 
 async def test_a_turn_of_version_2_ends_with_the_idle_state(nursery: trio.Nursery) -> None:
-    """In v2, the next prompt of `try` waits until the session is idle."""
+    """In v2, `try` sends the next prompt when the session is idle."""
     played = Played(nursery)
     await played.start("one", version=2)
     await played.agent.answer({})
@@ -125,7 +125,7 @@ async def test_a_turn_of_version_2_ends_with_the_idle_state(nursery: trio.Nurser
 
 @pytest.mark.parametrize("version", [1, 2])
 async def test_an_agent_that_leaves_ends_the_dialogue(nursery: trio.Nursery, version: int) -> None:
-    """If the agent's output ends within a turn, `try` ends, too."""
+    """If the agent leaves within a turn, `try` ends."""
     played = Played(nursery)
     await played.start("one", "two", version=version)
     if version == 2:
@@ -136,7 +136,7 @@ async def test_an_agent_that_leaves_ends_the_dialogue(nursery: trio.Nursery, ver
 
 
 async def test_a_refused_session_ends_the_dialogue(nursery: trio.Nursery) -> None:
-    """If an agent refuses a session, `try` says so with the words of the agent's error."""
+    """If an agent refuses a session, `try` prints the agent's error."""
     played = Played(nursery)
     nursery.start_soon(played.play)
     await played.agent.answer({"protocolVersion": 1})
@@ -147,7 +147,7 @@ async def test_a_refused_session_ends_the_dialogue(nursery: trio.Nursery) -> Non
 
 
 async def test_the_draft_is_spoken_from_the_start(nursery: trio.Nursery) -> None:
-    """In the 1.0 draft, `try` opens a session with a directory, and sends prompts as content."""
+    """In the 1.0 draft, `try` sends a prompt in the form of the draft."""
     played = Played(nursery, DRAFT)
     await played.start("one")
     prompt = await played.agent.answer({"stopReason": "end_turn"})
@@ -158,7 +158,7 @@ async def test_the_draft_is_spoken_from_the_start(nursery: trio.Nursery) -> None
 async def test_an_agent_that_hangs_ends_the_conversation(
     nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
-    """In v2, `try` reports a hang if a prompt was answered, but its session never becomes idle."""
+    """In v2, `try` reports a hang if the session never becomes idle."""
     assert autojump_clock.autojump_threshold == 0, "no test waits"
     played = Played(nursery)
     await played.start("one", version=2)

@@ -36,7 +36,7 @@ def files(tmp_path: Path) -> WorkFiles:
 def test_lines_are_read_with_their_ends(
     files: WorkFiles, first: int, most: int | None, text: str
 ) -> None:
-    """`try` reads a file by lines, with their line ends; lines beyond its end are an empty text."""
+    """`try` answers a read of some lines with the lines and their line ends."""
     assert files.read(str(files.root / "lines.txt"), first, most) == text
 
 
@@ -44,7 +44,7 @@ def test_lines_are_read_with_their_ends(
     "path", ["../secret.txt", "link", "a/../../secret.txt", "linked/secret.txt"]
 )
 def test_no_path_leads_out_of_the_directory(files: WorkFiles, path: str) -> None:
-    """In `try`, a path with dots or links reaches no file outside of the directory."""
+    """In `try`, no path leads out of the working directory."""
     (files.root / "link").symlink_to(files.root.parent / "secret.txt")
     (files.root / "linked").symlink_to(files.root.parent)
     with pytest.raises(ValueError, match="is not in"):
@@ -55,14 +55,14 @@ def test_no_path_leads_out_of_the_directory(files: WorkFiles, path: str) -> None
 
 
 def test_a_link_within_the_directory_is_followed(files: WorkFiles) -> None:
-    """In `try`, a link to a file of the directory leads to that file."""
+    """In `try`, a link to a file within the working directory is followed."""
     (files.root / "link").symlink_to("lines.txt")
     assert not files.write("link", "new")
     assert (files.root / "lines.txt").read_text() == "new"
 
 
 def test_a_write_makes_the_directories_above(files: WorkFiles) -> None:
-    """If `try` writes a file in a missing directory, it makes the directory."""
+    """If `try` writes a file into a missing directory, the directory is created."""
     assert files.write("a/b/c.txt", "é")
     assert not files.write("a/b/c.txt", "")
     assert (files.root / "a" / "b" / "c.txt").read_bytes() == b""
@@ -70,13 +70,13 @@ def test_a_write_makes_the_directories_above(files: WorkFiles) -> None:
 
 @pytest.mark.parametrize("path", [None, 3, "", "a\0b", ["x"]])
 def test_a_value_that_is_not_a_path_is_refused(files: WorkFiles, path: object) -> None:
-    """If a path or text is not a string, `try` answers with an error, and opens no file."""
+    """If the path in a request is not a string, `try` answers with an error."""
     with pytest.raises(ValueError, match=r"is not a path|null byte"):
         files.read(path)
 
 
 def test_special_files_are_neither_read_nor_written(files: WorkFiles) -> None:
-    """In `try`, a named pipe does not block, and a directory is not read as text."""
+    """`try` refuses to read a named pipe."""
     os.mkfifo(files.root / "pipe")
     for path, kind in (("pipe", "a pipe"), (".", "a directory")):
         with pytest.raises(OSError, match=kind):
@@ -86,7 +86,7 @@ def test_special_files_are_neither_read_nor_written(files: WorkFiles) -> None:
 
 
 def test_text_that_is_no_text_is_refused(files: WorkFiles) -> None:
-    """`try` refuses to read bytes that are not UTF-8, and to write strings that are not Unicode."""
+    """`try` refuses to read a file that is not UTF-8."""
     (files.root / "image.png").write_bytes(b"\x89PNG\xff")
     with pytest.raises(ValueError, match="utf-8"):
         files.read("image.png")

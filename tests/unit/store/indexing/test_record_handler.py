@@ -178,7 +178,7 @@ def test_how_late_lines_went_out(tmp_path: Path) -> None:
 
 
 def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
-    """A request that a fault withheld is not open, since the agent never got it."""
+    """If a fault withheld a request, the request does not count as open."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         tell(recorder)
         indexer = Indexer(connection, LogReader(recorder._fd))
@@ -189,7 +189,7 @@ def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> None:
-    """Frames that a fault dropped do not count among the undelivered bytes of a stream."""
+    """Frames that a fault dropped do not count as undelivered."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_CLIENT, b"one\ntwo\n")
         fault(recorder, delivered="none")
@@ -204,7 +204,7 @@ def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> No
 
 
 def test_faults_of_no_line(tmp_path: Path) -> None:
-    """Records about faults in a capture log are ignored if they are invalid, or about no line."""
+    """Invalid records about faults in a capture log are ignored."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         fault(recorder, TO_AGENT, delivered="nonsense")
         fault(recorder, 0)
@@ -225,7 +225,7 @@ def test_faults_of_no_line(tmp_path: Path) -> None:
     ("text", "expected"), [("7", 7), ("-7", -7), ("9" * 30, None), ("x", None), ("", None)]
 )
 def test_the_seed_and_the_plan(tmp_path: Path, text: str, expected: int | None) -> None:
-    """The database row about a recording has the fault plan, and the seed if it is valid."""
+    """The database row of a recording has the fault plan."""
     path = tmp_path / "x.db"
     with LogWriter(path, seed=text, fault_plan="[[fault]]\nkind = 'drop'") as recorder:
         recorder.close()

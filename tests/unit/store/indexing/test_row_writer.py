@@ -44,7 +44,7 @@ def add(write: RowWriter, stream: Stream, message: Any, t_ns: int = 0, **more: A
 
 
 def test_frames_and_events_share_a_numbering() -> None:
-    """Frames and events of a recording share one numbering, which may have gaps."""
+    """Frames and events of a recording have one numbering."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/new"))
@@ -75,7 +75,7 @@ def test_faults_and_masks_are_kept() -> None:
 
 
 def test_a_large_line_is_copied_piece_by_piece() -> None:
-    """A large line is copied into the database in pieces, and again if the commit fails."""
+    """A large line is copied into the database in pieces."""
     asked: list[int] = []
 
     def parts() -> list[bytes]:
@@ -111,7 +111,7 @@ class Broken:
 
 
 def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
-    """If a commit of rows to the database failed, the next one writes all rows exactly once."""
+    """If a commit to the database fails, the next commit writes all rows once."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/prompt", sessionId="s"))
@@ -130,7 +130,7 @@ def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
 
 
 def test_state_is_stored_only_for_a_next_indexer() -> None:
-    """The indexer stores its state in the database only if another one may have to continue."""
+    """The indexer stores its state only if another indexer may have to continue."""
     with new_database() as rows:
         RowWriter(rows, IndexerState(recording=RECORDING), resumable=False).commit()
         assert query(rows, "SELECT * FROM indexing") == []
@@ -140,7 +140,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """A turn ends at its prompt's answer in ACP v1, and at a later update in ACP v2."""
+    """In v1, a turn ends at the answer to its prompt; in v2, it stays open."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:
@@ -225,10 +225,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
     dialect: str,
     limit: int,
 ) -> None:
-    """If the dialect is detected late, rows that are already in the database are corrected.
-
-    These are rows of frames, exchanges and turns.
-    """
+    """If the dialect is detected late, the earlier rows of the database are corrected."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write(recorder)
         with reader(recorder.log_path) as log:
@@ -245,7 +242,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """If the dialect is detected late, it is also stored in the state of the indexer."""
+    """If the dialect is detected late, the state of the indexer contains it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:
@@ -257,7 +254,7 @@ def test_another_indexer_goes_on_after_the_labels_were_written_again(
 def test_a_commit_that_fails_labels_again_the_next_time(
     tmp_path: Path, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A late change of the dialect changes all rows and the indexer's state, or none of them."""
+    """If a late change of the dialect cannot be committed, no rows are written."""
     used = "acp_proxy.store.indexing.row_writer.label_again"
 
     def fail(*arguments: Any) -> Any:
@@ -278,10 +275,7 @@ def test_a_commit_that_fails_labels_again_the_next_time(
 
 
 def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> None:
-    """If a running recording's dialect is detected late, its earlier frames are read anew.
-
-    Commands do not wait for the recorder to correct them.
-    """
+    """If the dialect of a running recording is detected late, its earlier frames are read again."""
     expected = fresh_rows(tmp_path, write_draft, DRAFT)
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)
@@ -300,7 +294,7 @@ def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> 
 def test_a_recording_that_was_killed_has_the_same_labels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A killed recording is read with the right dialect, whether or not it can be finished."""
+    """If a recorder was killed, its recording is read with the right dialect."""
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)
         recorder.index()
@@ -318,7 +312,7 @@ def test_a_recording_that_was_killed_has_the_same_labels(
 def test_a_dialect_that_an_earlier_version_took_for_the_draft_is_detected_again(
     tmp_path: Path,
 ) -> None:
-    """A recording whose initialize request alone looks like the 1.0 draft is one of ACP v1."""
+    """If only `initialize` looks like the 1.0 draft, the recording is read as v1."""
     with LogWriter(tmp_path / "x.db") as recorder:
         initialize = request(0, "initialize", protocolVersion=1, capabilities={}, clientInfo={})
         recorder.to_agent(initialize)

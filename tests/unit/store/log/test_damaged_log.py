@@ -56,7 +56,7 @@ def notes(reader: RecordingReader) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("at_end", [False, True])
 def test_what_cannot_be_read_is_kept(tmp_path: Path, at_end: bool) -> None:
-    """Damaged bytes of a capture log are moved to a private file, and an event has their offset."""
+    """Damaged bytes of a capture log are moved to another file."""
     path = dead(tmp_path / "x.db", at_end=at_end)
     size = (tmp_path / "x.db.log").stat().st_size
     kept = tmp_path / "x.db.damaged"
@@ -84,7 +84,7 @@ TORN = HEADER.pack(MAGIC, DATA, 1, 50, 9)
 
 @pytest.mark.parametrize("torn", [b"", MAGIC[:3], TORN[:-1], TORN + b"x"])
 def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
-    """The incomplete last record that a killed recorder leaves does not count as damage."""
+    """The incomplete last record of a killed recorder does not count as damage."""
     path = dead(tmp_path / "x.db", torn, at_end=True)
     with RecordingReader(path) as reader:
         assert notes(reader) == []
@@ -93,7 +93,7 @@ def test_a_torn_end_is_no_damage(tmp_path: Path, torn: bytes) -> None:
 
 
 def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
-    """If a record in a capture log has a wrong length, it and all later records count as damage."""
+    """If a record in a capture log has a wrong length, the rest of the log is damaged."""
     path = dead(tmp_path / "x.db", b"")
     log = tmp_path / "x.db.log"
     data = bytearray(log.read_bytes())
@@ -108,7 +108,7 @@ def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
 
 
 def test_no_file_is_changed(tmp_path: Path) -> None:
-    """The file for a capture log's damaged bytes overwrites no file, directory or link."""
+    """The file for the damaged bytes of a capture log overwrites no file."""
     others = tmp_path / "elsewhere"
     (tmp_path / "x.db.damaged").write_bytes(b"mine")
     (tmp_path / "x.db.damaged-2").mkdir()
@@ -122,7 +122,7 @@ def test_no_file_is_changed(tmp_path: Path) -> None:
 
 
 def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None:
-    """If moving damaged bytes out of a capture log is interrupted, no bytes are kept twice."""
+    """If moving damaged bytes is interrupted, no bytes are kept twice."""
     path = dead(tmp_path / "x.db")
     log = (tmp_path / "x.db.log").read_bytes()
     for _ in range(3):
@@ -137,10 +137,7 @@ def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None
 def test_a_log_stays_if_nothing_can_be_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the disk is full, a damaged capture log is not changed.
-
-    Commands show what can be read of it.
-    """
+    """If the disk is full, a damaged capture log is not changed."""
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -154,7 +151,7 @@ def test_a_log_stays_if_nothing_can_be_kept(
 
 
 def test_the_reader_of_a_log_that_may_not_write_says_it(tmp_path: Path) -> None:
-    """If a damaged capture log may not be changed, a warning says which bytes are damaged."""
+    """If a damaged capture log may not be changed, a warning names the damaged bytes."""
     path = dead(tmp_path / "x.db")
     whole = (tmp_path / "x.db.log").read_bytes()
     (tmp_path / "x.db-journal").write_bytes(b"foreign")  # so nothing may be written here
@@ -181,10 +178,7 @@ def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path, place: int, words:
 
 
 def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
-    """The file with damaged bytes of a capture log counts for the recording's size.
-
-    `prune` deletes it with the recording.
-    """
+    """`prune` deletes the file with damaged bytes together with its recording."""
     path = dead(tmp_path / "x.db")
     entry = directory.read_listed(path)
     assert entry.damaged == (tmp_path / "x.db.damaged",)
@@ -195,7 +189,7 @@ def test_it_goes_where_the_recording_goes(tmp_path: Path) -> None:
 
 
 def test_people_are_told(tmp_path: Path) -> None:
-    """`list` and ``show`` name the file with the damaged part of a capture log."""
+    """`list` and `show` name the file with the damaged bytes of a capture log."""
     path = dead(tmp_path / "x.db")
     listed = run("inspect", "list", "--json", str(tmp_path))
     assert json.loads(listed.stdout)["damaged"] == [str(tmp_path / "x.db.damaged")]
@@ -208,7 +202,7 @@ def test_people_are_told(tmp_path: Path) -> None:
 def test_a_recorder_keeps_what_it_cannot_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before a recorder empties a capture log with damaged bytes, it keeps them in a new file."""
+    """Before a recorder empties a capture log, it keeps the damaged bytes in a new file."""
     monkeypatch.setattr("trio.from_thread.check_cancelled", lambda: None)
     monkeypatch.setattr(indexing, "TRIM", 1)
     path = tmp_path / "x.db"

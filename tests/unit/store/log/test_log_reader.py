@@ -52,7 +52,7 @@ def splice(log: CaptureLog, place: int, junk: bytes, *, instead: int = 0) -> Non
 
 
 def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
-    """Reading of a capture log can continue from any record, even after it was opened again."""
+    """Reading of a capture log can continue from any record."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert records(other, first.end) == [second, third]
@@ -61,10 +61,7 @@ def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
 
 
 def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
-    """A call that reads a capture log up to a limit returns at least one record.
-
-    It returns no record that begins after the limit.
-    """
+    """A read of a capture log up to a limit returns at least one record."""
     first, second, _ = read_all(log.path)
     with reader(log.path) as other:
         assert list(other.records(0, 1)) == [first]
@@ -73,7 +70,7 @@ def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
 
 
 def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
-    """At the end of a growing capture log, the records that are written later are found."""
+    """If a capture log grows while it is read, later records are found."""
     with reader(log.path) as other:
         assert records(other, log.size) == []
         end = log.size
@@ -82,7 +79,7 @@ def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
 
 
 def test_segments_are_read_and_joined(log: CaptureLog) -> None:
-    """Offsets in a capture log stay valid when its earlier part was removed."""
+    """Several parts of a capture log can be read and joined by their offsets."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert other.read(first.offset, 2) == b"on"
@@ -116,14 +113,14 @@ def test_a_torn_record_at_the_end_is_not_there(log: CaptureLog) -> None:
     "junk", [b"\0", b"junk", MAGIC, MAGIC * 7, b"\0" * 600_000, HEADER.pack(MAGIC, 99, 1, 3, 1)]
 )
 def test_junk_between_records_is_skipped(log: CaptureLog, junk: bytes, limit: int) -> None:
-    """Foreign bytes between two records of a capture log are skipped by every way of reading."""
+    """Foreign bytes between two records of a capture log are skipped."""
     splice(log, read_all(log.path)[0].end, junk)
     with reader(log.path) as other:
         assert [r.payload for r in records(other, 0, limit)] == [b"one", b"two", b"three"]
 
 
 def test_junk_at_the_end_hides_no_record(log: CaptureLog) -> None:
-    """Bytes after a capture log's last record do not hide a record that is written later."""
+    """Foreign bytes at the end of a capture log do not hide a later record."""
     splice(log, log.size, b"junk" * 20)
     with reader(log.path) as other:
         for _ in range(2):
@@ -143,14 +140,14 @@ def test_junk_at_the_end_hides_no_record(log: CaptureLog) -> None:
     ids=["magic", "no kind", "kind", "stream", "length", "time"],
 )
 def test_a_record_with_an_impossible_header_is_skipped(log: CaptureLog, header: bytes) -> None:
-    """If the header of a record in a capture log is invalid, only this record cannot be read."""
+    """If the header of a record in a capture log is invalid, only this record is lost."""
     splice(log, read_all(log.path)[0].end, header, instead=HEADER_SIZE)
     with reader(log.path) as other:
         assert [record.payload for record in records(other)] == [b"one", b"three"]
 
 
 def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
-    """If a record's payload in a capture log looks like a header, it is still read as payload."""
+    """If the payload of a record in a capture log looks like a header, it is still payload."""
     log.append(TO_AGENT, 4, HEADER.pack(MAGIC, SIGNAL, 0, 0, 1) * 2)
     assert len(read_all(log.path)) == 4
     os.truncate(log.path, log.physical_size - 1)
@@ -158,10 +155,7 @@ def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
 
 
 def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
-    """A capture log that begins with another header is an error.
-
-    One with half a record is empty.
-    """
+    """A capture log that begins with another header is refused."""
     path = tmp_path / "x.log"
     for junk in (
         b"SQLite format 3\0" + b"\0" * 100,
@@ -182,7 +176,7 @@ def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_trimmed_log_is_read_by_the_same_offsets(log: CaptureLog) -> None:
-    """After the recorder emptied its capture log, reading continues at the new start."""
+    """After the recorder has emptied its capture log, reading continues with the new records."""
     with reader(log.path) as other:
         offset = records(other)[-1].end
         assert log.trim(offset)
@@ -196,7 +190,7 @@ def test_a_trimmed_log_is_read_by_the_same_offsets(log: CaptureLog) -> None:
 
 
 def test_a_reader_notices_that_the_log_moved(log: CaptureLog) -> None:
-    """If the recorder empties its capture log while the log is read, an error is raised."""
+    """If the recorder empties its capture log during a read, an error is raised."""
     with reader(log.path) as other:
         other.check()
         assert log.trim(log.size)
@@ -205,7 +199,7 @@ def test_a_reader_notices_that_the_log_moved(log: CaptureLog) -> None:
 
 
 def test_a_reader_of_the_writers_descriptor_disturbs_nothing(log: CaptureLog) -> None:
-    """Reading a capture log does not change the position where the recorder writes to it."""
+    """Reading a capture log does not change where the recorder writes."""
     mine = LogReader(log.fd)
     assert len(records(mine)) == 3
     log.append(TO_AGENT, 4, b"four")

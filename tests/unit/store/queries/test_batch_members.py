@@ -11,7 +11,7 @@ from tests.support.batch_messages import CHAT, error, prompt, recording, request
 
 
 def test_each_message_has_its_own_labels() -> None:
-    """A message in a JSON-RPC batch gets the same session, turn and call as a single message."""
+    """A message in a JSON-RPC batch belongs to the same turn as a single message would."""
     wanted = ("kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call")
     with recording(*CHAT) as reader:
         rows = [m for frame in reader.frames() for m in members_of(frame, reader.query)]
@@ -30,7 +30,7 @@ def test_each_message_has_its_own_labels() -> None:
 
 
 def test_two_prompts_of_one_batch_are_two_turns() -> None:
-    """Each prompt of a JSON-RPC batch has its own turn and its own text."""
+    """Each prompt in a JSON-RPC batch begins a turn of its own."""
     with recording((">", [prompt(1, "One"), prompt(2, "Two")])) as reader:
         (batch,) = reader.frames()
         assert [member["turn"] for member in members_of(batch, reader.query)] == [1, 2]
@@ -38,14 +38,14 @@ def test_two_prompts_of_one_batch_are_two_turns() -> None:
 
 
 def test_the_first_prompt_may_be_in_a_batch() -> None:
-    """`list` shows the first prompt of a recording even if the prompt is in a JSON-RPC batch."""
+    """`list` shows the first prompt even if it is in a JSON-RPC batch."""
     batch = [request(1, "session/list"), prompt(2, "Hello"), prompt(3, "there")]
     assert first_prompt(json.dumps(batch).encode()) == "Hello"
     assert first_prompt(b"[1]") == ""
 
 
 def test_an_odd_batch_has_no_messages_or_odd_ones() -> None:
-    """An empty JSON-RPC batch has no messages, and members that are not objects are invalid."""
+    """An empty JSON-RPC batch has no messages."""
     with recording((">", []), ("<", [1, [2]])) as reader:
         empty, odd = reader.frames()
         assert members_of(empty, reader.query) == []
@@ -57,7 +57,7 @@ def test_an_odd_batch_has_no_messages_or_odd_ones() -> None:
 
 
 def test_a_summary_reads_the_messages_of_batches() -> None:
-    """`show` counts prompts, tool calls, permissions, answers and errors in JSON-RPC batches."""
+    """`show` counts the prompts and tool calls in JSON-RPC batches."""
     with recording(*CHAT) as reader:
         summary = summarize(reader)
     (turn,) = summary.turns
@@ -69,7 +69,7 @@ def test_a_summary_reads_the_messages_of_batches() -> None:
 
 
 def test_an_error_within_a_batch_keeps_its_code() -> None:
-    """`show` describes an error in a JSON-RPC batch by its code and text."""
+    """`show` describes an error in a JSON-RPC batch by its code."""
     with recording((">", [prompt(2, "x")]), ("<", [error(2, -32603, "boom")])) as reader:
         texts = [problem.text for problem in summarize(reader).findings]
     assert texts == [
@@ -78,7 +78,7 @@ def test_an_error_within_a_batch_keeps_its_code() -> None:
 
 
 def test_an_unanswered_request_of_a_batch_is_described_by_its_own_text() -> None:
-    """`show` describes an open request of a JSON-RPC batch by its own text."""
+    """`show` describes an open request in a JSON-RPC batch by its own text."""
     both = [request(1, "session/list"), prompt(2, "Hello")]
     with recording((">", both), ("<", result(1, sessions=[]))) as reader:
         (request_,) = summarize(reader).unanswered

@@ -108,7 +108,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Recording
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(filters)
 def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader], text: str) -> None:
-    """A filter selects the same rows in SQL as it does when each row is tested in Python."""
+    """A filter selects the same frames in SQL as in Python."""
     chosen = parse(text)
     for reader in readers:
         every = list(reader.rows())
@@ -125,7 +125,7 @@ def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader],
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_filter_can_start_after_a_number(path: Path) -> None:
-    """A query for frames after a given number returns exactly the later ones, even if filtered."""
+    """A query for frames after a number returns exactly the later frames."""
     with RecordingReader(path) as reader:
         for chosen in (EVERYTHING, parse("dir:to-client")):
             frames = list(reader.frames(chosen))
@@ -136,7 +136,7 @@ def test_a_filter_can_start_after_a_number(path: Path) -> None:
 
 @pytest.mark.parametrize("indexed", [0, 1, 2, 3, 4])
 def test_a_request_is_found_by_the_ids_in_its_answer(tmp_path: Path, indexed: int) -> None:
-    """A filter by a session or a terminal also finds the request whose answer creates it."""
+    """A filter by session also finds the request whose answer creates the session."""
     said = [
         ("to_agent", {"id": 1, "method": "session/new", "params": {"cwd": "/"}}),
         ("to_client", {"id": 1, "result": {"sessionId": "s-new"}}),
@@ -186,7 +186,7 @@ def test_a_request_is_found_by_the_ids_in_its_answer(tmp_path: Path, indexed: in
     ],
 )
 def test_a_batch_is_found_by_its_messages(text: str, expected: list[int]) -> None:
-    """A filter finds a JSON-RPC batch if one message of the batch meets all its conditions."""
+    """A filter finds a JSON-RPC batch if one of its messages matches."""
     with recording(*CHAT) as reader:
         chosen = parse(text)
         assert [row["seq"] for row in reader.frames(chosen)] == expected
@@ -195,7 +195,7 @@ def test_a_batch_is_found_by_its_messages(text: str, expected: list[int]) -> Non
 
 @pytest.mark.parametrize("text", ["method:session/prompt", "call:c", "terminal:t"])
 def test_frames_are_found_by_an_index(text: str) -> None:
-    """Queries by method, tool call or terminal do not read every frame of the database."""
+    """A query by method does not read every frame of the database."""
     with RecordingReader(RECORDINGS[0]) as reader:
         plans: list[str] = []
         reader.connection.set_trace_callback(plans.append)
@@ -207,13 +207,13 @@ def test_frames_are_found_by_an_index(text: str) -> None:
 
 
 def test_frames_are_counted(readers: list[RecordingReader]) -> None:
-    """The number of frames of a running recording includes those not yet in the database."""
+    """The number of frames includes those that are not in the database yet."""
     for reader in readers:
         assert reader.count() == sum(1 for _ in reader.frames())
 
 
 def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
-    """A filter loses or repeats no frame if the frames are fetched in several queries."""
+    """If the frames of a filter are fetched in several queries, no frame is lost."""
     with LogWriter(tmp_path / "long.db") as recorder:
         for number in range(5000):
             recorder.to_agent({"jsonrpc": "2.0", "method": "x" if number % 2 else "y"})
@@ -223,7 +223,7 @@ def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
 
 
 def test_a_term_without_a_column_is_not_translated() -> None:
-    """If a condition of a filter has no SQL form, it is tested in Python, on all rows."""
+    """If a condition of a filter has no SQL form, it is tested in Python."""
     for condition in (Beyond(), Like("method", "session/[!p]*")):
         where = translate(condition, "labels", "labels")
         assert (where.sql, where.exact) == ("1", False)
@@ -240,7 +240,7 @@ def test_a_term_without_a_column_is_not_translated() -> None:
     ],
 )
 def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """An unknown code, or a method that is not text, is reported as damage of a database."""
+    """An unknown code in a database is reported as damage."""
     path = alter(record_conversation(tmp_path / "x.db"), f"UPDATE {spoil}")
     with RecordingReader(path) as reader:
         for frames in (reader.heads(), reader.heads(with_lines=True)):
@@ -249,7 +249,7 @@ def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
 
 
 def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
-    """A query for a range of frames also returns frames that are not yet in the database."""
+    """A query for a range of frames includes frames that are not in the database yet."""
     for reader in readers:
         every = [*reader.heads(with_lines=True)]
         for place in range(len(every)):
@@ -259,7 +259,7 @@ def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
 
 
 def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
-    """If a filter has too many terms for SQLite, each row is tested in Python."""
+    """If a filter has too many terms for SQLite, it is tested in Python."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         for word in ("seq:6", "session:s-1", "method:session/prompt"):
@@ -272,7 +272,7 @@ def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
 
 
 def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
-    """A filter's pattern with many stars is fast, since SQLite does not match it."""
+    """A filter whose pattern has many stars is fast."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a" * 2000))
         recorder.close()
@@ -284,7 +284,7 @@ def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["method:a*c", 'method:"a\\u0000*"', "not method:a*c", "method:a"])
 def test_a_label_may_have_a_nul(tmp_path: Path, text: str) -> None:
-    """Patterns of filters match a method with a NUL, although SQLite's own matching stops there."""
+    """A filter matches a method that contains a NUL."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(notification("a\0b/c"), notification("a"), notification("a/c"))
         recorder.close()
@@ -305,7 +305,7 @@ def test_a_filter_may_have_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["not " * 99 + "method:x", "not (" * 49 + "seq:>3 or ("
                                   "kind:error and method:s*)" + ")" * 49])  # fmt: skip
 def test_a_filter_may_be_nested_as_deeply_as_the_grammar_has_it(tmp_path: Path, text: str) -> None:
-    """If a filter is nested too deeply for SQLite, each row is tested in Python."""
+    """If a filter is nested too deeply for SQLite, it is tested in Python."""
     chosen = parse(text)
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         expected = [row["seq"] for row in reader.frames() if chosen.matches(row)]
@@ -336,7 +336,7 @@ def recorder(tmp_path: Path) -> Any:
 
 
 def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
-    """A query that folds consecutive chunks can return the first frames unfolded."""
+    """The query that joins consecutive chunks can leave the first frames separate."""
     for _ in range(6):
         _chunk(recorder)  # 3 to 8
     recorder.abandon()
@@ -346,7 +346,7 @@ def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None
 
 
 def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
-    """A query that folds consecutive chunks never folds across a pause, tool call or turn's end."""
+    """The query that joins consecutive chunks does not join them across a pause."""
     for _ in range(3):
         _chunk(recorder)  # 3, 4, 5
     recorder.t_ns += 10 * MS
@@ -364,7 +364,7 @@ def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
 
 
 def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
-    """In ACP v2, a query that folds consecutive chunks does not fold updates of a terminal."""
+    """In v2, the query that joins consecutive chunks does not join updates of a terminal."""
     _chunk(recorder)
     for _ in range(2):
         recorder.to_client(update("s", "terminal_update", terminalId="t"))
@@ -375,7 +375,7 @@ def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
 
 
 def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
-    """In ACP v2, a query that folds consecutive chunks leaves the update that ends a turn alone."""
+    """In v2, the query that joins chunks leaves the update that ends a turn separate."""
     with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(result(1))  # 3
@@ -387,7 +387,7 @@ def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
 
 
 def test_an_event_ends_a_run(recorder: LogWriter) -> None:
-    """A query that folds consecutive chunks does not fold them across an event."""
+    """The query that joins consecutive chunks does not join them across an event."""
     _chunk(recorder)
     _chunk(recorder)
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=0)
@@ -400,7 +400,7 @@ def test_an_event_ends_a_run(recorder: LogWriter) -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("pause_ns", [-1, 0, FOREVER])
 def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
-    """A query that folds consecutive chunks loses and repeats no frame of a recording."""
+    """The query that joins consecutive chunks loses no frame."""
     with RecordingReader(path) as reader:
         frames = {frame["seq"]: frame for frame in reader.frames()}
         runs: list[FrameRun] = list(reader.runs(pause_ns))
@@ -422,7 +422,7 @@ def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
     ],
 )
 def test_a_damaged_row_of_a_run_is_damage(recorder: LogWriter, spoilt: str, reason: str) -> None:
-    """If one of the chunks that a query folds has an unknown kind, this is reported as damage."""
+    """If a chunk in the database has an unknown kind, damage is reported."""
     for _ in range(3):
         _chunk(recorder)
     recorder.close()

@@ -37,7 +37,7 @@ def test_the_first_message_of_a_stream_is_found(tmp_path: Path) -> None:
 
 
 def test_an_unknown_number_has_an_empty_answer(chat: RecordingReader) -> None:
-    """A query by the number of a frame or a turn that does not exist returns nothing."""
+    """A query for a frame that does not exist returns nothing."""
     assert frames.start_of_line(chat, 999, 10) is None
     assert exchanges.turn_of(chat, 999) is None
     assert frames.parse_error_of(chat, 999) is None

@@ -63,7 +63,7 @@ def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
 def test_an_agent_ended_by_itself_or_was_stopped(
     events: list[dict[str, Any]], at: int | None
 ) -> None:
-    """If several events may have ended an agent, the first says whether it was stopped."""
+    """If several events may have ended an agent, the first one decides who ended it."""
     assert ended_by_itself_at(rows(*events)) == at
 
 
@@ -82,7 +82,7 @@ def test_an_agent_ended_by_itself_or_was_stopped(
     ],
 )
 def test_an_event_shows_which_peer_leaves(event: dict[str, Any], who: str) -> None:
-    """`replay` learns from a recorded event which peer leaves, or that a signal was sent."""
+    """`replay` recognizes the event with which the agent or the client left."""
     (recorded,) = rows(event)
     answers = {
         "agent": is_agent_leaving(recorded),

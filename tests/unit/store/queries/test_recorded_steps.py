@@ -34,7 +34,7 @@ def steps(script: Script) -> list[Step]:
 
 
 def test_steps_know_their_exchange(tmp_path: Path) -> None:
-    """`replay` knows the session of each recorded frame, and its request or answer."""
+    """`replay` knows the session of each recorded frame."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "s"}
@@ -54,7 +54,7 @@ def test_steps_know_their_exchange(tmp_path: Path) -> None:
 
 
 def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
-    """In a replay, the client may omit some recorded requests, but not the handshake."""
+    """In a replay, the client may leave out some requests, such as `session/list`."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/list {}
         4 -> #2 authenticate {"methodId": "m"}
@@ -69,7 +69,7 @@ def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
 
 
 def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
-    """`replay` takes messages of a client's JSON-RPC batch singly, but an agent's batch whole."""
+    """`replay` takes the messages in a client's JSON-RPC batch one by one."""
     recorded = record(tmp_path, HELLO + """
         3 <- #5 _x/ask {}
         4 -> [{"id":5,"method":"_x/a"},{"id":5,"result":{}},{"method":"_x/n"},3]
@@ -87,7 +87,7 @@ def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
 
 
 def test_frames_are_read_by_number(tmp_path: Path) -> None:
-    """`replay` can read any frame by its number, in any order, with its line ending."""
+    """`replay` can read any frame by its number."""
     recorded = record(tmp_path, HELLO + r"""
         3 <- | one\r
         4 <- | \xff
@@ -101,7 +101,7 @@ def test_frames_are_read_by_number(tmp_path: Path) -> None:
 
 
 def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
-    """`replay` reads a recording in parts, and does not keep all large frames in memory."""
+    """`replay` does not hold all large frames in memory."""
     lines = "\n".join(f'<- _n {{"n": {n}, "x": "{"x" * 50_000}"}}' for n in range(300))
     recorded = record(tmp_path, lines)
     script = recorded.script()
@@ -114,7 +114,7 @@ def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
 
 
 def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
-    """`replay` finds later messages of the recorded client by method, in order."""
+    """`replay` finds the later messages of the recorded client by their method."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 _x/a {}
         4 <- #1 _x/a {}
@@ -130,7 +130,7 @@ def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
 
 
 def test_the_peer_that_left_first(tmp_path: Path) -> None:
-    """`replay` makes the agent leave by itself if the recorded agent left before its client."""
+    """If the recorded agent left before its client, `replay` lets the agent leave too."""
     assert record(tmp_path, HELLO).script().agent_left_at is None
     died = record(tmp_path, HELLO + "<- end")
     assert (died.script().agent_left_at or 0) > died.seq(2)
@@ -180,7 +180,7 @@ def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_was_delivered_has_to_be_bytes(tmp_path: Path) -> None:
-    """Bytes delivered by a fault that are not of the SQL type BLOB are reported as damage."""
+    """If the bytes that a fault delivered are not of the type BLOB, damage is reported."""
     alter(
         record_conversation(tmp_path / "x.db"),
         "INSERT INTO faults_fired (seq, rule, action, received, delivered)"

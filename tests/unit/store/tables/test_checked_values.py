@@ -61,7 +61,7 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
-    """A query for frames returns only the first bytes of a very large line, and its size."""
+    """A query for frames returns only the beginning of a very large line."""
     with RecordingReader(large) as reader:
         (row,) = (row for row in reader.frames() if row["seq"] == SEQ)
         assert row["raw"] == LARGE[:LINE_EDGE]
@@ -73,7 +73,7 @@ def test_a_large_line_is_an_excerpt_among_rows(large: Path) -> None:
 
 
 def test_the_text_form_has_all_of_it(large: Path) -> None:
-    """`export` writes a very large line in parts, and `import` makes the same recording of it."""
+    """`export` and `import` keep a very large line unchanged."""
     with RecordingReader(large) as reader:
         lines = list(write_text_form(reader))
         assert b"".join(write_parts(reader)) == b"".join(lines)
@@ -86,7 +86,7 @@ def test_the_text_form_has_all_of_it(large: Path) -> None:
 
 
 def test_an_export_holds_little(large: Path) -> None:
-    """The memory for `export` does not grow with the size of a line."""
+    """The memory that `export` needs does not grow with the size of a line."""
     change(large, "UPDATE frame_rows SET raw = ? WHERE seq = ?", b"x" * (3 * WHOLE_VALUE), SEQ)
     with RecordingReader(large) as reader:
         next(reader.frames())
@@ -101,10 +101,7 @@ def test_an_export_holds_little(large: Path) -> None:
 
 
 def test_the_commands_report_what_they_cut(large: Path) -> None:
-    """Commands print the start of a line of megabytes and its size.
-
-    Their JSON has the whole line.
-    """
+    """Commands print only the beginning of a line of megabytes."""
     shown = run("inspect", "log", large, f"seq:{SEQ}").stdout
     assert "[the first 64 kB of 16.8 MB]" in shown
     whole = run("inspect", "log", large, "--seq", str(SEQ)).stdout
@@ -123,7 +120,7 @@ def test_the_commands_report_what_they_cut(large: Path) -> None:
 
 
 def test_a_filter_does_not_judge_by_an_excerpt(large: Path) -> None:
-    """A filter on the text of a line that is too large for memory is refused."""
+    """A filter by text is refused if a line is too large for memory."""
     assert "frame 7 has 16782" in complaint("inspect", "log", large, "text:nothing")
     assert run("inspect", "log", large, "size:<16M text:nothing").exit_code == 0
     with RecordingReader(large) as reader:
@@ -131,7 +128,7 @@ def test_a_filter_does_not_judge_by_an_excerpt(large: Path) -> None:
 
 
 def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
-    """`export` writes a large line that is not UTF-8 as one valid Base64 text."""
+    """`export` writes a large line that is not UTF-8 as one Base64 text."""
     content = bytes(range(256)) * 7 + b"\xc3"
     pieces = [content[n : n + 100] for n in range(0, len(content), 100)]
     written = json.loads(b"{" + b"".join(large_member(lambda: pieces)) + b"}")
@@ -146,7 +143,7 @@ def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`replay` sends all of a line of megabytes, and refuses a line beyond a limit."""
+    """`replay` sends a line of megabytes completely."""
     with RecordingReader(large) as reader:
         assert RecordedSteps(reader).wire(SEQ).raw == LARGE
         assert RecordedSteps(reader).wire(SEQ - 1).raw != LARGE
@@ -158,7 +155,7 @@ def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPat
 def test_a_large_line_in_a_log_is_read_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only an excerpt of a very large line is read from the capture log, as from the database."""
+    """Only the beginning of a very large line is read from a capture log."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -201,7 +198,7 @@ def read_all(path: Path) -> None:
     ],
 )
 def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) -> None:
-    """A text of over 16 MiB in a small column of a database is refused without being read."""
+    """A database is refused if a small column contains a text of over 16 MiB."""
     path = change(record_conversation(tmp_path / "x.db"), sql, MUCH)
     assert MUCH > LABEL
     tracemalloc.start()
@@ -218,7 +215,7 @@ def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) ->
     ["seed = 'x'", "seed = x'01'", "agent_name = x'ff'", "exit_code = 1.5", "id = x'01'"],
 )
 def test_a_recording_of_other_types_is_damaged(tmp_path: Path, change_of: str) -> None:
-    """A value in a database that is not of its column's type is reported as damage."""
+    """If a value in a database has the wrong type, damage is reported."""
     path = change(record_conversation(tmp_path / "x.db"), f"UPDATE recording SET {change_of}")
     for command in ("show", "export"):
         assert "it does not say what was recorded" in complaint("inspect", command, path)

@@ -73,13 +73,13 @@ def plan(connection: sqlite3.Connection, sql: str) -> str:
 
 @pytest.mark.parametrize("name", CONTRACT)
 def test_the_contract_is_kept_word_for_word(story: sqlite3.Connection, name: str) -> None:
-    """Each table or view of a database has exactly the documented columns, in order."""
+    """Each table of the database has exactly the documented columns."""
     columns = [row[1] for row in rows(story, f"PRAGMA table_info({name})")]
     assert columns == CONTRACT[name].split()
 
 
 def test_the_views_are_there(story: sqlite3.Connection) -> None:
-    """A recording's database has exactly the SQL views that the manual describes for users."""
+    """The database of a recording has exactly the SQL views that the manual describes."""
     names = {name for (name,) in rows(story, "SELECT name FROM sqlite_master WHERE type = 'view'")}
     assert {name for name in names if not name.startswith("_")} == {
         "frames", "timeline", "unanswered", "latency",
@@ -88,7 +88,7 @@ def test_the_views_are_there(story: sqlite3.Connection) -> None:
 
 
 def test_the_file_has_our_application_id(story: sqlite3.Connection) -> None:
-    """A recording's database has acp-proxy's application id, so that `file` recognizes it."""
+    """The database of a recording has acp-proxy's application id."""
     assert rows(story, "PRAGMA user_version") == [(VERSION,)]
     assert rows(story, "PRAGMA application_id") == [(APPLICATION_ID,)]
     assert APPLICATION_ID.to_bytes(4, "big") == b"acp1"
@@ -111,10 +111,7 @@ def test_migrating_twice_changes_nothing() -> None:
 
 
 def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path) -> None:
-    """If a crash interrupts the migration of a recording's database, the database stays usable.
-
-    It is either empty or complete.
-    """
+    """If a crash interrupts the migration of a database, the database is empty or complete."""
     path = tmp_path / "x.db"
     states = []
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -141,7 +138,7 @@ def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path
 
 
 def test_version_1_becomes_this_version(tmp_path: Path) -> None:
-    """The migration of a database of version 1 adds the later columns, and keeps its rows."""
+    """The migration of a database of version 1 keeps its rows."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as connection:
         migrations.apply(Database(connection), stop_before="0002_note")
         connection.execute("PRAGMA user_version = 1")
@@ -156,7 +153,7 @@ def test_version_1_becomes_this_version(tmp_path: Path) -> None:
 
 
 def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connection) -> None:
-    """The SQL view `timeline` has each frame and event once, in order, with the text's start."""
+    """The SQL view `timeline` has each frame and event once."""
     timeline = rows(story, "SELECT seq, seconds, stream, kind, method, size, preview FROM timeline")
     assert [row[0] for row in timeline] == list(range(1, 24))
     assert timeline[5][1:6] == (0.005, "to-agent", "request", "session/prompt", 128)
@@ -176,7 +173,7 @@ def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connectio
     ],
 )
 def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str) -> None:
-    """A preview in the database's SQL views is readable text, whatever the bytes are."""
+    """In the SQL views, the preview of any bytes is readable text."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(3, said + b"\n")
         recorder.chunk(2, said + b"\n")
@@ -189,14 +186,14 @@ def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str
 
 
 def test_unanswered_shows_how_long_a_peer_waited(story: sqlite3.Connection) -> None:
-    """The SQL view `unanswered` has each open request, with the seconds up to the end."""
+    """The SQL view `unanswered` has each open request with the time that it waited."""
     assert rows(story, "SELECT * FROM unanswered") == [
         (6, "to-agent", "session/set_mode", "3", "s-1", 16, 0.007)
     ]
 
 
 def test_latency_counts_by_method_and_direction(tmp_path: Path) -> None:
-    """The SQL view `latency` has minimum, mean and maximum by method, and counts errors."""
+    """The SQL view `latency` has the mean latency of each method."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, wait in enumerate((2, 5, 11)):
             recorder.to_agent(request(number, "a"))
@@ -231,7 +228,7 @@ def _error(number: int) -> dict[str, Any]:
 def test_columns_that_people_filter_by_have_an_index(
     story: sqlite3.Connection, condition: str
 ) -> None:
-    """Queries by method, tool call or terminal use an index of the database."""
+    """A query by method uses an index of the database."""
     query_plan = plan(story, f"SELECT * FROM frames WHERE {condition}")
     assert "SEARCH f USING" in query_plan
     assert "SCAN" not in query_plan
@@ -239,18 +236,18 @@ def test_columns_that_people_filter_by_have_an_index(
 
 @pytest.mark.parametrize("condition", ["method = 'a'", "request_seq = 1", "response_seq = 2"])
 def test_exchanges_have_indexes(story: sqlite3.Connection, condition: str) -> None:
-    """Database queries for the request and answer of a frame use an index."""
+    """A query for the answer to a request uses an index of the database."""
     assert "SCAN" not in plan(story, f"SELECT * FROM exchanges WHERE {condition}")
 
 
 @pytest.mark.parametrize("name", ["messages", "permissions", "tool_calls", "unanswered"])
 def test_views_do_not_copy_all_messages(story: sqlite3.Connection, name: str) -> None:
-    """The stored views find the line of a request by its number, without an index of their own."""
+    """The SQL views find the line of a request by its number."""
     assert "AUTOMATIC" not in plan(story, f"SELECT * FROM {name}")
 
 
 def test_a_row_costs_no_more_than_64_bytes_beyond_its_frame(tmp_path: Path) -> None:
-    """In a database of 20,000 frames, each frame takes at most 64 bytes more than its line."""
+    """In the database, a frame takes at most 64 bytes more than its line."""
     count, sample = 20_000, line(update("s-1", "agent_message_chunk", content=text("")))
     frame = line(update("s-1", "agent_message_chunk", content=text("x" * (301 - len(sample)))))
     assert len(frame) == 301

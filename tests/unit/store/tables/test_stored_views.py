@@ -80,7 +80,7 @@ def view(path: Path, name: str) -> list[Row]:
 
 
 def test_the_views_list_the_words_of_the_protocol() -> None:
-    """Lists and numbers in the SQL of the database's views equal those in the Python code."""
+    """The lists of words in the SQL views are those of the Python code."""
     sql = SQL.read_text(encoding="utf-8")
     lists = {tuple(re.findall("'([^']*)'", words)) for words in re.findall(r" IN \((.*?)\)", sql)}
     roles = [(PROMPT, USER_TEXT, "user_message"), (AGENT_TEXT, "agent_message"),
@@ -103,7 +103,7 @@ def test_the_views_list_the_words_of_the_protocol() -> None:
 
 @pytest.mark.parametrize("path", [*RECORDINGS, *weighted_captures()])
 def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
-    """The SQL views of a database have the same calls and permissions as `stats` and `show`."""
+    """The SQL views have the same tool calls as `stats`."""
     made = tmp_path / "x.db"
     if path.suffix == ".db":
         with RecordingReader(path, unredacted=True) as reader:
@@ -135,7 +135,7 @@ def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*weighted(TEXT_FORMS)])
 def test_the_view_of_tool_calls_merges_as_we_do(path: Path) -> None:
-    """The SQL view of tool calls has the same title, kind and status as `show`."""
+    """The SQL view of tool calls has the same title and status as `show`."""
     with path.open("rb") as lines, rows_of(lines) as connection:
         assert_merged(connection)
 
@@ -257,7 +257,7 @@ def new(row: Any, role: str, said: str) -> Row:
 
 
 def test_v2_updates_replace_what_was_streamed() -> None:
-    """In the SQL views about ACP v2, a whole message replaces its earlier chunks."""
+    """In the SQL views of v2, a whole message replaces its earlier chunks."""
     conversation = Talk("v2")
     conversation.update("user_message", messageId="u1", content=[text("x")])
     conversation.update("agent_message_chunk", messageId="m1", content=text("dra"))
@@ -297,7 +297,7 @@ def test_v2_updates_replace_what_was_streamed() -> None:
 
 
 def test_the_draft_has_its_own_members() -> None:
-    """The SQL views find chunks, tool calls, permissions and directories of the 1.0 draft."""
+    """The SQL views find the tool calls of the 1.0 draft."""
     conversation = Talk("draft-1.0")
     conversation.update("thought_message_chunk", content="hm", index=0)
     conversation.update("agent_message_chunk", content="Good ", index=0)
@@ -331,7 +331,7 @@ def test_the_draft_has_its_own_members() -> None:
 
 
 def test_messages_of_a_batch_count_one_by_one() -> None:
-    """The SQL views find prompts, chunks, calls and permissions in JSON-RPC batches."""
+    """The SQL views find the prompts in JSON-RPC batches."""
     conversation = Talk("v2")
     chunk = {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text("a")}
     update = notification("session/update", sessionId="s", update=chunk)
@@ -380,7 +380,7 @@ def test_messages_of_a_batch_count_one_by_one() -> None:
 
 
 def test_half_a_character_is_joined_or_replaced() -> None:
-    """The SQL views join the halves of a surrogate pair. A half alone becomes U+FFFD."""
+    """The SQL views join the halves of a surrogate pair."""
     lone = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}'
     chunk = '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}'
     call = '{"sessionUpdate":"tool_call","toolCallId":"c","title":"a\\ud83d","status":"\\ud83d"}'
@@ -424,7 +424,7 @@ def test_half_a_character_is_joined_or_replaced() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("stream", ["to-agent", "to-client", "stderr"])
 def test_no_line_makes_a_view_fail(tmp_path: Path, line: bytes, stream: str) -> None:
-    """Every SQL view of a database can be read, whatever the lines and answers contain."""
+    """Every SQL view can be read, whatever the lines contain."""
     number = {"to-agent": 1, "to-client": 2, "stderr": 3}
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(number[stream], line + b"\n")
@@ -441,7 +441,7 @@ def test_no_line_makes_a_view_fail(tmp_path: Path, line: bytes, stream: str) -> 
 
 
 def test_a_tool_call_whose_id_is_used_again_ends_a_message() -> None:
-    """In the SQL views, a new tool call that reuses an id ends the message before it."""
+    """In the SQL views, a new tool call ends the message before it, even if it reuses an id."""
     conversation = Talk()
     for title in ("Read a", "Write a"):
         conversation.update("agent_message_chunk", content=text(f"{title}: "))
