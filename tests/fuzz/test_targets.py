@@ -17,7 +17,7 @@ _NOT_TARGETS = {"target", "targets", "byte_source", "inputs", "scratch", "seeds"
 
 @pytest.mark.parametrize("name", targets.NAMES)
 def test_no_example_violates_a_guarantee(name: str) -> None:
-    """In a fixed number of inputs, no fuzz target fails; `make fuzz` runs each one longer."""
+    """On a fixed number of inputs, no fuzz target fails."""
     target = targets.target(name)
 
     @settings(max_examples=target.examples, suppress_health_check=list(HealthCheck))
@@ -30,14 +30,14 @@ def test_no_example_violates_a_guarantee(name: str) -> None:
 
 @pytest.mark.parametrize("name", targets.NAMES)
 def test_a_target_has_seeds_of_its_size(name: str) -> None:
-    """Each fuzz target has short inputs to start from, and the name of its module."""
+    """Each fuzz target has short inputs to start from."""
     target = targets.target(name)
     assert target.name == name
     assert any(len(seed) <= target.longest for seed in target.seeds())
 
 
 def test_every_target_is_run() -> None:
-    """Every module of tests/fuzz that defines a fuzz target is listed in `NAMES`."""
+    """Every module in tests/fuzz that defines a fuzz target is run."""
     here = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")}
     machinery = _NOT_TARGETS | {"with_atheris", "test_targets"}
     assert here - machinery == set(targets.NAMES)
@@ -49,7 +49,7 @@ def _fails_at_two_quotes(data: bytes) -> None:
 
 
 def test_a_violation_is_found_and_made_small() -> None:
-    """A fuzz run finds a planted error, and shortens the input that causes it."""
+    """A fuzz run finds a planted error and shortens the input that causes it."""
     target = Target("planted", _fails_at_two_quotes, lambda: [b"ab", b'{"c'])
     outcome = fuzz(target, lambda: False)
     assert outcome.crash is not None
@@ -58,7 +58,7 @@ def test_a_violation_is_found_and_made_small() -> None:
 
 
 def test_steps_are_bounded() -> None:
-    """A fuzz target that makes too many function calls for its input fails."""
+    """A fuzz target fails if it takes too many steps for its input."""
     with StepCounter(1000) as counter:
         sum(len(word) for word in ("a", "b"))
     assert 2 < counter.steps < 20

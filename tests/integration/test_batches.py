@@ -108,7 +108,7 @@ def found_in(verdicts: dict[str, Any]) -> Kinds:
 def test_each_failure_is_found_and_told(
     batches: Batches, expected: Kinds, whole: list[str]
 ) -> None:
-    """`verify` of several recordings prints a line for each that fails, and keeps its new run."""
+    """`verify` of several recordings prints one line for each that fails."""
     verdicts = batches.verdicts("whole.jsonl")
     assert found_in(verdicts) == expected
     assert whole[-1].startswith(
@@ -135,7 +135,7 @@ def test_each_failure_is_found_and_told(
 
 @pytest.mark.usefixtures("whole")
 def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected: Kinds) -> None:
-    """If a command on several recordings is killed, no agent is left; a restart does the rest."""
+    """If `verify` of several recordings is killed, a restart does only the rest."""
     words = ("recs", "--results=1.jsonl", "--jobs=2", *MANNER)
     results = batches.directory / "1.jsonl"
     started = batches.begin("verify", *words)
@@ -154,7 +154,7 @@ def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected:
 
 
 def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
-    """Ctrl-C in `verify` of several recordings ends their agents and keeps finished results."""
+    """Ctrl-C in `verify` of several recordings keeps the finished results."""
     names = [f"recs/{name}" for name in expected if "stalls" in name or "clean" in name]
     words = (*names, "--stall-timeout=0", "--results=stopped.jsonl", "--jobs=2", "-o", "stopped")
     started = batches.begin("verify", *words)
@@ -171,7 +171,7 @@ def test_ctrl_c_keeps_the_results(batches: Batches, expected: Kinds) -> None:
 
 
 def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> None:
-    """If `verify` of several recordings cannot record a run, its result has the reason."""
+    """If `verify` of several recordings cannot record a run, the result says why."""
     name = next(name for name in expected if "clean" in name)
     code, lines = batches.end("verify", f"recs/{name}", "--results=no.jsonl", "-o", "/proc")
     assert (code, len(lines)) == (2, 2)
@@ -181,7 +181,7 @@ def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> Non
 
 
 def test_a_sweep_of_many(batches: Batches, expected: Kinds) -> None:
-    """`faults sweep` runs a client with each of several recordings, even if one is unreadable."""
+    """`faults sweep` of several recordings goes on after an unreadable recording."""
     client = batches.directory / "client.py"
     client.write_text(
         "import subprocess, sys\n"
@@ -203,7 +203,7 @@ def test_a_sweep_of_many(batches: Batches, expected: Kinds) -> None:
 
 
 def test_a_killed_sweep_leaves_no_client(batches: Batches) -> None:
-    """If `faults sweep` is killed, neither its client nor a process of the client is left."""
+    """If `faults sweep` is killed, no process of its client is left."""
     script = batches.directory / "sleep.sh"
     script.write_text("sleep 1000 & sleep 1000\n")
     started = batches.begin(
@@ -218,7 +218,7 @@ def test_a_killed_sweep_leaves_no_client(batches: Batches) -> None:
 
 
 def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) -> None:
-    """If the process that forks workers for several recordings is killed, it is started again."""
+    """If the process that starts workers is killed, the next command starts it again."""
     name = next(name for name in expected if "clean" in name)
     job = Job("check", digest="d", recording="a", path=str(batches.directory / "recs" / name))
     for _ in range(2):

@@ -83,14 +83,14 @@ def recorded(program: Callable[[str, str], None], tmp_path: Path, code: int) -> 
 
 
 def test_no_input_becomes_part_of_a_script() -> None:
-    """Inputs of the GitHub action reach scripts only as variables, and never as script text."""
+    """The inputs of the GitHub action reach scripts only as environment variables."""
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step.get("run", "")
         assert {*step} <= {"id", "if", "shell", "env", "run", "uses", "with"}
 
 
 def test_other_actions_are_pinned() -> None:
-    """The GitHub action pins other actions by the same commits as our own workflows."""
+    """The GitHub action pins other actions at the same commits as the workflows do."""
     workflows = "".join(path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml"))
     used = re.findall(r"uses: (.*)$", TEXT + PAGE, re.M)
     others = {item for item in used if f"uses: {item}\n" not in workflows}
@@ -99,14 +99,14 @@ def test_other_actions_are_pinned() -> None:
 
 @pytest.mark.parametrize("kind", ["inputs", "outputs"])
 def test_what_goes_in_and_comes_out_is_documented(kind: str) -> None:
-    """Each input and output of the GitHub action has a row on the manual's page about CI."""
+    """The manual page about CI has a row for each input of the GitHub action."""
     section = PAGE.partition("## The action")[2].partition(f"| {kind[:-1]} | |")[2]
     rows = [line.split("|")[1] for line in section.split("\n\n")[0].splitlines()[2:]]
     assert {name for row in rows for name in re.findall("`(.+?)`", row)} == {*ACTION[kind]}
 
 
 def test_the_page_uses_what_there_is() -> None:
-    """The manual's page about CI uses only inputs of the GitHub action and hooks that exist."""
+    """The manual page about CI uses only inputs of the GitHub action that exist."""
     workflows = [block for block in BLOCKS if "jobs" in block]
     steps = [
         step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]
@@ -131,7 +131,7 @@ def test_the_page_uses_what_there_is() -> None:
 def test_it_is_installed_once(
     gate: Callable[..., ActionRun], program: Callable[[str, str], None], tmp_path: Path
 ) -> None:
-    """The GitHub action installs its own acp-proxy, or a given wheel, in a virtual environment."""
+    """The GitHub action installs acp-proxy once in a virtual environment."""
     python = tmp_path / "programs/python"
     program(
         "python",
@@ -184,7 +184,7 @@ def test_inputs_are_words(
     inputs: dict[str, str],
     expected: list[str],
 ) -> None:
-    """The GitHub action splits inputs into words, and no shell expands anything in them."""
+    """The GitHub action splits its inputs into words without a shell."""
     arguments = recorded(program, tmp_path, 3)
     job = gate(recordings=HOSTILE, version="installed", **inputs)
     outputs = job.run()
@@ -212,7 +212,7 @@ def test_with_never_no_verdict_fails_the_job(
     verdict_: str,
     passes: bool,
 ) -> None:
-    """With the input `fail-on: never`, the GitHub action fails only because of unreadable files."""
+    """With `fail-on: never`, the GitHub action fails only if a recording is unreadable."""
     recorded(program, tmp_path, code)
     job = gate(recordings="x", agent="y", version="installed", fail_on="never")
     assert job.run()["verdict"] == verdict_
@@ -220,7 +220,7 @@ def test_with_never_no_verdict_fails_the_job(
 
 
 def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
-    """Wrong use of the GitHub action fails early, with a message on the job's web page."""
+    """Wrong use of the GitHub action fails with a message on the job's web page."""
     job = gate(recordings="x", command="rm", version="installed")
     job.run()
     assert job.has_failed
@@ -229,7 +229,7 @@ def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
 
 
 def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun]) -> None:
-    """If the agent is not a command, the GitHub action says so on the job's web page."""
+    """If the agent of the GitHub action is not a command, the job's web page says so."""
     job = gate(recordings="x", agent="./my-agent 'a b", version="installed")
     assert job.run()["verdict"] == "error"
     assert "::error::acp-proxy: expected the agent's command with closed quotes\n" in job.log
@@ -238,7 +238,7 @@ def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun])
 
 
 def test_an_agent_that_differs_fails_the_job(gate: Callable[..., ActionRun]) -> None:
-    """If an agent differs, the GitHub action fails, and stores the run's text form (JSONL)."""
+    """If the agent differs from the recording, the GitHub action fails."""
     job = gate(recordings=str(ROOT / "recordings/hello.db"), agent="true", version="installed")
     outputs = job.run()
     assert outputs["verdict"] == "failed"
@@ -312,7 +312,7 @@ def test_variables_are_words(
     variables: dict[str, str],
     expected: list[str],
 ) -> None:
-    """The GitLab template splits variables into words, and gives each job its own directory."""
+    """The GitLab template splits its variables into words."""
     gate()
     arguments = recorded(program, tmp_path, 1)
     result = gitlab(".acp-proxy", tmp_path, GATE_RECORDINGS=HOSTILE, **variables)
@@ -322,7 +322,7 @@ def test_variables_are_words(
 
 
 def test_a_failed_job_keeps_its_reports() -> None:
-    """A failed job of the GitLab template keeps its reports; GitLab reads the JUnit report."""
+    """A failed job of the GitLab template keeps its reports."""
     for job in GITLAB.values():
         assert job["artifacts"]["when"] == "always"
         assert job["artifacts"]["paths"] == ["$GATE_REPORTS/"]
@@ -333,7 +333,7 @@ def test_a_failed_job_keeps_its_reports() -> None:
 
 
 def test_hooks_look_at_recordings() -> None:
-    """The pre-commit hooks check the changed recordings, and fail if one of them is bad."""
+    """The pre-commit hooks fail if a changed recording is bad."""
     files = ["recordings/crash.db", "tests/recordings/x/a.jsonl", "acp_recordings/a.jsonl"]
     others = ["recordings/README.md", "a.jsonl", "myrecordings/a.db"]
     for hook in HOOKS:

@@ -130,11 +130,7 @@ def fleet(tmp_path: Path, fork_server: ForkServer) -> Fleet:
 @needs_proc
 @pytest.mark.parametrize("count", [8, pytest.param(100, marks=pytest.mark.soak)])
 def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, count: int) -> None:
-    """If a Dask worker is killed, each of several recordings still gets one result.
-
-    If the command is interrupted, or loses its scheduler, no agent is left; results so far are
-    kept, and the rest is done when it is started again.
-    """
+    """If a Dask worker is killed, each of several recordings still gets one result."""
     fill(fleet, count)
     with fleet.cluster("", "") as cluster:
         fleet.admit(count // 2)
@@ -180,7 +176,7 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, 
 
 
 def test_a_check_finds_the_same_however_recordings_travel(fleet: Fleet) -> None:
-    """On Dask, `check` finds the same in recordings sent to workers as on a shared disk."""
+    """On Dask, `check` finds the same in recordings that are sent as in shared ones."""
     names = ["tour.db", "crash.db", "terminal.db"]
     words = [f"recordings/{name}" for name in names] + [f"file://{RECORDINGS}/{n}" for n in names]
     with fleet.cluster("") as cluster:
@@ -219,7 +215,7 @@ def test_a_cluster_that_is_not_there_is_an_error(fleet: Fleet, address: str, sai
 
 
 def test_workers_without_our_version_are_named(fleet: Fleet) -> None:
-    """If a Dask worker has another version of acp-proxy, the command ends and names the worker."""
+    """If a Dask worker has another version of acp-proxy, the error names the worker."""
     fill(fleet, 1)
     with fleet.cluster("0.0.1", NO_VERSION) as cluster:
         assert fleet.start(*verify(fleet, cluster.address)).wait(DEADLINE_S) == 2

@@ -23,7 +23,7 @@ def state(directory: Path) -> list[tuple[str, int, int, bytes]]:
 
 
 def test_nothing_is_changed_and_no_agent_is_started(tmp_path: Path, acp_proxy: Path) -> None:
-    """`doctor` changes no file and starts no agent, even beside a running recorder."""
+    """`doctor` changes no file and starts no agent."""
     context = machine(tmp_path)
     program(tmp_path / "bin/agent", f"#!/bin/sh\ntouch {tmp_path}/started\n")
     configure(tmp_path, str(acp_proxy), "record", "--", f"{tmp_path}/bin/agent")

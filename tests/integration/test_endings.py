@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) -> None:
-    """If an agent writes 1 MB and exits at once, all of it is delivered and recorded."""
+    """If an agent writes 1 MB and exits at once, all of it is delivered."""
     sent = b"".join(b"%01023d\n" % n for n in range((1 << 20) // 1024))
     (tmp_path / "sent").write_bytes(sent)
     for _ in range(5):
@@ -39,7 +39,7 @@ def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) 
 
 @needs_proc
 def test_output_of_a_grandchild_arrives_after_the_exit(record: Recorder, tmp_path: Path) -> None:
-    """If a process of the agent's group writes after the agent's exit, its output is delivered."""
+    """If a child of the agent writes after the agent's exit, its output is delivered."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('(read go <"$1"; echo later) & printf "%08d\n" $$', gate.path))
     conversation.run(until=lambda: len(conversation.received) == 9)
@@ -54,7 +54,7 @@ def test_output_of_a_grandchild_arrives_after_the_exit(record: Recorder, tmp_pat
 
 
 def test_an_agent_that_closes_its_input_can_still_write(record: Recorder, tmp_path: Path) -> None:
-    """An agent that closes its input can still write, and its client gets a broken pipe."""
+    """An agent that has closed its input can still write to its client."""
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('exec <&-; echo closed; read go <"$1"; echo "still here"', gate.path)
@@ -74,7 +74,7 @@ def test_an_agent_that_closes_its_input_can_still_write(record: Recorder, tmp_pa
 
 
 def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Path) -> None:
-    """If an agent closes its output, its client notices at once, and can still write."""
+    """If an agent closes its output, its client notices at once."""
     conversation = record(
         shell('echo bye; exec >&-; read line; echo "$line" >"$1"; exit 7', tmp_path / "received")
     )
@@ -87,7 +87,7 @@ def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Pat
 
 
 def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path: Path) -> None:
-    """Bytes of a client without a newline are recorded even if it never closes its end."""
+    """Bytes of a client without a newline are recorded."""
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('head -c 8 >"$1"; echo received; read go <"$2"', tmp_path / "received", gate.path)
@@ -104,10 +104,7 @@ def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path
 
 @needs_proc
 def test_a_client_that_dies_breaks_the_agents_pipe(record: Recorder, tmp_path: Path) -> None:
-    """Behind the recorder, an agent gets a broken pipe if its client has left, as without it.
-
-    Bytes that were read from the agent but not delivered are recorded and marked.
-    """
+    """If the client has left, an agent behind a recorder gets a broken pipe."""
     conversation = record(agent("flood", tmp_path / "count", 1 << 30))
     conversation.run(until=lambda: len(conversation.received) > 1 << 20)
     conversation.close_output()
@@ -154,7 +151,7 @@ def left_by(conversation: Talk) -> int:
 @needs_proc
 @pytest.mark.parametrize("end", ["exit 0", "kill -s SEGV $$"])
 def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, end: str) -> None:
-    """If an agent ends by itself, child processes that it leaves go on, and are recorded."""
+    """If an agent ends by itself, child processes that it leaves go on."""
     conversation = record(leaver(tmp_path, "ulimit -c 0;", end))
     left = left_by(conversation)
     try:
@@ -172,7 +169,7 @@ def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, 
 def test_nothing_is_left_behind_by_a_stopped_agent(
     record: Recorder, tmp_path: Path, way: str
 ) -> None:
-    """If an agent or its recorder is stopped, all of the agent's processes end."""
+    """If a recorder is stopped, all processes of its agent end."""
     conversation = record(leaver(tmp_path, "trap 'exit 0' TERM;", "read line"), "--grace", "1000")
     left = left_by(conversation)
     conversation.process.send_signal(signal.SIGTERM if way == "stopped" else signal.SIGKILL)
@@ -184,7 +181,7 @@ def test_nothing_is_left_behind_by_a_stopped_agent(
 @needs_proc
 @pytest.mark.slow
 def test_only_what_holds_the_output_is_killed(record: Recorder, tmp_path: Path) -> None:
-    """After an agent's end, a recorder ends only descendants that keep the agent's output open."""
+    """After an agent's end, a recorder kills only children that keep its output open."""
     conversation = record(leaver(tmp_path, "sleep 1000 &", "exit 3"), env=IMPATIENT)
     left = left_by(conversation)
     try:

@@ -26,7 +26,7 @@ QUESTION = b'{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"ses
 
 @pytest.mark.parametrize("code", [0, 255])
 def test_the_agents_exit_code_is_returned(record: Recorder, code: int) -> None:
-    """A recorder exits with its agent's exit code, which is also in the recording."""
+    """A recorder exits with the exit code of its agent."""
     conversation = record(shell('exit "$1"', str(code)))
     assert conversation.wait() == code
     assert (
@@ -38,7 +38,7 @@ def test_the_agents_exit_code_is_returned(record: Recorder, code: int) -> None:
 
 @pytest.mark.parametrize("name", ["SEGV", "INT", "PIPE"])
 def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) -> None:
-    """A recorder dies of the signal that killed its agent; open requests count as unanswered."""
+    """A recorder ends by the signal that killed its agent."""
     signum = signal.Signals[f"SIG{name}"]
     conversation = record(
         shell('ulimit -c 0; read line; echo "$1"; kill -s $2 $$', QUESTION[:-1].decode(), name)
@@ -66,7 +66,7 @@ def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) 
 def test_a_signal_is_returned_after_indexing(
     record: Recorder, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """An agent that is killed after its frames were indexed is recorded like one killed earlier."""
+    """If an agent is killed after its frames were indexed, its signal is recorded."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('read line; read go <"$1"; kill -s TERM $$', gate.path), *options)
     conversation.write(PROMPT)
@@ -79,7 +79,7 @@ def test_a_signal_is_returned_after_indexing(
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="expected node on the PATH")
 def test_a_client_on_node_sees_the_signal(acp_proxy: Path, tmp_path: Path) -> None:
-    """If a client kills its agent, the client sees the signal as without a recorder."""
+    """If a client on Node kills its agent, it sees the same signal as without a recorder."""
     client = """
         const [program, ...words] = process.argv.slice(1);
         const agent = require("node:child_process").spawn(program, words);
@@ -96,7 +96,7 @@ def test_a_client_on_node_sees_the_signal(acp_proxy: Path, tmp_path: Path) -> No
 
 
 def test_the_first_process_of_a_container_exits_with_a_code(record: Recorder) -> None:
-    """As process 1, which no signal ends by default, a recorder returns 128 + the signal."""
+    """As process 1 of a container, a recorder exits with 128 plus the agent's signal."""
     container = ["unshare", "--pid", "--fork"]
     if subprocess.run([*container, "true"], capture_output=True, check=False).returncode:
         pytest.skip("expected to be allowed to make a namespace of processes")
@@ -106,7 +106,7 @@ def test_the_first_process_of_a_container_exits_with_a_code(record: Recorder) ->
 
 
 def test_no_core_is_written_of_the_proxy(tmp_path: Path) -> None:
-    """If a recorder dies of its agent's signal, it writes no core file with messages in it."""
+    """If a recorder ends by its agent's signal, it writes no core file."""
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     script = (
         "import resource; from acp_proxy.record.capture.in_place import die_of;"
@@ -139,7 +139,7 @@ def test_an_agent_that_cannot_start(
     code: int,
     complaint: str,
 ) -> None:
-    """If an agent cannot start, `record` exits with 127 or 126, and records the failure."""
+    """If an agent cannot start, `record` exits with 127 or 126."""
     program = tmp_path / name
     if mode is not None:
         program.write_text(content)
@@ -166,7 +166,7 @@ def test_an_agent_that_cannot_start(
 def test_a_secret_in_the_name_of_the_program_is_masked(
     record: Recorder, program: str, shown: str, is_recorded: bool
 ) -> None:
-    """If the path of an agent that cannot start has a secret, the error masks the secret."""
+    """If the path of an agent contains a secret, the error masks the secret."""
     off = {} if is_recorded else {"ACP_PROXY_OFF": "1"}
     conversation = record([program], env={**READABLE_PATH, **off})
     assert conversation.wait() == 127
@@ -177,7 +177,7 @@ def test_a_secret_in_the_name_of_the_program_is_masked(
 
 
 def test_an_agent_that_is_not_on_the_path(record: Recorder) -> None:
-    """If the name of an agent is not on the PATH, `record` exits with 127 and prints a hint."""
+    """If an agent is not in PATH, `record` exits with 127."""
     conversation = record(["no-such-agent"], env=READABLE_PATH)
     assert conversation.wait() == 127
     assert conversation.stderr.endswith(

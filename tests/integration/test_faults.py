@@ -103,7 +103,7 @@ def received(conversation: Talk) -> bytes:
 def test_a_rule_changes_what_the_client_receives(
     record: Recorder, rule: str, sent: bytes, output: bytes
 ) -> None:
-    """A fault can change what a client receives; the recording has what the agent sent."""
+    """If a fault changes a frame of the agent, the recording has the original frame."""
     where = "dir:to-client"
     if "where=" in rule:
         rule, where = rule.replace("where=", "where='dir:to-client ") + "'", ""
@@ -127,7 +127,7 @@ def test_a_rule_changes_what_the_client_receives(
 def test_a_rule_changes_what_the_agent_receives(
     record: Recorder, tmp_path: Path, rule: str, sent: bytes, arrived: bytes
 ) -> None:
-    """A fault can change what an agent receives; the recording has what the client sent."""
+    """If a fault changes a frame of the client, the recording has the original frame."""
     conversation = record(shell('exec cat >"$1"', tmp_path / "output"), *faults(rule))
     conversation.exchange(sent)
     assert conversation.wait() == 0
@@ -212,7 +212,7 @@ def test_a_paused_agent_is_resumed(record: Recorder) -> None:
 
 @needs_proc
 def test_a_paused_agent_does_not_outlive_the_proxy(record: Recorder) -> None:
-    """If a recorder is killed, an agent that a fault has paused ends."""
+    """If a recorder is killed, an agent that a fault has paused ends too."""
     conversation = record(shell("echo ready; exec cat"), *faults("pause where=dir:to-agent"))
     conversation.expect(b"ready\n")
     group = conversation.agent_group()
@@ -338,11 +338,7 @@ SAME = r"delivered 1 frame late or in pieces, with the same bytes"
 def test_what_drop_and_other_faults_do_to_a_response(
     record: Recorder, rule: str, arrives: bytes, effect: str
 ) -> None:
-    """If a fault drops a response, `show` says which fault left the client without it.
-
-    The recording has the response as the agent sent it, so the exchange is complete there. The
-    finding for each kind of fault says what the fault did to the response, and blames no peer.
-    """
+    """If a fault drops a response, `show` names the fault and blames no peer."""
     agent = shell('read request; echo "$1"; exec cat >/dev/null', ANSWER[:-1].decode())
     conversation = record(agent, *faults(f"{rule} where='kind:response dir:to-client'"))
     assert conversation.exchange(PROMPT) == arrives
@@ -364,7 +360,7 @@ def test_what_drop_and_other_faults_do_to_a_response(
 def test_a_plan_that_never_fires_changes_nothing(
     record: Recorder, tmp_path: Path, rule: str
 ) -> None:
-    """With fault rules that never fire, all bytes pass both ways and are recorded."""
+    """If no fault rule fires, all bytes pass a recorder unchanged."""
     chance = random.Random(4)
     speech = b"".join(
         chance.randbytes(size) + end
@@ -393,7 +389,7 @@ def test_a_plan_that_never_fires_changes_nothing(
 
 
 def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None:
-    """An empty fault plan changes nothing of a conversation, but its random seed is recorded."""
+    """An empty fault plan does not change the conversation."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     conversation = record(ECHO, "--faults", str(tmp_path / "plan.toml"))
     assert conversation.exchange(A) == A
@@ -412,7 +408,7 @@ def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None
 def test_a_bad_plan_is_refused(
     record: Recorder, tmp_path: Path, options: list[str], complaint: str
 ) -> None:
-    """If a fault plan is bad, `record` prints a line, exits with 2, and starts no agent."""
+    """If a fault plan is invalid, `record` starts no agent."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     conversation = record(shell('echo started >"$1"', tmp_path / "started"), *options)
     assert conversation.wait() == 2
@@ -443,10 +439,7 @@ def test_rules_in_the_environment(record: Recorder) -> None:
 def test_back_pressure_is_kept_in_a_touched_direction(
     record: Recorder, tmp_path: Path, rule: str
 ) -> None:
-    """With faults, a client that does not read still blocks its agent, and loses nothing.
-
-    Beyond what pipes hold, at most 1 MB waits in a direction that rules touch.
-    """
+    """With faults, an agent is still blocked if its client does not read."""
     queued = (1 << 20) + (512 << 10)
     sent = b"".join(map(flood.block, range((4 << 20) // flood.BLOCK)))
     count = tmp_path / "count"
@@ -474,7 +467,7 @@ def test_back_pressure_is_kept_in_a_touched_direction(
 def test_a_kill_of_the_proxy_loses_nothing(
     record: Recorder, tmp_path: Path, seed: int, rules: list[str]
 ) -> None:
-    """If a recorder with faults is killed, the recording has everything that was delivered."""
+    """If a recorder with faults is killed, everything that was delivered is recorded."""
     chance = random.Random(seed)
     speech = b"".join(note(f"m{n}/{'x' * chance.randrange(300)}") for n in range(20_000))
     (tmp_path / "sent").write_bytes(speech)
@@ -498,7 +491,7 @@ def test_a_kill_of_the_proxy_loses_nothing(
 
 
 def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
-    """A stopping signal to the recorder ends the agent even if a fault lets nothing pass."""
+    """If a fault stalls the agent's output, a stop signal still ends the agent."""
     conversation = record(ECHO, *faults("stall where=dir:to-client"))
     conversation.write(A)
     conversation.wait_for_rows("select 1 from events where kind = 'fault'")
@@ -528,10 +521,7 @@ def test_delayed_frames_arrive_before_the_end(record: Recorder) -> None:
 
 
 def test_nothing_is_lost_while_faults_are_imported(record: Recorder, tmp_path: Path) -> None:
-    """While `record` loads the code of faults, it holds back frames to which rules may apply.
-
-    Nothing is lost; a direction without rules begins at once.
-    """
+    """While `record` loads the code of faults, no frame is lost."""
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('echo early; read go <"$1"; exec cat', gate.path),

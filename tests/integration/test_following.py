@@ -67,7 +67,7 @@ def numbers(lines: list[bytes]) -> list[int]:
 
 
 def test_each_chunk_is_shown_while_the_turn_runs(fork_server: ForkServer, tmp_path: Path) -> None:
-    """``log --follow`` shows each chunk while the agent's turn is still running."""
+    """`log --follow` prints each chunk while the turn is still running."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("hello")
@@ -86,7 +86,7 @@ def test_each_chunk_is_shown_while_the_turn_runs(fork_server: ForkServer, tmp_pa
 def test_following_continues_when_the_log_is_indexed(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """``log --follow`` prints each frame exactly once, even if the database gets it meanwhile."""
+    """`log --follow` prints each frame once, even if it is indexed meanwhile."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")
@@ -118,7 +118,7 @@ def test_following_continues_when_the_log_is_indexed(
 def test_following_continues_when_the_log_is_emptied(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """If the recorder empties its capture log, ``log --follow`` continues without a gap."""
+    """If the recorder empties its capture log, `log --follow` goes on without a gap."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")
@@ -139,7 +139,7 @@ def test_following_continues_when_the_log_is_emptied(
 
 
 def test_a_summary_includes_the_newest_frame(fork_server: ForkServer, tmp_path: Path) -> None:
-    """`show` and `list` include the newest frame of a conversation that is still running."""
+    """`show` of a running recording includes the newest frame."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         for number in range(1, 5):
@@ -159,7 +159,7 @@ def test_a_summary_includes_the_newest_frame(fork_server: ForkServer, tmp_path: 
 
 
 def test_an_unanswered_prompt_is_shown_as_open(fork_server: ForkServer, tmp_path: Path) -> None:
-    """While an agent works on a prompt, `show` says that the client waits for the agent."""
+    """While an agent works on a prompt, `show` says that the client waits."""
     hang = ["/bin/sh", "-c", "read line; echo '{\"half\": '; read line; exit 7"]
     with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path, command=hang) as conversation:
         conversation.write(
@@ -176,7 +176,7 @@ def test_an_unanswered_prompt_is_shown_as_open(fork_server: ForkServer, tmp_path
 def test_following_ends_when_the_recorder_is_killed(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """If a recorder is killed, ``log --follow`` prints all that the recorder had read, and ends."""
+    """If a recorder is killed, `log --follow` prints the last frames and ends."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")
@@ -194,7 +194,7 @@ def test_following_ends_when_the_recorder_is_killed(
 
 
 def test_readers_at_the_end_leave_one_plain_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If several ``log --follow`` commands see a recording end, one complete file is left."""
+    """If several commands follow a recording to its end, one plain file is left."""
     path = tmp_path / "x.db"
     with (
         PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation,
@@ -217,7 +217,7 @@ def test_readers_at_the_end_leave_one_plain_file(fork_server: ForkServer, tmp_pa
 
 
 def test_following_can_be_stopped(fork_server: ForkServer, tmp_path: Path) -> None:
-    """Ctrl-C ends ``log --follow`` silently with code 130, and the recording goes on."""
+    """Ctrl-C ends `log --follow` with code 130."""
     with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path) as conversation:
         conversation.stream("first")
         with Follower(fork_server, "latest.db", home=tmp_path) as nobody:

@@ -54,14 +54,14 @@ def _run(command: list[str | Path], text: str | None = None) -> subprocess.Compl
 
 
 def test_the_tests_of_the_scripts_pass(npm_packages: Path) -> None:
-    """The tests of the report page's scripts pass in Node's test runner."""
+    """The tests of the report page's scripts pass in Node."""
     modules = sorted(checks.CHECKED.glob("*.test.mjs"))
     result = _run([checks.node(npm_packages), "--test", *modules])
     assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_the_scripts_have_types(npm_packages: Path, tmp_path: Path) -> None:
-    """In the report page's scripts, the TypeScript compiler finds only a planted mistake."""
+    """The TypeScript compiler finds no mistake in the report page's scripts."""
     planted = tmp_path / "planted.js"
     planted.write_text(_BAD_TYPES)
     project = tmp_path / "tsconfig.json"
@@ -77,13 +77,13 @@ def test_the_scripts_have_types(npm_packages: Path, tmp_path: Path) -> None:
 
 
 def test_the_scripts_keep_the_rules(npm_packages: Path) -> None:
-    """No script of the report page puts recorded text where it becomes markup or code."""
+    """No script of the report page inserts recorded text as markup."""
     result = _run(checks.style_command(npm_packages))
     assert (result.returncode, result.stdout) == (0, "")
 
 
 def test_the_rules_find_what_breaks_them(npm_packages: Path) -> None:
-    """The check of the report page's scripts reports each line with a planted mistake."""
+    """The check of the report page's scripts finds each planted mistake."""
     name = str(checks.FRONT_END / "filter/planted.js")
     words = ("--format", "json", "--stdin", "--stdin-filename", name)
     result = _run(checks.style_command(npm_packages, *words), _BAD_STYLE)

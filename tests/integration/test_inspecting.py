@@ -68,7 +68,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_verdict_is_the_exit_code_also_without_a_reader(
     acp_proxy: Path, words: list[str], code: int
 ) -> None:
-    """If nobody reads a command's stdout any more, its exit code is still its verdict."""
+    """If nobody reads stdout any more, a command still exits with its verdict."""
     reader, writer = os.pipe()
     os.close(reader)
     command: list[str | Path] = [acp_proxy, *words]
@@ -80,7 +80,7 @@ def test_a_verdict_is_the_exit_code_also_without_a_reader(
 
 
 def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
-    """If stdout is closed before a command has printed all, it exits with 0 and without error."""
+    """If stdout is closed while a command prints, it exits with 0."""
     with LogWriter(home / "recordings" / "long.db") as recorder:
         for number in range(3000):
             recorder.to_client(update("s", "agent_message_chunk", content=text(f"{number}" * 50)))
@@ -107,7 +107,7 @@ def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
 def test_a_pipe_that_is_closed_already(
     fork_server: ForkServer, home: Path, command: list[str]
 ) -> None:
-    """If a command's stdout is closed before it starts, this is not an error."""
+    """If stdout is closed before a command starts, this is not an error."""
     ours, theirs = os.pipe()
     os.close(ours)
     assert run_in(fork_server, command, theirs, home) == (0, b"")
@@ -130,7 +130,7 @@ def in_a_locale(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
 
 @pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
 def test_any_locale_works(in_a_locale: ForkServer, home: Path, command: list[str]) -> None:
-    """If stdout cannot encode a character, commands print it as an escape; JSON is UTF-8."""
+    """If stdout cannot encode a character, commands print an escape."""
     with tempfile.TemporaryFile() as file:
         assert run_in(in_a_locale, command, file.fileno(), home) == (0, b"")
         printed = written(file)
@@ -191,7 +191,7 @@ def on_terminal(acp_proxy: Path, *command: str, columns: int, home: Path) -> lis
 def test_on_a_terminal_lines_fit_and_are_coloured(
     acp_proxy: Path, home: Path, columns: int
 ) -> None:
-    """On a terminal, a command's table has colours, and no line is wider than the terminal."""
+    """On a terminal, no line of a command's table is wider than the terminal."""
     for command in (["inspect", "log", "x"], ["inspect", "list"], []):
         lines = on_terminal(acp_proxy, *command, columns=columns, home=home)
         assert any("\x1b[" in line for line in lines)
@@ -210,7 +210,7 @@ def without_colour(line: str) -> str:
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool) -> None:
-    """On a full disk, commands can read an unfinished recording from its capture log."""
+    """On a full disk, commands can read an unfinished recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -236,7 +236,7 @@ def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool)
 def test_a_directory_may_be_read_only(
     tmp_path: Path, closed: bool, lock_away: Callable[[Path], None]
 ) -> None:
-    """In a read-only directory, commands read all that they can of an unfinished recording."""
+    """In a read-only directory, commands can read an unfinished recording."""
     directory = tmp_path / "readonly"
     directory.mkdir()
     with LogWriter(directory / "x.db") as recorder:
@@ -252,10 +252,7 @@ def test_a_directory_may_be_read_only(
 
 
 def test_several_readers_may_finish_a_recording(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If several commands find a killed recorder's log, each of them reads every frame.
-
-    To the others, the one that finishes the recording looks like a recorder that still runs.
-    """
+    """If several commands read a killed recording at once, each reads all frames."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(100):
             write_conversation(recorder)

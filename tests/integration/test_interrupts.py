@@ -67,19 +67,19 @@ def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]
 def test_an_interrupt_prints_no_traceback(
     tmp_path: Path, moment: str, arguments: tuple[str, ...]
 ) -> None:
-    """If Ctrl-C interrupts a command at any moment, it prints no traceback and leaves no file."""
+    """If Ctrl-C interrupts a command at any moment, no traceback is printed."""
     assert run(moment, *arguments, entry="script", home=tmp_path) == (130, "")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("moment", ["acp_proxy.entry", "click"])
 def test_python_m_is_interrupted_silently_as_well(tmp_path: Path, moment: str) -> None:
-    """Ctrl-C ends `python -m acp_proxy` silently, from the program's first line on."""
+    """Ctrl-C ends `python -m acp_proxy` silently."""
     assert run(moment, *VERIFY, entry="module", home=tmp_path) == (130, "")
 
 
 def test_importing_does_not_change_ctrl_c() -> None:
-    """A program that only imports `acp_proxy` keeps its own handler for Ctrl-C."""
+    """A program that imports `acp_proxy` keeps its own handler for Ctrl-C."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         importlib.reload(importlib.import_module("acp_proxy.__main__"))
@@ -89,7 +89,7 @@ def test_importing_does_not_change_ctrl_c() -> None:
 
 
 def test_an_ignored_interrupt_stays_ignored(tmp_path: Path) -> None:
-    """If Ctrl-C is ignored, as in the background of a script, commands ignore it, too."""
+    """If Ctrl-C is ignored when a command starts, the command ignores it too."""
     script = [sys.executable, "-P", "-c", INTERRUPTED, "click", "script", "acp-proxy", "--version"]
     result = subprocess.run(
         script,

@@ -25,7 +25,7 @@ def leave(conversation: Talk) -> None:
 
 
 def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
-    """If a client's input ends during a prompt, the agent may still answer it, however late."""
+    """If a client's input ends during a prompt, the agent may still answer the prompt."""
     script = f"read line; cat; sleep 1.6; echo '{ANSWER[:-1].decode()}'"
     conversation = record(shell(script), "--grace", "0.3")
     assert conversation.exchange(PROMPT) == ANSWER
@@ -37,7 +37,7 @@ def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
 
 
 def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
-    """If a client only closed its end and still reads, its agent's late output is delivered."""
+    """If a client closes its pipe but still reads, late output is delivered to it."""
     conversation = record(shell("cat >/dev/null; sleep 1.5; echo done"), "--grace", "0.1")
     assert conversation.exchange(b"hello\n") == b"done\n"
     assert conversation.wait() == 0
@@ -48,7 +48,7 @@ def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
 @needs_proc
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None:
-    """If a client has left and no request is open, its agent gets SIGTERM, then SIGKILL."""
+    """If a client has left and no request is open, its agent gets SIGTERM and then SIGKILL."""
     ignore = "" if obeys else "trap '' TERM; "
     conversation = record(shell(f"{ignore}{ANSWERS} exec sleep 1000"), "--grace", "0.3")
     group = conversation.agent_group()
@@ -67,7 +67,7 @@ def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None
 
 
 def test_the_prompt_of_a_killed_client_is_not_awaited(record: Recorder) -> None:
-    """If a client was killed, an agent that still has to answer its prompt is ended."""
+    """If a client was killed during a prompt, its agent is ended."""
     conversation = record(shell("read line; exec sleep 1000"), "--grace", "0.3")
     conversation.write(PROMPT)
     conversation.wait_for_rows("select 1 from frames")
@@ -79,7 +79,7 @@ def test_the_prompt_of_a_killed_client_is_not_awaited(record: Recorder) -> None:
 
 
 def test_an_agent_without_requests_is_ended(record: Recorder) -> None:
-    """If an editor starts an agent and leaves at once, as to check it, no process is left."""
+    """If an editor starts an agent and leaves at once, no process is left."""
     conversation = record(shell("exec sleep 1000"), "--grace", "0.3", stdin=subprocess.DEVNULL)
     conversation.close_output()
     assert conversation.wait() == 128 + signal.SIGTERM
@@ -87,7 +87,7 @@ def test_an_agent_without_requests_is_ended(record: Recorder) -> None:
 
 
 def test_a_request_of_the_agent_does_not_keep_it_alive(record: Recorder) -> None:
-    """If a client has left, an agent that waits for the client's answer is ended."""
+    """If a client has left, an agent that waits for its answer is ended."""
     question = '{"jsonrpc":"2.0","id":0,"method":"session/request_permission"}'
     conversation = record(shell(f"{ANSWERS} echo '{question}'; exec sleep 1000"), "--grace", "0.3")
     conversation.write(PROMPT)
@@ -102,7 +102,7 @@ def test_a_request_of_the_agent_does_not_keep_it_alive(record: Recorder) -> None
 
 @needs_proc
 def test_an_agent_whose_client_died_is_ended(record: Recorder) -> None:
-    """If the recorder's parent dies, the agent is ended, even if others read its output."""
+    """If the parent process of a recorder dies, the agent is ended."""
     wrapper = ["/bin/sh", "-c", '"$@"; exit', "sh"]
     conversation = record(shell(f"{ANSWERS} exec sleep 1000"), "--grace", "0.3", wrapper=wrapper)
     conversation.write(PROMPT)

@@ -255,7 +255,7 @@ def record(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Recorded]]
 
 @pytest.mark.parametrize("dialect", ["v2", "draft-1.0", "unstable"])
 def test_the_database_holds_no_secret(record: Callable[..., Recorded], dialect: str) -> None:
-    """A recorder passes a conversation with secrets on unchanged, and stores it masked."""
+    """A recorder forwards a secret unchanged and stores it masked."""
     made = conversation(dialect, large=5 << 20 if dialect == "draft-1.0" else 0, early=True)
     recorded = record(made).end()
     assert recorded.received == b"".join(line for side, line in made.steps if side == AGENT)
@@ -264,7 +264,7 @@ def test_the_database_holds_no_secret(record: Callable[..., Recorded], dialect: 
 
 
 def test_a_value_of_the_environment_is_stored_nowhere(record: Callable[..., Recorded]) -> None:
-    """If an agent prints a secret of the recorder's environment in pieces, it is stored masked."""
+    """If an agent prints a secret of the environment in pieces, it is stored masked."""
     made = Conversation("v1", secrets={OWN: "a variable of the recorder"})
     made.ask("initialize", {"protocolVersion": 1}, protocolVersion=1)
     for number in range(10):
@@ -289,7 +289,7 @@ def test_a_value_of_the_environment_is_stored_nowhere(record: Callable[..., Reco
 def test_no_command_shows_a_secret(
     record: Callable[..., Recorded], dialect: str, level: str
 ) -> None:
-    """No command prints a recording's secret, or writes it into copies, tests or reports."""
+    """No command prints a secret of a recording."""
     made = conversation(dialect, large=0, hidden=6, early=True)
     recorded = record(made, "--redact", level).end()
     assert everything(recorded) == []
@@ -302,7 +302,7 @@ def test_no_command_shows_a_secret(
 
 @pytest.mark.parametrize("level", ["secrets", pytest.param("none", marks=pytest.mark.soak)])
 def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str) -> None:
-    """No command shows a secret of a recording that is running or whose recorder was killed."""
+    """No command shows a secret of a running recording."""
     recorded = record(conversation("unstable", large=0, hidden=9, early=True), "--redact", level)
     chosen = ("doctor", "list", "show", "log", "export", "transcript", "bundle", "report")
     assert everything(recorded, chosen=chosen) == []
@@ -315,7 +315,7 @@ def test_a_live_recording_shows_none(record: Callable[..., Recorded], level: str
 
 @pytest.mark.parametrize("level", ["secrets", "none"])
 def test_faults_show_none(record: Callable[..., Recorded], level: str) -> None:
-    """If a fault cuts, changes or copies a line, secrets are masked in each form of the line."""
+    """If a fault changes a line, secrets are masked before and after the change."""
     made = conversation("unstable", large=0, hidden=4)
     rules = [word for rule in FAULTS for word in ("--fault", rule)]
     recorded = record(made, "--redact", level, "--seed", "1", *rules).end()
@@ -491,7 +491,7 @@ def test_what_plays_a_recording_shows_none(
     tmp_path: Path,
     level: str,
 ) -> None:
-    """Replays of a masked recording print no secret, even if the live peer diverges."""
+    """A replay of a masked recording prints no secret."""
     made = playable(conversation("unstable", large=0, hidden=2), tmp_path / "0" / "app")
     recorded = record(made, "--redact", level).end()
     played = Played(acp_proxy, fork_server, recorded, is_masked=level == "secrets")

@@ -37,7 +37,7 @@ def named(probes: dict[str, Any], verdict: str) -> list[str]:
 
 
 def test_the_sdk_breaks_only_what_it_ignores(trials: Trials, tmp_path: Path) -> None:
-    """An agent with the Python SDK fails three probes of `try --probe`, each with a warning."""
+    """An agent with the Python SDK fails three probes of `try --probe`."""
     junit = tmp_path / "probes.xml"
     code, probes = play(trials, SDK_AGENT, "--junit", str(junit))
     assert code == 0
@@ -57,7 +57,7 @@ def test_the_sdk_breaks_only_what_it_ignores(trials: Trials, tmp_path: Path) -> 
 
 
 def test_an_agent_that_ends_is_started_anew(trials: Trials) -> None:
-    """If an agent dies of a broken message, `try --probe` says so and starts it again."""
+    """If a probe of `try --probe` ends the agent, the agent is started again."""
     code, probes = play(trials, PLAIN_AGENT)
     assert code == 1
     broken = probes["broken-json"]
@@ -67,7 +67,7 @@ def test_an_agent_that_ends_is_started_anew(trials: Trials) -> None:
 
 
 def test_the_page_says_what_is_broken_and_what_to_type_next(trials: Trials) -> None:
-    """`try --probe` prints each failed probe with values and frames, and all others in one line."""
+    """`try --probe` prints each failed probe with its frame."""
     code, printed = trials.run(*PROBE)
     assert code == 1
     assert "11 errors, 2 warnings: 37 probes of v1\n" in printed
@@ -79,7 +79,7 @@ def test_the_page_says_what_is_broken_and_what_to_type_next(trials: Trials) -> N
 
 
 def test_prompts_are_announced_before_an_agent_starts(trials: Trials) -> None:
-    """`try --probe` says on stderr how many prompts it sends, before it starts an agent."""
+    """`try --probe` says how many prompts it will send before it starts an agent."""
     process = trials.start("--probe", agent=["/no/such/agent"])
     printed, stderr = process.communicate()
     assert (process.returncode, printed) == (127, "")
@@ -88,7 +88,7 @@ def test_prompts_are_announced_before_an_agent_starts(trials: Trials) -> None:
 
 
 def test_a_mute_agent_is_not_probed(trials: Trials) -> None:
-    """If `initialize` is not answered within `--timeout`, `try --probe` exits with 3."""
+    """If `initialize` is not answered in time, `try --probe` exits with 3."""
     code, probes = play(trials, SILENT, "--timeout", "1")
     assert code == 3
     assert named(probes, "broken") == ["initialize"]
@@ -105,14 +105,14 @@ def test_what_an_agent_has_said_on_stderr_is_shown_if_it_fails(trials: Trials) -
 
 
 def test_a_process_that_an_agent_leaves_behind_is_named(trials: Trials) -> None:
-    """`try --probe` ends a process that outlives its agent, and names the process on stderr."""
+    """`try --probe` ends a process that outlives its agent."""
     process = trials.start("--probe", "--timeout", "1", agent=shell("setsid sleep 600 >&- 2>&- &"))
     _, stderr = process.communicate()
     assert "the agent left this process running, and it was ended: sleep 600" in stderr
 
 
 def test_options_of_a_conversation_do_not_go_with_probes(trials: Trials) -> None:
-    """`try --probe` refuses options for permissions, MCP servers and prompts as wrong use."""
+    """`try --probe` refuses the option `--allow`."""
     for words in (
         ("--probe", "--allow"), ("--probe", "--mcp-server", "cat"), ("--json",),
         ("--junit", "x.xml"), (*PROBE, "--prompt", "third"),

@@ -442,7 +442,7 @@ RECORDING_TEST = """
 
 
 def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
-    """With the pytest setting ``once``, a test's first run records the agent; later ones replay."""
+    """With the pytest setting `once`, the first run of a test records the agent."""
     suite.tests(RECORDING_TEST)
     made = suite.recordings / "made.jsonl"
     record = ("--acp-record=once", "--acp-agent", REAL_AGENT)
@@ -461,7 +461,7 @@ def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
 
 
 def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
-    """With the pytest setting ``rewrite``, a test that passes replaces its old recording."""
+    """With the pytest setting `rewrite`, a test that passes replaces its recording."""
     names = ("made.jsonl", "made.2.jsonl", "kept.jsonl")
     suite.recorded_as_text(*(f"recordings/{name}" for name in names))
     made, second, kept = (suite.recordings / name for name in names)
@@ -482,7 +482,7 @@ def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
 
 
 def test_nothing_is_recorded_in_ci_because_of_a_file(suite: Suite) -> None:
-    """If the variable CI is set, only pytest's command line can ask for new recordings."""
+    """In CI, only the command line of pytest can ask for new recordings."""
     suite.tests(RECORDING_TEST)
     suite.configure(f"acp_agent_command = {REAL_AGENT}", "acp_record = once")
     strict = suite.run(CI="true")
@@ -493,7 +493,7 @@ def test_nothing_is_recorded_in_ci_because_of_a_file(suite: Suite) -> None:
 
 
 def test_recording_needs_an_agent(suite: Suite) -> None:
-    """If the command of a real agent is not set, the pytest plugin's error names the setting."""
+    """If no real agent is set, the error of the pytest plugin names the setting."""
     suite.tests(RECORDING_TEST)
     marked = f'("other", agent={REAL_AGENT.split()!r})'
     source = RECORDING_TEST.replace('("made")', marked).replace("test_hello", "test_marked")
@@ -508,7 +508,7 @@ def test_recording_needs_an_agent(suite: Suite) -> None:
 
 @pytest.mark.parametrize("neighbour", ["trio", "asyncio"])
 def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
-    """Tests that are coroutines, and their fixtures, can use the pytest plugin's agent."""
+    """Tests that are coroutines can use the agent of the pytest plugin."""
     pytest.importorskip(f"pytest_{neighbour}")
     suite.recorded("hello")
     if neighbour == "asyncio":
@@ -554,7 +554,7 @@ def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
 
 
 def test_it_can_be_switched_off(suite: Suite) -> None:
-    """If the pytest plugin is switched off, it has no options and no fixtures."""
+    """If the pytest plugin is switched off, pytest has none of its options."""
     suite.tests("""
         def test_nothing(pytestconfig):
             assert not hasattr(pytestconfig.option, "acp_record")
@@ -565,7 +565,7 @@ def test_it_can_be_switched_off(suite: Suite) -> None:
 
 
 def test_parallel_runs_are_independent(suite: Suite) -> None:
-    """If two runs of pytest use the plugin at once, each has replayed agents of its own."""
+    """Two runs of pytest at the same time do not share replayed agents."""
     suite.recorded("hello")
     suite.tests("""
         @pytest.mark.acp_recording("hello")
@@ -580,7 +580,7 @@ def test_parallel_runs_are_independent(suite: Suite) -> None:
 
 
 def test_it_works_in_workers(suite: Suite) -> None:
-    """With pytest-xdist, pytest's main process reports failures of tests with replayed agents."""
+    """With pytest-xdist, a diverged replay fails its test in the main process."""
     pytest.importorskip("xdist")
     suite.recorded("hello")
     suite.tests(RECORDING_TEST)
@@ -641,7 +641,7 @@ class side_by_side:  # noqa: N801  a context manager
 
 
 def test_the_example_passes(tmp_path: Path) -> None:
-    """The tests of the example of an editor plugin pass as the manual says."""
+    """The tests of the example editor plugin pass."""
     directory = tmp_path / "editor_plugin"
     shutil.copytree(EXAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     ran = Suite(directory).run("-rA")
@@ -650,7 +650,7 @@ def test_the_example_passes(tmp_path: Path) -> None:
 
 
 def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
-    """If the example of an editor plugin answers differently from the recording, its test fails."""
+    """If the example editor plugin answers differently, its test fails."""
     directory = tmp_path / "editor_plugin"
     shutil.copytree(EXAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     plugin = directory / "editor_plugin.py"
@@ -665,7 +665,7 @@ def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
 
 
 def test_the_manual_shows_the_example() -> None:
-    """The manual's example for pytest is the code of the tested example, line by line."""
+    """The manual shows the code of the tested example for pytest."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     example = (EXAMPLE / "tests" / "test_editor_plugin.py").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
@@ -674,7 +674,7 @@ def test_the_manual_shows_the_example() -> None:
 
 
 def test_the_manual_names_every_setting() -> None:
-    """The manual names every option of the marker `acp_recording` and of the pytest plugin."""
+    """The manual names every option of the pytest plugin."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     fixture = [name for name in vars(AcpAgent) if not name.startswith("_")]
     ours = re.findall(r"(--acp-[a-z]+|acp_[a-z_]+)", (ROOT / PLUGIN).read_text(encoding="utf-8"))
@@ -714,5 +714,5 @@ def what_became(suite: Suite, exports: list[Export]) -> dict[Export, list[str]]:
     ],
 )
 def test_exported_tests_pass(suite: Suite, exports: list[Export]) -> None:
-    """For each shipped recording, or one turn of it, the test that acp-proxy exports passes."""
+    """An exported test of each shipped recording passes."""
     assert what_became(suite, exports) == {export: ["PASSED"] for export in exports}

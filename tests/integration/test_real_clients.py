@@ -204,10 +204,7 @@ def talks(request: pytest.FixtureRequest) -> Talks:
 
 
 def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Path) -> None:
-    """Real clients and agents notice no recorder between them, and clients notice no replay.
-
-    The recording is complete: each message that the agent noted, in its order, and no other.
-    """
+    """Real clients print the same with and without a recorder."""
     assert '"end_turn"' in talks.direct.printed
     assert talks.proxied.printed == talks.direct.printed
     assert talks.proxied.agent == talks.direct.agent
@@ -220,7 +217,7 @@ def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Pa
 
 
 def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
-    """The recording of a client on an SDK has the SDK's frames byte for byte."""
+    """The recording of a client on an SDK has the client's bytes."""
     client = Wire.load(python.client.directory / "client.wire")
     assert python.recording.wire() == Wire(received=client.sent, sent=client.received)
     sent = [json.dumps(m, separators=(",", ":")).encode() for m in python.proxied.agent.sent]
@@ -230,13 +227,13 @@ def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
 
 @pytest.mark.slow
 def test_both_sdks_see_the_same(python: Talks, typescript: Talks) -> None:
-    """The clients on the Python and the TypeScript SDK print the same conversation."""
+    """Clients on the Python SDK and the TypeScript SDK print the same conversation."""
     assert json.loads(typescript.proxied.printed) == json.loads(python.proxied.printed)
 
 
 @pytest.mark.slow
 def test_the_recording_has_every_frame_acpx_printed(acpx: Talks) -> None:
-    """Each message that the client acpx printed, sent or received, is in the recording once."""
+    """Each message that the client acpx prints is recorded once."""
     wire = acpx.recording.wire()
     printed = [json.loads(line) for line in acpx.proxied.printed.splitlines()]
     assert Counter(map(repr, printed)) == Counter(map(repr, [*wire.received, *wire.sent]))
@@ -246,7 +243,7 @@ def test_the_recording_has_every_frame_acpx_printed(acpx: Talks) -> None:
 def test_each_start_by_acpx_plays_its_own_recording(
     tmp_path: Path, acp_proxy: Path, npm_packages: Path
 ) -> None:
-    """If acpx starts its agent anew for each prompt, each recording has its own session id."""
+    """If acpx starts its agent for each prompt, each start has its own recording."""
     clients = []
     for word in ("one", "two"):
         (tmp_path / word).mkdir()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_findings_are_printed_at_the_end(record: Recorder, tmp_path: Path) -> None:
-    """`record --check` prints findings on stderr; stdout and exit code stay those of the agent."""
+    """`record --check` prints findings on stderr at the end."""
     gate = Gate(tmp_path / "gate")
     agent = shell(f'{SAYS}; echo "a log line"; read go <"$1"; exit 3', gate.path)
     conversation = record(agent, "--check")
@@ -32,7 +32,7 @@ def test_findings_are_printed_at_the_end(record: Recorder, tmp_path: Path) -> No
 
 
 def test_a_short_session_names_the_command(record: Recorder, tmp_path: Path) -> None:
-    """If there was no time for `record --check`, stderr names the command for the check."""
+    """If `record --check` has no time for a check, it prints the command for it."""
     Gate(tmp_path / "never")
     env = hindered(tmp_path, f"open({str(tmp_path / 'never')!r}).read()")
     conversation = record(shell(SAYS), "--check", env=env)

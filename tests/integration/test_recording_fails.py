@@ -78,7 +78,7 @@ def cannot_index(path: Path, why: str) -> str:
 
 @pytest.mark.slow
 def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path) -> None:
-    """If another program locks the database until the end, a recording stays in its capture log."""
+    """If the database is locked until the end, the recording stays in the capture log."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -98,7 +98,7 @@ def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path)
 
 
 def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If another program unlocks the database before the recorder gives up, all is stored."""
+    """If the database is locked for a while, all frames are stored in the end."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -116,7 +116,7 @@ def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path
 
 
 def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If a foreign file has the database's name, a recorder keeps that file and its own log."""
+    """If a foreign file has the name of the database, a recorder does not change it."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         wait_until(path.exists, "the file that is to be the database")
@@ -133,7 +133,7 @@ def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_pa
 
 
 def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> None:
-    """If the disk has room for a recorder's log but not for its database, nothing is lost."""
+    """If the disk has no room for the database, the capture log has all frames."""
     path = tmp_path / "x.db"
     with file_size_limit(60_000):
         conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
@@ -156,7 +156,7 @@ def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> No
 
 @needs_prlimit
 def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None:
-    """If the disk stays full, everything that was recorded before it was full can be read."""
+    """If the disk stays full, everything that was recorded before can be read."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with file_size_limit(3000):  # no room for a database, so nothing empties the log
         conversation = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
@@ -185,7 +185,7 @@ def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None
 
 @needs_prlimit
 def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> None:
-    """If a full disk has room again, recording goes on and notes how many bytes are missing."""
+    """If a full disk has room again, recording goes on."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         sent = [conversation.prompt("before", times=3)]
@@ -219,7 +219,7 @@ def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> Non
 
 @needs_prlimit
 def test_the_last_events_close_a_gap(acp_proxy: Path, tmp_path: Path) -> None:
-    """If the disk was full until the agent's exit, the recording counts the missing bytes."""
+    """If the disk was full for a while, the recording says how many bytes are missing."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("before")
@@ -269,7 +269,7 @@ def readonly(path: Path) -> Path:
 
 
 def test_a_missing_directory_is_made(acp_proxy: Path, tmp_path: Path) -> None:
-    """A recorder makes a missing directory with all its parents, for its owner alone."""
+    """A recorder creates a missing recordings directory."""
     directory = nothing(tmp_path)
     with PuppetTalk(acp_proxy, "-o", directory / "x.db", home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -295,7 +295,7 @@ def test_a_missing_directory_is_made(acp_proxy: Path, tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_written_to(
     acp_proxy: Path, tmp_path: Path, make: Any, how: str, lock_away: Callable[[Path], None]
 ) -> None:
-    """If a recorder can make no log, one line on stderr says so, and the agent runs."""
+    """If a recorder cannot create its capture log, the agent still runs."""
     directory = make(tmp_path)
     if make is readonly:
         lock_away(directory)
@@ -313,7 +313,7 @@ def test_a_directory_that_cannot_be_written_to(
 
 @pytest.mark.parametrize("make", [file_for_directory, under_proc])
 def test_a_recording_can_be_required(acp_proxy: Path, tmp_path: Path, make: Any) -> None:
-    """With --require-recording, `record` starts no agent if it can store no recording."""
+    """With `--require-recording`, no agent is started if nothing can be recorded."""
     path = make(tmp_path) / "x.db"
     trace = tmp_path / "started"
     agent = [sys.executable, "-c", f"open({str(trace)!r}, 'w')"]

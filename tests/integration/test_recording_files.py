@@ -58,7 +58,7 @@ def events(path: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def test_an_existing_recording_is_never_touched(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If an editor records with the same -o again, the new files are NAME-2, then NAME-3."""
+    """If `record -o NAME` is run again, the new file is NAME-2."""
     first = record_conversation(tmp_path / "x.db")
     before = (first.read_bytes(), first.stat().st_mtime_ns)
     assert record_talk(fork_server, "-o", first, home=tmp_path) == [
@@ -76,7 +76,7 @@ def test_an_existing_recording_is_never_touched(fork_server: ForkServer, tmp_pat
 def test_other_files_in_its_place_are_never_touched(
     fork_server: ForkServer, tmp_path: Path, what: str
 ) -> None:
-    """If a recording's name is taken by a foreign file, a recorder takes another name."""
+    """A recorder never overwrites a foreign file."""
     path = tmp_path / "x.db"
     match what:
         case "text":
@@ -101,7 +101,7 @@ def test_other_files_in_its_place_are_never_touched(
 
 
 def test_a_log_alone_counts_as_a_recording(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If only the log NAME.db.log exists, a new recording with this name gets another name."""
+    """If only `NAME.db.log` exists, a new recording gets another name."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         before = recorder.log_path.read_bytes()
@@ -115,7 +115,7 @@ def test_a_log_alone_counts_as_a_recording(fork_server: ForkServer, tmp_path: Pa
 
 
 def test_two_recorders_do_not_share_a_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """Two recorders with the same -o at the same time have a file each."""
+    """Two recorders with the same `-o` write two files."""
     path = tmp_path / "x.db"
     with (
         PuppetTalk(fork_server, "-o", path, home=tmp_path) as first,
@@ -130,7 +130,7 @@ def test_two_recorders_do_not_share_a_file(fork_server: ForkServer, tmp_path: Pa
 
 
 def test_name_names_file_and_recording(acp_proxy: Path, tmp_path: Path) -> None:
-    """A second recording with the same --name is called NAME-2."""
+    """A second recording with the same `--name` is called NAME-2."""
     directory = tmp_path / "recordings"
     assert record_talk(acp_proxy, "--name", "my run", home=tmp_path) == []
     assert received(directory / "my run.db")
@@ -144,7 +144,7 @@ def test_name_names_file_and_recording(acp_proxy: Path, tmp_path: Path) -> None:
 
 
 def test_a_default_name_has_time_and_agent(fork_server: ForkServer, tmp_path: Path) -> None:
-    """A recording's default name is the time in UTC, the agent and a part of the id."""
+    """The default name of a recording has the time and the agent's name."""
     assert record_talk(fork_server, home=tmp_path) == []
     (path,) = (tmp_path / "recordings").glob("*.db")
     name = path.stem
@@ -157,7 +157,7 @@ def test_a_default_name_has_time_and_agent(fork_server: ForkServer, tmp_path: Pa
 
 
 def test_everything_is_private_to_its_owner(acp_proxy: Path, tmp_path: Path) -> None:
-    """A recorder makes directories with mode 0700 and files with 0600, whatever the umask is."""
+    """A recorder creates files that only their owner can read."""
     directory = tmp_path / "recordings"
     modes = set()
 
@@ -214,7 +214,7 @@ def watched(directory: Path) -> Iterator[list[int]]:
 
 @pytest.mark.parametrize("size", [60_000, 1_900, pytest.param(200, marks=pytest.mark.soak)])
 def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path, size: int) -> None:
-    """With --max-size, a recording's files never exceed it, and the conversation goes on."""
+    """The files of a recording never exceed `--max-size`."""
     limit = 8_000_000
     directory = tmp_path / "recordings"
     directory.mkdir()
@@ -263,7 +263,7 @@ def age(path: Path, days: float) -> None:
 def test_keep_deletes_old_recordings_at_the_start(
     fork_server: ForkServer, tmp_path: Path, keep: str
 ) -> None:
-    """`record --keep` deletes recordings beyond the age or size, but no running ones."""
+    """`record --keep` deletes recordings that are too old."""
     directory = tmp_path / "recordings"
     directory.mkdir()
     old, young = (
@@ -294,7 +294,7 @@ def test_keep_deletes_old_recordings_at_the_start(
 
 
 def test_a_bad_keep_does_not_stop_the_agent(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If `record --keep` fails, the agent starts, and stderr and the recording say so."""
+    """If `record --keep` fails, the agent still starts."""
     directory = tmp_path / "recordings"
     directory.mkdir()
     age(record_conversation(directory / "old.db"), 10)
@@ -311,7 +311,7 @@ def test_a_bad_keep_does_not_stop_the_agent(fork_server: ForkServer, tmp_path: P
 
 
 def test_a_finished_recording_is_one_plain_file(fork_server: ForkServer, tmp_path: Path) -> None:
-    """A finished recording is one file, without a capture log or a -wal file beside it."""
+    """A finished recording is one file."""
     with PuppetTalk(fork_server, "-o", "x.db", home=tmp_path) as conversation:
         conversation.prompt("one")
         wait_until(lambda: (tmp_path / "x.db").stat().st_size, "the database")

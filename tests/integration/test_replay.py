@@ -117,7 +117,7 @@ def replay(
 def test_the_same_client_gets_the_same_answers(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """If the recorded client talks to a replay, the replay exits with 0 and an empty stderr."""
+    """If the recorded client talks to a replay, the replay exits with 0."""
     conversation = replay(recorded.path)
     conversation.send_frames(recorded, 1)
     conversation.expect_frames(recorded, 2)
@@ -134,7 +134,7 @@ def test_the_same_client_gets_the_same_answers(
 def test_a_divergence_is_on_stderr_and_in_the_exit_code(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """The report of a diverged replay has both messages, a similar one, and an option to type."""
+    """The report of a diverged replay shows the recorded and the live message."""
     conversation = replay(recorded.path)
     received = conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert conversation.wait() == 1
@@ -154,7 +154,7 @@ def test_a_divergence_is_on_stderr_and_in_the_exit_code(
 def test_the_option_of_the_report_allows_the_divergence(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path, name: str
 ) -> None:
-    """The option that a replay's report suggests allows the divergence, also in a rules file."""
+    """With the option that a replay's report suggests, the replay does not diverge."""
     place, rules = "/params/prompt/0/text", tmp_path / "rules.toml"
     rules.write_text(f'{name.strip("-")} = ["{place}"]', encoding="utf-8")
     option = (name, place) if name == "--ignore" else ("--rules", str(rules))
@@ -166,7 +166,7 @@ def test_the_option_of_the_report_allows_the_divergence(
 def test_the_report_for_machines(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path
 ) -> None:
-    """The reports of a replay in JSON and JUnit XML have everything that it prints on stderr."""
+    """The JSON report of a replay has everything that the text report has."""
     out, xml = tmp_path / "report.json", tmp_path / "report.xml"
     conversation = replay(recorded.path, "--report", str(out), "--junit", str(xml))
     conversation.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
@@ -195,7 +195,7 @@ def test_the_report_for_machines(
 def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """If the client is silent, a replay exits with 3 and names what each side waits for."""
+    """If the client is silent, a replay exits with 3."""
     conversation = replay(
         recorded.path, "--stall-timeout", "2", already_sent=recorded.raw[1] + recorded.raw[3]
     )
@@ -207,7 +207,7 @@ def test_a_silent_client_stalls_the_replay(
 def test_a_broken_pipe_is_no_traceback(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """If the client's pipe breaks, a replay only stops writing, and prints no traceback."""
+    """If the client's pipe breaks, a replay prints no traceback."""
     conversation = replay(recorded.path)
     conversation.close_output()
     assert conversation.process.stdin is not None
@@ -221,7 +221,7 @@ def test_a_broken_pipe_is_no_traceback(
 def test_a_stop_signal_ends_the_replay_as_end_of_input(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], signum: signal.Signals
 ) -> None:
-    """After SIGTERM or SIGINT, a replay that has sent everything exits with 0, others with 1."""
+    """After SIGTERM, a replay that has sent everything exits with 0."""
     for last, code in ((5, 0), (3, 1)):
         conversation = replay(recorded.path)
         for number, answers in ((1, (2,)), (3, (4,)), (5, (6, 7))):
@@ -269,7 +269,7 @@ def test_a_recorded_signal_is_awaited(record: Recorder, replay: Callable[..., Re
 def test_a_closed_descriptor_is_a_client_that_left(
     acp_proxy: Path, recorded: RecordedTranscript, closed: str, code: int, complaint: bytes
 ) -> None:
-    """If stdin or stdout is closed at its start, a replay takes the client as gone."""
+    """If stdin is closed when a replay starts, the client counts as gone."""
     result = subprocess.run(
         ["sh", "-c", f'exec "$0" replay "$1" {closed}', acp_proxy, recorded.path],
         input=recorded.raw[1] + recorded.raw[3] + recorded.raw[5],
@@ -304,7 +304,7 @@ main()
 def test_a_signal_after_the_end_changes_nothing(
     recorded: RecordedTranscript, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """A SIGTERM that comes after the client has left does not change a replay's result."""
+    """A SIGTERM after the client has left does not change the result of a replay."""
     out = tmp_path / "report.json"
     words = ["replay", str(recorded.path), *options, "--report", str(out)]
     with plain_signals():
@@ -324,7 +324,7 @@ def test_a_signal_after_the_end_changes_nothing(
 def test_garbage_is_answered_and_reported(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """A replay answers each line that is not JSON with a parse error, and exits with 1."""
+    """A replay answers a line that is not JSON with a parse error."""
     conversation = replay(recorded.path)
     garbage = b"\x1b[31mnot ACP\x07\n\xff\xfe\n"
     received = conversation.exchange(garbage, recorded.raw[1], recorded.raw[3], recorded.raw[5])
@@ -349,7 +349,7 @@ def test_garbage_is_answered_and_reported(
 def test_bad_use_is_one_line_and_exit_code_2(
     acp_proxy: Path, recorded: RecordedTranscript, arguments: list[str], complaint: str
 ) -> None:
-    """Wrong use of `replay` gives one line, exit code 2 and an empty stdout."""
+    """Wrong use of `replay` is refused in one line."""
     words = [str(recorded.path) if word == "BOOK" else word for word in arguments]
     result = subprocess.run(
         [acp_proxy, "replay", *words], stdin=subprocess.DEVNULL, capture_output=True, check=False
@@ -362,7 +362,7 @@ def test_bad_use_is_one_line_and_exit_code_2(
 def test_an_incomplete_recording_is_played_to_its_end(
     tmp_path: Path, replay: Callable[..., Replaying]
 ) -> None:
-    """If a killed recorder's recording is replayed to its end, the replay exits with 3."""
+    """A replay of an incomplete recording exits with 3 at its end."""
     from tests.support.log_writer import LogWriter, handshake
 
     path = tmp_path / "killed.db"
@@ -401,7 +401,7 @@ def hash_seeds(count: int) -> list[str]:
 def test_replays_agree_under_any_hash_seed(
     tmp_path: Path, replay: Callable[..., Replaying], count: int
 ) -> None:
-    """A replay sends the recorded bytes however its input is cut, and in each new process."""
+    """A replay sends the same bytes in each new process."""
     from tests.unit.playback.drivers.test_replayer import TALK as TWO_LANES
 
     recorded = record_book(tmp_path, TWO_LANES)
@@ -420,7 +420,7 @@ def test_replays_agree_under_any_hash_seed(
 def test_the_scripted_client_plays_every_recording(
     acp_proxy: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The client that is played from a recording exits with 0 against a replay of it."""
+    """The client that is played from a recording exits with 0 against its replay."""
     for name in RECORDINGS:
         recording = str(ROOT / "recordings" / f"{name}.db")
         words = [recording, "--", str(acp_proxy), "replay", recording]
@@ -428,14 +428,14 @@ def test_the_scripted_client_plays_every_recording(
 
 
 def test_the_scripted_client_is_a_program(acp_proxy: Path) -> None:
-    """``python -m acp_proxy.client`` plays the client of a recording."""
+    """`python -m acp_proxy.client` plays the client of a recording."""
     recording = str(ROOT / "recordings" / "hello.db")
     result = run_client(recording, str(acp_proxy), "replay", recording)
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
 
 
 def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
-    """The client that is played from a recording exits with 1 if a line of the agent differs."""
+    """If the agent differs, the client that is played from a recording exits with 1."""
     hello, tour = (str(ROOT / "recordings" / f"{name}.db") for name in ("hello", "tour"))
     other = run_client(tour, str(acp_proxy), "replay", hello)
     assert other.returncode == 1
@@ -446,7 +446,7 @@ def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
 
 
 def test_the_scripted_client_prints_its_usage() -> None:
-    """Without an agent's command, ``acp_proxy.client`` prints its usage and exits with 2."""
+    """Without an agent's command, `acp_proxy.client` prints its usage."""
     result = subprocess.run(
         [sys.executable, "-m", "acp_proxy.client", "x"], capture_output=True, check=False
     )

@@ -48,7 +48,7 @@ def replay(fork_server: ForkServer) -> Replay:
 def test_a_fault_that_ends_the_agent_ends_the_replay(
     replay: Replay, tmp_path: Path, rule: str, code: int
 ) -> None:
-    """If a fault ends the agent of a replay, the replay ends like the agent, after its report."""
+    """If a fault ends the agent of a replay, the replay ends too."""
     report = tmp_path / "report.json"
     where = "where='dir:to-client method:initialize'"
     result = replay("--fault", f"{rule} {where}", "--seed", "7", "--report", str(report))
@@ -59,7 +59,7 @@ def test_a_fault_that_ends_the_agent_ends_the_replay(
 
 
 def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
-    """If a fault of a replay drops a message, the replay stays clean; the report names the rule."""
+    """If a fault of a replay drops a message, the replay does not diverge."""
     hello = ROOT / "recordings" / "hello.db"
     with RecordingReader(hello) as reader:
         sent = b"".join(b"".join(reader.pieces(seq)) + b"\n" for seq in (2, 4, 6))
@@ -71,7 +71,7 @@ def test_a_dropped_message_is_no_divergence(fork_server: ForkServer) -> None:
 
 
 def test_the_report_has_the_command_that_repeats_it(replay: Replay, tmp_path: Path) -> None:
-    """The command in the report of a replay with faults makes a replay send the same bytes."""
+    """The report of a replay with faults has a command that repeats the replay."""
     report = tmp_path / "report.json"
     rule = "corrupt mode=flip where=dir:to-client"
     result = replay("--fault", rule, "--fault", "drop where=method:none", "--report", str(report))
@@ -99,7 +99,7 @@ def test_the_report_has_the_command_that_repeats_it(replay: Replay, tmp_path: Pa
 def test_a_bad_plan_is_refused_before_playing(
     replay: Replay, options: list[str], complaint: str
 ) -> None:
-    """A bad fault plan of a replay gives a line on stderr, nothing on stdout, and code 2."""
+    """An invalid fault plan of a replay is refused in one line."""
     result = replay(*options)
     assert result.returncode == 2
     assert result.stdout == b""
@@ -109,7 +109,7 @@ def test_a_bad_plan_is_refused_before_playing(
 
 @pytest.mark.slow
 def test_the_sdks_client_sees_the_faults() -> None:
-    """In a replay with faults, a client on the SDK gets duplicates, errors and an exit."""
+    """In a replay with faults, a client on the SDK receives the faults."""
     from tests.agents.tour_client import tour  # imports the SDK, which takes long
 
     def sdk_client(*options: str) -> tuple[bool, list[dict[str, Any]]]:

@@ -44,7 +44,7 @@ _SEARCHES = (
 
 
 def test_a_report_finds_what_the_command_line_finds(npm_packages: Path) -> None:
-    """Each filter and search of a report page finds what the command line finds."""
+    """A filter on a report page finds the same frames as on the command line."""
     filters = _filters()
     asked = [(path, filters, list(_SEARCHES)) for path in RECORDINGS]
     expected, given = [], []

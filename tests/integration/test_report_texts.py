@@ -52,7 +52,7 @@ def _shown(entry: TranscriptEntry, name: str) -> Any:
     ],
 )
 def test_a_report_shows_what_the_transcript_says(name: str, npm_packages: Path) -> None:
-    """A report page shows the same texts as `transcript`, for every kind of step."""
+    """A report page shows the same texts as `transcript`."""
     with open_recording(str(ROOT / name)) as reader:
         entries = [
             entry

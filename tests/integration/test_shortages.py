@@ -27,7 +27,7 @@ def limited(limit: str) -> list[str]:
 
 
 def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
-    """If a recorder cannot start its guardian process, the agent still runs, with a message."""
+    """If a recorder cannot start its guardian process, the agent still runs."""
     conversation = record(["cat"], wrapper=UNGUARDED)
     assert conversation.exchange(b"hello\n") == b"hello\n"
     assert conversation.wait() == 0
@@ -43,7 +43,7 @@ def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
 
 @pytest.mark.parametrize("descriptors", [8, 10])
 def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
-    """If file descriptors are too few for a recorder, it is replaced by the agent, unrecorded."""
+    """If a recorder has too few file descriptors, the agent runs unrecorded."""
     conversation = record(["cat"], wrapper=limited(f"-n {descriptors}"))
     assert conversation.exchange(b"hello\n") == b"hello\n"
     assert conversation.wait() == 0
@@ -55,7 +55,7 @@ def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
 
 
 def test_a_required_recording_prevents_the_start(record: Recorder) -> None:
-    """With --require-recording, no agent runs unrecorded, even if descriptors are too few."""
+    """With `--require-recording`, no agent runs unrecorded if file descriptors are scarce."""
     conversation = record(["cat"], "--require-recording", wrapper=limited("-n 9"))
     assert conversation.read_all() == b""
     assert conversation.wait() == 1
@@ -63,7 +63,7 @@ def test_a_required_recording_prevents_the_start(record: Recorder) -> None:
 
 
 def test_a_missing_agent_is_named(record: Recorder) -> None:
-    """If too few descriptors are left, the error about a missing agent still names the agent."""
+    """If file descriptors are scarce, the error about a missing agent still names the agent."""
     conversation = record(["/nowhere/agent"], wrapper=limited("-n 10"))
     assert conversation.read_all() == b""
     assert conversation.wait() == 127

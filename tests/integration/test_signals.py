@@ -35,7 +35,7 @@ LAUNCHERS = {
 def test_a_signal_reaches_the_whole_group_once(
     record: Recorder, tmp_path: Path, signum: signal.Signals
 ) -> None:
-    """A signal to a recorder reaches every process of the agent's process group exactly once."""
+    """A signal to a recorder reaches every process of the agent once."""
     notes = [tmp_path / "notes", tmp_path / "notes.child"]
     conversation = record(agent("signal_notes", notes[0]), "--grace", "1000")
     conversation.expect(b"ready\nready\n")
@@ -70,7 +70,7 @@ def test_the_recording_tells_a_signal_of_the_client(installed: Recorder, is_clie
 
 
 def test_a_client_can_tell_that_it_gave_up(record: Recorder) -> None:
-    """If a client sends SIGALRM, a recorder ends the agent, and records why."""
+    """If a client sends SIGALRM to a recorder, the agent is ended."""
     conversation = record(shell("echo ready; exec sleep 1000"))
     conversation.expect(b"ready\n")
     conversation.process.send_signal(signal.SIGALRM)
@@ -81,7 +81,7 @@ def test_a_client_can_tell_that_it_gave_up(record: Recorder) -> None:
 
 @pytest.mark.parametrize("signum", STOPPING, ids=lambda s: s.name)
 def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: signal.Signals) -> None:
-    """If an agent ignores a signal, a recorder kills it after its grace, and records that."""
+    """If an agent ignores a signal, a recorder kills it after the grace time."""
     conversation = record(shell(f"{IGNORE} echo ready; exec sleep 1000"), "--grace", "0.3")
     group = conversation.agent_group()
     conversation.expect(b"ready\n")
@@ -101,7 +101,7 @@ def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: sign
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_nothing_is_left_of_a_launcher(record: Recorder, launcher: str) -> None:
-    """If a launcher's child process ignores SIGTERM, a recorder kills it after the grace time."""
+    """If the child of a launcher ignores SIGTERM, a recorder kills the child."""
     conversation = record(shell(LAUNCHERS[launcher]), "--grace", "0.3")
     group = conversation.agent_group()
     conversation.expect(b"ready\n")
@@ -115,7 +115,7 @@ def test_nothing_is_left_of_a_launcher(record: Recorder, launcher: str) -> None:
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_nothing_is_left_when_we_are_killed(record: Recorder, launcher: str) -> None:
-    """If a recorder is killed, its agent ends, even if a launcher started it."""
+    """If a recorder is killed, its agent ends."""
     conversation = record(shell(LAUNCHERS[launcher]))
     group = conversation.agent_group()
     conversation.expect(b"ready\n")
@@ -126,7 +126,7 @@ def test_nothing_is_left_when_we_are_killed(record: Recorder, launcher: str) -> 
 
 
 def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
-    """If an agent is stopped (SIGSTOP), a recorder continues the agent to pass on a signal."""
+    """If an agent is stopped by SIGSTOP, a recorder continues it to pass on a signal."""
     conversation = record(shell("echo $$; kill -s STOP $$; exit 9"), "--grace", "1000")
     conversation.run(until=lambda: conversation.received.endswith(b"\n"))
     pid = int(conversation.received)
@@ -138,7 +138,7 @@ def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
 
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool) -> None:
-    """If an agent has a session of its own, as under setsid(1), it still gets the signals."""
+    """If an agent has a session of its own, it still gets the signals."""
     script = "import os, time; os.setsid(); print('ready', flush=True); time.sleep(1000)"
     ignore = "" if obeys else IGNORE
     python = [sys.executable, "-IS", "-c", script]
@@ -150,7 +150,7 @@ def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool
 
 
 def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) -> None:
-    """If an agent handles SIGTERM, a recorder still passes on its last output and its exit code."""
+    """If an agent handles SIGTERM, a recorder exits with the agent's exit code."""
     conversation = record(
         shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done")
     )
@@ -165,10 +165,7 @@ def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) 
 @pytest.mark.slow
 @pytest.mark.parametrize("was_told", [False, True], ids=["agent exits", "told to stop"])
 def test_a_daemon_does_not_block_the_end(record: Recorder, tmp_path: Path, was_told: bool) -> None:
-    """If a daemon of an ended agent keeps the agent's output open, the recorder still ends.
-
-    The daemon is not killed. The client gets all output so far, and the agent's exit code.
-    """
+    """If a daemon of an ended agent keeps the agent's output open, the recorder still ends."""
     conversation = record(agent("daemon", tmp_path / "pid"), "--grace", "0.3", env=IMPATIENT)
     conversation.expect(b"left\n")
     daemon = int((tmp_path / "pid").read_text())

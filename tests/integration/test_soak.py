@@ -57,7 +57,7 @@ def test_a_million_frames(installed: Recorder, tmp_path: Path) -> None:
 def test_thousands_of_random_streams(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """Any bytes pass a recorder unchanged, in any chunks, two thousand times."""
+    """Random bytes pass a recorder unchanged."""
     expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
 
 
@@ -106,13 +106,13 @@ def test_a_million_frames_are_inspected_in_flat_memory(
 
 
 def test_two_million_frames_are_compared(million: Path, acp_proxy: Path) -> None:
-    """`diff` of two recordings of a million frames each needs little memory."""
+    """`diff` of two recordings of a million frames needs little memory."""
     command = [str(acp_proxy), "inspect", "diff", str(million), str(million)]
     assert _peak(command) < PEAK_READING
 
 
 def test_a_million_frames_are_replayed_in_flat_memory(million: Path, acp_proxy: Path) -> None:
-    """A replay of a million frames to the recorded client needs little memory."""
+    """A replay of a million frames needs little memory."""
     client = [sys.executable, "-m", "acp_proxy.client", str(million), "--"]
     agent_command = [str(acp_proxy), "replay", str(million)]
     assert _peak([*client, *agent_command]) < PEAK_READING

@@ -52,7 +52,7 @@ def ringing(record: Recorder, place: Path) -> tuple[Talk, int]:
 
 
 def test_the_command_runs_once_for_each_silence(record: Recorder, tmp_path: Path) -> None:
-    """For each silence, the command of `record --on-stall` gets one sentence without secrets."""
+    """The command of `record --on-stall` runs once for each silence."""
     conversation, group = ringing(record, tmp_path)
     conversation.write(b"go\n")
     conversation.expect(f"{CHUNK}\n".encode())
@@ -67,7 +67,7 @@ def test_the_command_runs_once_for_each_silence(record: Recorder, tmp_path: Path
 
 
 def test_the_command_is_killed_with_the_recorder(record: Recorder, tmp_path: Path) -> None:
-    """If a recorder is killed, its guardian process kills the command of --on-stall."""
+    """If a recorder is killed, the command of `--on-stall` is killed too."""
     conversation, group = ringing(record, tmp_path)
     conversation.process.kill()
     conversation.wait()
@@ -75,7 +75,7 @@ def test_the_command_is_killed_with_the_recorder(record: Recorder, tmp_path: Pat
 
 
 def test_no_variable_sets_the_command(record: Recorder, tmp_path: Path) -> None:
-    """No variable of the environment can make a recorder run a command, whatever its name is."""
+    """No environment variable can make a recorder run a command."""
     names = ("ON_STALL", "RECORD_ON_STALL")
     env = {f"ACP_PROXY_{name}": f"touch {tmp_path}/told" for name in names}
     env |= {"ACP_PROXY_STALL": "0.1", "ACP_PROXY_RECORD_STALL": "0.1"}
@@ -137,7 +137,7 @@ def test_following_ends_at_a_problem(record: Recorder, fork_server: ForkServer) 
 def test_following_ends_with_the_recording(
     record: Recorder, fork_server: ForkServer, until: list[str]
 ) -> None:
-    """If a recording ends before the condition of ``--until``, `log --follow` exits with 0."""
+    """If a recording ends before the condition of `--until`, `log --follow` exits with 0."""
     conversation = record(shell("read line; read line"))
     conversation.write(b'{"jsonrpc":"2.0","method":"_note"}\n')
     conversation.wait_for_rows("select 1 from frames")

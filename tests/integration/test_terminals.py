@@ -84,7 +84,7 @@ def proxy(conversation: Talk) -> int:
 
 
 def test_an_agent_reads_the_terminal_of_its_client(record: Recorder) -> None:
-    """Behind a recorder, an agent can read its client's terminal, and Ctrl-Z stops both."""
+    """Behind a recorder, an agent can read the terminal of its client."""
     script = 'echo $$; printf "password?" >/dev/tty; read word </dev/tty; echo "it is $word"'
     with open_terminal() as terminal:
         conversation = record(shell(script), wrapper=terminal.wrapper)
@@ -104,7 +104,7 @@ def test_an_agent_reads_the_terminal_of_its_client(record: Recorder) -> None:
 
 
 def test_ctrl_c_reaches_an_agent_once(record: Recorder, tmp_path: Path) -> None:
-    """On a terminal, Ctrl-C reaches a recorded agent only once: the recorder passes on no copy."""
+    """On a terminal, Ctrl-C reaches a recorded agent only once."""
     notes = [tmp_path / "notes", tmp_path / "notes.child"]
     with open_terminal() as terminal:
         conversation = record(
@@ -129,7 +129,7 @@ def test_ctrl_c_reaches_an_agent_once(record: Recorder, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name)
 def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -> None:
-    """On a terminal, no process of a killed agent is left, and the client gets no signal."""
+    """On a terminal, no process of a killed agent is left."""
     ignore = "trap '' TERM HUP INT; "
     lost = f"{ignore} echo $$; exec sleep 1000"
     script = f'{ignore} (env -i /bin/sh -c "$1" &); read go; echo $$; read stay'
@@ -152,7 +152,7 @@ def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -
 def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
     record: Recorder, tmp_path: Path
 ) -> None:
-    """On a terminal, processes that a recorded agent leaves stay in its client's process group."""
+    """On a terminal, a process that a recorded agent leaves behind goes on."""
     script = "(trap '' HUP; read go <>\"$1\") >/dev/null 2>&1 & echo $!"
     os.mkfifo(tmp_path / "never")
     with open_terminal() as terminal:
@@ -169,7 +169,7 @@ def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
 
 
 def test_an_agent_outlives_its_guardian(record: Recorder) -> None:
-    """If a recorder's guardian process is killed, the conversation does not change."""
+    """If the guardian process of a recorder is killed, the agent goes on."""
     with open_terminal() as terminal:
         run = record(shell("read go; echo $PPID; read code; exit $code"), wrapper=terminal.wrapper)
         run.write(b"go\n")
@@ -182,7 +182,7 @@ def test_an_agent_outlives_its_guardian(record: Recorder) -> None:
 
 
 def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
-    """If a terminal stops an agent that reads in the background, stderr and recording say so."""
+    """If a terminal stops an agent that reads in the background, stderr says so."""
     conversation = record(shell("kill -s TTIN $$; echo woken"), "--grace", "1000")
     expected = b"stopped by SIGTTIN: it tried to read from the terminal of its client"
     wait_until(lambda: expected in conversation.stderr, "the stop to be printed")
@@ -196,10 +196,7 @@ def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
 def test_whoever_types_the_command_is_told_what_it_waits_for(
     command: list[str], tmp_path: Path
 ) -> None:
-    """If `record` is typed on a terminal, stderr says that a client is awaited.
-
-    Ctrl-D ends the wait.
-    """
+    """If `record` is typed on a terminal, stderr says that it waits for a client."""
     home = Path(__file__).parents[2] / "recordings" if command[0] == "replay" else tmp_path
     argv = [sys.executable, "-m", "acp_proxy", *command]
     env = os.environ | {"ACP_PROXY_RECORDINGS": str(home)}

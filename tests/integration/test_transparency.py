@@ -35,7 +35,7 @@ def speech() -> bytes:
 
 
 def test_switched_off_the_agent_runs_in_our_place(record: Recorder) -> None:
-    """With ACP_PROXY_OFF=1, the agent replaces the recorder's process and is not recorded."""
+    """With ACP_PROXY_OFF=1, the agent is not recorded."""
     says = "import os, sys; print(os.getpid(), os.getpgrp(), sys.argv[1:])"
     conversation = record([sys.executable, "-IS", "-c", says, "-x", ""], env={"ACP_PROXY_OFF": "1"})
     received = conversation.read_all().decode()
@@ -48,7 +48,7 @@ def test_switched_off_the_agent_runs_in_our_place(record: Recorder) -> None:
 
 
 def test_switched_off_a_missing_agent_is_127(record: Recorder) -> None:
-    """With ACP_PROXY_OFF=1, an agent that cannot start has the same error as when recorded."""
+    """With ACP_PROXY_OFF=1, an agent that cannot start gives the usual error."""
     conversation = record(["no-such-agent"], env={**READABLE_PATH, "ACP_PROXY_OFF": "1"})
     assert conversation.wait() == 127
     assert conversation.stderr.count(b"\n") == 1
@@ -56,7 +56,7 @@ def test_switched_off_a_missing_agent_is_127(record: Recorder) -> None:
 
 
 def test_stderr_passes_and_is_recorded(record: Recorder, tmp_path: Path, speech: bytes) -> None:
-    """A recorder passes on and records an agent's stderr, and keeps it apart from stdout."""
+    """A recorder forwards the agent's stderr and records it."""
     (tmp_path / "errors").write_bytes(speech)
     conversation = record(shell('echo "{}"; cat "$1" >&2; echo "{}"', tmp_path / "errors"))
     assert conversation.read_all() == b"{}\n{}\n"
@@ -69,7 +69,7 @@ def test_stderr_passes_and_is_recorded(record: Recorder, tmp_path: Path, speech:
 
 
 def test_our_own_messages_go_to_stderr(record: Recorder, tmp_path: Path) -> None:
-    """A recorder's own messages go to stderr, and never into the conversation."""
+    """A recorder writes its own messages to stderr."""
     taken = tmp_path / "talk-1.db"
     taken.write_bytes(b"somebody else's")
     run = record(shell("echo hello"))
@@ -118,7 +118,7 @@ class Ends:
 def test_descriptors_that_do_not_block(
     record: Recorder, tmp_path: Path, speech: bytes, kind: str
 ) -> None:
-    """If a client made pipes or sockets non-blocking, as Node does, a recorder passes all bytes."""
+    """If a client made its pipes non-blocking, a recorder forwards all bytes."""
     (tmp_path / "sent").write_bytes(speech[::-1])
     talker = agent("duplex", tmp_path / "sent", tmp_path / "received")
     ends = Ends(kind)
@@ -154,7 +154,7 @@ def test_descriptors_that_do_not_block(
 def test_standard_descriptors_that_are_closed(
     record: Recorder, tmp_path: Path, closed: str
 ) -> None:
-    """If stdin, stdout or stderr is closed at a recorder's start, it becomes /dev/null."""
+    """If stdin is closed when a recorder starts, it becomes /dev/null."""
     gate = Gate(tmp_path / "gate")
     script = 'cat; echo sent; echo complained >&2; read go <"$1"; exit 3'
     if "<" not in closed:
@@ -178,7 +178,7 @@ def test_standard_descriptors_that_are_closed(
 
 @needs_proc
 def test_closed_descriptors_are_not_reused(record: Recorder, tmp_path: Path) -> None:
-    """After both sides have closed, a recorder does not open other files as stdin or stdout."""
+    """After both sides have closed, a recorder opens no file as stdin or stdout."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('cat; exec >&-; read go <"$1"', gate.path))
     assert conversation.exchange(b"{}\n") == b"{}\n"

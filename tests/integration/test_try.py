@@ -117,7 +117,7 @@ def trials(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.mark.parametrize("agent", [PLAIN_AGENT, SDK_AGENT], ids=["plain", "sdk"])
 def test_a_turn_is_printed_recorded_and_played_again(trials: Trials, agent: list[str]) -> None:
-    """A turn in `try` is printed and recorded; the recording is clean and can be replayed."""
+    """The recording of a turn in `try` can be replayed."""
     code, printed = trials.run("--prompt", "hello", agent=agent)
     assert code == 0
     assert "Hello! Grüße, café, 你好, 😀." in printed
@@ -128,7 +128,7 @@ def test_a_turn_is_printed_recorded_and_played_again(trials: Trials, agent: list
 
 
 def test_a_file_is_written_only_with_consent(trials: Trials) -> None:
-    """If the user of `try` refuses a write, the file stays; an allowed write changes the file."""
+    """If the user of `try` refuses a write, the file does not change."""
     code, printed = trials.run("--prompt", "edit", "--reject")
     assert (code, trials.text) == (0, SAMPLE_TEXT)
     assert "denied (Reject)" in printed
@@ -191,7 +191,7 @@ for line in sys.stdin:
 
 
 def test_secrets_are_masked_while_a_conversation_runs(trials: Trials) -> None:
-    """`try` masks a secret even if it comes in two pieces, unless --unredacted is given."""
+    """`try` masks a secret even if it comes in two pieces."""
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     agent = [sys.executable, "-IS", "-c", TELLING, secret]
     _, printed = trials.run("--prompt", "x", agent=agent)
@@ -205,7 +205,7 @@ def test_secrets_are_masked_while_a_conversation_runs(trials: Trials) -> None:
 def test_an_agent_that_does_not_ask_gets_nothing_done(
     trials: Trials, tmp_path: Path, option: str
 ) -> None:
-    """`try` refuses writes and commands without consent, and follows no symbolic link."""
+    """Without consent, `try` refuses the agent's writes and commands."""
     outside = tmp_path / "outside.txt"
     outside.write_text("secret")
     (trials.work / "link").symlink_to(outside)
@@ -220,7 +220,7 @@ def test_an_agent_that_does_not_ask_gets_nothing_done(
 
 
 def test_a_command_runs_in_the_directory(trials: Trials) -> None:
-    """In `try`, the agent gets the output and the exit code of an allowed command."""
+    """In `try`, the agent gets the output of an allowed command."""
     assert trials.run("--prompt", "edit", "--prompt", "run", "--allow")[0] == 0
     with RecordingReader(trials.recording) as reader:
         assert len([*reader.query("SELECT * FROM turns")]) == 2
@@ -228,7 +228,7 @@ def test_a_command_runs_in_the_directory(trials: Trials) -> None:
 
 
 def test_a_removed_directory_is_wrong_use(trials: Trials) -> None:
-    """`try` in a directory that was removed ends with one line and exit code 2."""
+    """If the working directory was removed, `try` exits with 2."""
     ended = subprocess.run(
         [trials.program, "try", "--prompt", "x", "--", *SILENT],
         cwd=trials.work,
@@ -240,7 +240,7 @@ def test_a_removed_directory_is_wrong_use(trials: Trials) -> None:
 
 
 def test_standard_input_is_the_prompt(trials: Trials) -> None:
-    """If stdin is not a terminal, `try` takes all of it as one prompt; blank input is wrong use."""
+    """If stdin is not a terminal, `try` takes all of it as one prompt."""
     typed = trials.work / "typed.txt"
     for text, ended in (("hello\n", 0), (" \n", 2)):
         typed.write_text(text)
@@ -251,7 +251,7 @@ def test_standard_input_is_the_prompt(trials: Trials) -> None:
 
 @pytest.mark.parametrize("agent", [PLAIN_AGENT, SILENT], ids=["in-a-turn", "at-once"])
 def test_an_agent_that_hangs_is_named(trials: Trials, agent: list[str]) -> None:
-    """If an agent hangs, `try` exits with 3, and reports the hang that `show` finds later."""
+    """If an agent hangs, `try` exits with 3."""
     code, printed = trials.run("--prompt", "slow", "--timeout", "1", agent=agent)
     assert code == 3
     assert "agent hung" in printed
@@ -259,7 +259,7 @@ def test_an_agent_that_hangs_is_named(trials: Trials, agent: list[str]) -> None:
 
 
 def test_an_agent_that_dies_is_a_finding(trials: Trials) -> None:
-    """If an agent dies, `try` exits with 1, and the recording has the agent's exit code."""
+    """If an agent dies, `try` exits with 1."""
     dying = [sys.executable, "-IS", "-c", "import sys; sys.stdin.readline(); sys.exit(7)"]
     assert trials.run("--prompt", "x", agent=dying)[0] == 1
     with RecordingReader(trials.recording) as reader:
@@ -268,19 +268,19 @@ def test_an_agent_that_dies_is_a_finding(trials: Trials) -> None:
 
 
 def test_the_last_words_of_an_agent_are_shown(trials: Trials) -> None:
-    """If an agent writes to stderr after its input has ended, `try` still shows the text."""
+    """If an agent writes to stderr after its input has ended, `try` shows the text."""
     agent = ["sh", "-c", f"{shlex.join(PLAIN_AGENT)}; echo last words >&2"]
     process = trials.start("--prompt", "hello", agent=agent)
     assert process.communicate()[1] == "last words\n"
 
 
 def test_an_agent_that_cannot_start_is_not_a_conversation(trials: Trials) -> None:
-    """If an agent cannot start, `try` exits with 127, as a shell does."""
+    """If an agent cannot start, `try` exits with 127."""
     assert trials.run("--prompt", "x", agent=["/no/such/agent"])[0] == 127
 
 
 def test_ctrl_c_cancels_the_turn_and_then_ends(trials: Trials) -> None:
-    """The first Ctrl-C in a turn of `try` sends `session/cancel`, which ends the turn cleanly."""
+    """The first Ctrl-C in a turn of `try` cancels the turn."""
     process = trials.start("--prompt", "slow")
     wait_until(lambda: b"session/prompt" in _log(trials), "the prompt to be sent")
     process.send_signal(signal.SIGINT)
@@ -300,7 +300,7 @@ def _log(trials: Trials) -> bytes:
 
 
 def test_an_interrupt_at_the_end_leaves_a_complete_recording(trials: Trials) -> None:
-    """If an agent does not end, an interrupt of `try` ends the agent, and the exit code is 130."""
+    """If an agent does not end, an interrupt of `try` ends the agent."""
     stubborn = ["sh", "-c", f"{shlex.join(PLAIN_AGENT)}; touch ended; sleep 600"]
     process = trials.start("--prompt", "hello", agent=stubborn)
     wait_until((trials.work / "ended").exists, "the end to begin")
@@ -311,7 +311,7 @@ def test_an_interrupt_at_the_end_leaves_a_complete_recording(trials: Trials) -> 
 
 
 def test_a_killed_trial_leaves_nothing_behind(trials: Trials) -> None:
-    """If `try` is killed, the recorder ends the agent, and the recording has all frames."""
+    """If `try` is killed, its recording still has all frames."""
     process = trials.start("--prompt", "slow")
     wait_until(lambda: b"session/prompt" in _log(trials), "the prompt to be sent")
     process.send_signal(signal.SIGKILL)
@@ -322,7 +322,7 @@ def test_a_killed_trial_leaves_nothing_behind(trials: Trials) -> None:
 
 
 def test_on_a_terminal_prompts_are_typed_and_changes_are_shown(trials: Trials) -> None:
-    """On a terminal, `try` asks about each permission, and about each write with its change."""
+    """On a terminal, `try` asks its user about each write."""
     with open_terminal() as terminal:
         with open(terminal.path, "rb+", buffering=0) as screen:  # noqa: PTH123
             fd = screen.fileno()
@@ -381,7 +381,7 @@ for line in sys.stdin:
 
 
 def test_questions_on_a_terminal_are_whole_and_come_one_by_one(trials: Trials) -> None:
-    """On a terminal, `try` asks one question at a time; keys typed before it do not answer it."""
+    """On a terminal, `try` asks one question at a time."""
     with open_terminal() as terminal:
         with open(terminal.path, "rb+", buffering=0) as screen:  # noqa: PTH123
             fd = screen.fileno()
@@ -414,7 +414,7 @@ def test_questions_on_a_terminal_are_whole_and_come_one_by_one(trials: Trials) -
 def test_an_agent_on_the_typescript_sdk(
     trials: Trials, npm_packages: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With an agent on the TypeScript SDK, the output of `try` agrees with its recording."""
+    """With an agent on the TypeScript SDK, `try` prints what its recording contains."""
     monkeypatch.setenv("ACP_SDK_DIR", str(npm_packages / "@agentclientprotocol/sdk"))
     agent = ["node", str(ROOT / "tests" / "agents" / "ts_agent.mjs")]
     words = ["--prompt", "hello", "--prompt", "edit"]

@@ -58,7 +58,7 @@ def verify(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
-    """For an unchanged agent, `verify` prints only one line, about the new recording."""
+    """If the agent is unchanged, `verify` prints only one line."""
     if name == "tour":
         verify.server = None
         result = verify(name, SDK_AGENT)
@@ -79,7 +79,7 @@ def test_an_unchanged_agent_passes(verify: Verifier, name: str) -> None:
 
 
 def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Path) -> None:
-    """An agent that is a replay of a recording passes `verify` with the same recording."""
+    """A replay of a recording passes `verify` with the same recording."""
     captures = ROOT / "tests" / "data" / "captures"
     path = record_capture(captures / "gemini-0.61.0" / "twosessions.jsonl", tmp_path)
     result = verify.here(path, [str(acp_proxy), "replay", str(path)])
@@ -87,7 +87,7 @@ def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Pa
 
 
 def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Path) -> None:
-    """`verify` finds no difference in another run of the same agent, whatever its ids are."""
+    """`verify` ignores that another run of the same agent has other ids."""
     pairs = ROOT / "tests" / "data" / "pairs"
     agent = [str(acp_proxy), "replay", str(pairs / "vibe-sessions.b.jsonl"), "--rewrite-text"]
     agent += ["--ignore", "/params/prompt/0/text"]
@@ -115,7 +115,7 @@ def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Pat
 def test_one_change_is_named_and_nothing_else(
     verify: Verifier, change: str, name: str, expected: tuple[str, str], shown: str
 ) -> None:
-    """If an agent changed in one point, `verify` exits with 1, and shows only this change."""
+    """If the agent has changed in one point, `verify` shows only this change."""
     result = verify.here(name, [*CHANGED_AGENT, change])
     assert result.code == 1
     assert result.differences == [expected]
@@ -131,7 +131,7 @@ def test_one_change_is_named_and_nothing_else(
 def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
     verify: Verifier, tmp_path: Path, options: tuple[str, ...], code: int
 ) -> None:
-    """`verify` always reports a broken protocol rule, but fails because of it only if asked to."""
+    """`verify` fails because of a broken rule only if the user asked for that."""
     answer = '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
     path = tmp_path / "talk.jsonl"
     lines = ['-> #0 initialize {"protocolVersion": 1}', f"<- {answer}", "<- | a log line"]
@@ -167,7 +167,7 @@ def test_expect_limits_what_is_compared(
 
 
 def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
-    """If permission options have new names, `verify` chooses them, and reports the names."""
+    """If permission options have new names, `verify` still chooses the recorded kind of option."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "options"])
     assert result.code == 1
     assert {title for title, _ in result.differences} == {"changed session/request_permission"}
@@ -178,7 +178,7 @@ def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
 
 
 def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path) -> None:
-    """`verify` accepts the messages of parallel tool calls in any order if a rule allows it."""
+    """If a rule allows it, `verify` accepts parallel tool calls in any order."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (result.code, result.differences) == (1, [("moved session/update tool_call_update", "")])
     assert "to ignore these differences: `acp-proxy diff --learn " in result.stderr
@@ -207,14 +207,14 @@ QUICK = ("--expect=outcome", "--ignore=/result/agentCapabilities", "--grace=0.2"
 def test_every_agent_comes_to_an_end(
     verify: Verifier, way: str, code: int, kinds: list[str]
 ) -> None:
-    """`verify` ends with an exit code and no process left, whatever the agent does."""
+    """Whatever the agent does, `verify` ends and leaves no process."""
     limit = ["--stall-timeout=1"] if way in ("hang", "deaf") else []
     result = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
     assert (result.code, result.kinds) == (code, kinds), result.stdout + result.stderr
 
 
 def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If an agent floods its output, `verify` comes to an end and leaves no process."""
+    """If an agent floods its output, `verify` ends and leaves no process."""
     monkeypatch.setattr(stream_progress, "_FLOOD_LINES", stream_progress._FLOOD_LINES // 10)
     result = verify.here("hello", [*UNRULY_AGENT, "flood"], *QUICK)
     assert (result.code, result.kinds) == (1, ["flood"]), result.stdout + result.stderr
@@ -231,7 +231,7 @@ def test_an_endless_agent_is_ended(verify: Verifier) -> None:
 
 
 def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
-    """`verify` counts lines that are not JSON as differences, unless only outcomes count."""
+    """`verify` reports lines that are not JSON as differences."""
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
     assert (result.code, result.kinds) == (0, [])
     result = verify.here("hello", [*UNRULY_AGENT, "garbage"])
@@ -245,7 +245,7 @@ def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
 def test_an_unwritable_report_is_reported_last(
     verify: Verifier, tmp_path: Path, way: str, verdict: str, code: int
 ) -> None:
-    """If `verify` cannot write a report, its last line says so, and a success exits with 2."""
+    """If `verify` cannot write a report, its last line says so."""
     full = verify.junit = Path("/dev/full")
     process = verify.start("hello", [*UNRULY_AGENT, way], *QUICK)
     _, stderr = process.communicate()
@@ -265,7 +265,7 @@ def test_no_code_of_the_current_directory_is_run(verify: Verifier, tmp_path: Pat
 
 
 def test_a_sweep_runs_no_code_of_the_current_directory(tmp_path: Path) -> None:
-    """`faults sweep` runs no code of the current directory when it starts agents."""
+    """`faults sweep` runs no code of the current directory."""
     _lay_decoys(tmp_path)
     report = tmp_path / "report.json"
     command = agent_command(ROOT / "recordings" / "hello.db", "", report, ())
@@ -280,7 +280,7 @@ def _lay_decoys(directory: Path) -> None:
 
 
 def test_nothing_is_read_from_the_disk(verify: Verifier, tmp_path: Path) -> None:
-    """If an agent asks for a file, `verify` reads none from the disk."""
+    """If an agent asks for a file, `verify` does not read it from the disk."""
     canary = tmp_path / "canary"
     canary.write_text("tweet tweet")
     result = verify("hello", [*UNRULY_AGENT, "curious", str(canary)], *QUICK)
@@ -325,7 +325,7 @@ def test_stopping_verify_stops_the_agent(
 
 
 def test_an_ignored_signal_does_not_stop_verify(verify: Verifier) -> None:
-    """An ignored signal, as with `nohup`, does not stop `verify`; other signals do."""
+    """If a signal was ignored when `verify` started, it does not stop `verify`."""
     verify.server = None
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -342,7 +342,7 @@ def test_an_ignored_signal_does_not_stop_verify(verify: Verifier) -> None:
 
 
 def test_a_second_signal_kills_the_agent(verify: Verifier) -> None:
-    """The first SIGINT or SIGTERM to `verify` lets the agent end, and a second one kills it."""
+    """A second SIGINT to `verify` kills the agent."""
     with plain_signals():
         process = verify.start("hello", [*UNRULY_AGENT, "stubborn"], "--grace=3000")
     log = verify.home
@@ -371,7 +371,7 @@ def _command(pid: int) -> bytes:
 
 
 def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
-    """`verify` runs an agent in a fresh directory with the recorded directory's name."""
+    """`verify` runs the agent in a new directory with the recorded directory's name."""
     result = verify("edit-allowed", PLAIN_AGENT)
     assert result.code == 0
     (old, new), *_ = result.report["conversation"]["bindings"].items()
@@ -382,7 +382,7 @@ def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
 
 
 def test_an_agent_works_in_a_given_directory(verify: Verifier, tmp_path: Path) -> None:
-    """If a directory is given, `verify` runs the agent in it, and does not remove it."""
+    """If a directory is given, `verify` runs the agent in it."""
     work = tmp_path / "work"
     work.mkdir()
     result = verify("edit-allowed", PLAIN_AGENT, "--cwd", str(work))
@@ -392,7 +392,7 @@ def test_an_agent_works_in_a_given_directory(verify: Verifier, tmp_path: Path) -
 
 
 def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
-    """Environment variables for `record` do not affect the recorder of `verify`."""
+    """Environment variables for `record` do not affect `verify`."""
     result = verify(
         "hello",
         PLAIN_AGENT,
@@ -405,7 +405,7 @@ def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
 
 
 def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
-    """`verify` marks its new recording as made by it, so that no command takes it as the latest."""
+    """The recording that `verify` makes says that `verify` has made it."""
     nested = [sys.executable, "-m", "acp_proxy", "record", "--", *PLAIN_AGENT]
     result = verify("hello", nested)
     outer = Path(result.report["recorded_as"])
@@ -414,7 +414,7 @@ def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
 
 
 def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> None:
-    """If the new file of `verify` exists, it stays, and the new run is recorded beside it."""
+    """If the file for the new run of `verify` exists, it is not changed."""
     taken = tmp_path / "new.db"
     taken.write_text("mine")
     result = verify("hello", PLAIN_AGENT, "-o", str(taken))
@@ -434,7 +434,7 @@ def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> No
 def test_an_agent_that_cannot_start_is_wrong_use(
     verify: Verifier, agent: list[str], words: str
 ) -> None:
-    """If the agent cannot start, `verify` prints one line and leaves no recording."""
+    """If the agent cannot start, `verify` leaves no recording."""
     result = verify("hello", agent)
     assert (result.code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
@@ -443,7 +443,7 @@ def test_an_agent_that_cannot_start_is_wrong_use(
 
 
 def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
-    """If `verify` cannot record its run, it says so in one line, and exits as for wrong use."""
+    """If `verify` cannot record its run, it exits with 2."""
     (tmp_path / "file").write_text("")
     result = verify("hello", PLAIN_AGENT, "-o", str(tmp_path / "file" / "new.db"))
     assert result.code == 2
@@ -451,7 +451,7 @@ def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
 
 
 def test_an_incomplete_recording_is_reported(verify: Verifier, tmp_path: Path) -> None:
-    """`verify` plays an incomplete recording to its end and calls it incomplete."""
+    """`verify` calls an incomplete recording incomplete."""
     with RecordingReader(_incomplete(tmp_path)) as reader:
         assert reader.recording.state == "incomplete"
     agent = shell('read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\'; cat >/dev/null')
@@ -471,7 +471,7 @@ def _incomplete(directory: Path) -> Path:
 
 
 def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> None:
-    """`verify` passes on and records the agent's stderr."""
+    """`verify` forwards the agent's stderr."""
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}")
     agent = shell(
         'echo grumble >&2; read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\''

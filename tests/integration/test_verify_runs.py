@@ -52,7 +52,7 @@ def unstable(result: Verified) -> list[str]:
 def test_a_model_that_words_its_answer_differently_is_clean(
     verify: Verifier, recorded: Path, tmp_path: Path
 ) -> None:
-    """If an agent words its answers anew, `verify --runs 3` shows no real difference."""
+    """If an agent changes only its wording, `verify --runs 3` reports no difference."""
     once = verify.here(recorded, agent(tmp_path))
     assert (once.code, once.report["runs"]) == (1, [once.report["recorded_as"]])
     assert not any(place.endswith("/version") for place, _ in once.differences)
@@ -80,7 +80,7 @@ def test_a_model_that_words_its_answer_differently_is_clean(
 def test_an_agent_that_does_not_always_do_the_same_is_unstable(
     verify: Verifier, recorded: Path, tmp_path: Path, odd: str, place: str
 ) -> None:
-    """If an agent differs from run to run, `verify --runs` shows two frames, and exits with 1."""
+    """If an agent differs from run to run, `verify --runs` calls it unstable."""
     result = verify.here(recorded, agent(tmp_path, odd), "--runs", "3")
     assert (result.code, result.report["verdict"]) == (1, "unstable")
     assert [run["run"] for run in result.report["unstable"]] == [2, 3]
@@ -95,7 +95,7 @@ def test_an_agent_that_does_not_always_do_the_same_is_unstable(
 def test_what_all_runs_do_differently_is_a_difference(
     verify: Verifier, recorded: Path, tmp_path: Path
 ) -> None:
-    """`verify --runs` reports a change that all runs have in common, but no chance difference."""
+    """`verify --runs` reports a change that all runs have in common."""
     result = verify.here(recorded, agent(tmp_path, "kind!"), "--runs", "3")
     assert (result.code, result.report["verdict"]) == (1, "differs")
     assert result.differences == [("changed session/update tool_call", "/params/update/kind")]
@@ -103,7 +103,7 @@ def test_what_all_runs_do_differently_is_a_difference(
 
 
 def test_a_batch_refuses_runs(verify: Verifier, tmp_path: Path) -> None:
-    """`verify --runs` refuses several recordings, and options for them, in one line."""
+    """`verify --runs` refuses several recordings."""
     for words in (RECORDINGS, RECORDINGS / "hello.db"):
         options = ("--runs", "2", *(["--jobs", "1"] if words.suffix else []))
         result = verify.here(words, agent(tmp_path), *options)

@@ -78,10 +78,7 @@ def source_files() -> set[str]:
 
 
 def test_the_archives_have_every_file(wheel: Path, tmp_path: Path) -> None:
-    """The built wheel has only the package; the source archive has the whole checkout.
-
-    Without extras, the wheel requires only the basic packages.
-    """
+    """The built wheel contains only the package."""
     archive = build(tmp_path, "sdist")
     assert wheel.name == f"acp_proxy-{__version__}-py3-none-any.whl"
     about = f"acp_proxy-{__version__}.dist-info"
@@ -170,7 +167,7 @@ with acp_proxy.open(sys.argv[1]) as recording:
 def test_the_built_wheel_records_replays_and_inspects(
     installed: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The built wheel records, replays and inspects without the checkout."""
+    """The built wheel can record and replay without the checkout."""
     capfd.readouterr()
     program, recording = installed / "acp-proxy", tmp_path / "hello.db"
     with RecordingReader(ROOT / "recordings/hello.db") as reader:

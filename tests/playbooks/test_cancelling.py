@@ -32,7 +32,7 @@ def begun(record: Record, text: str, **start: str) -> Live:
 
 
 def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
-    """In a replay, frames after a recorded cancellation wait until the client cancels the turn."""
+    """In a replay, frames after a recorded cancel wait until the client cancels."""
     live = begun(record, CANCELLED)
     live.check("""
         5-7
@@ -43,14 +43,14 @@ def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
 
 
 def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -> None:
-    """If a client cancels before its prompt, a replay ends no turn, and reports a divergence."""
+    """If a client cancels before its prompt, a replay reports a divergence."""
     live = begun(record, CANCELLED)
     live.send(8)
     assert live.mismatches == ["unrecorded-cancel primary in s"]
 
 
 def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> None:
-    """If a client cancels early, a replay sends pending frames at once, despite recorded times."""
+    """If a client cancels early, a replay sends the pending frames at once."""
     from acp_proxy.playback.shared.playback_options import Pacing
 
     live = record(CANCELLED).replay(pacing=Pacing(1000.0))
@@ -70,10 +70,7 @@ def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> N
 
 
 def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
-    """If a client cancels a turn that the recording does not cancel, a replay ends the turn.
-
-    It reports a divergence.
-    """
+    """If a client cancels a turn otherwise than recorded, a replay ends the turn."""
     live = begun(record, PLAIN)
     live.check("""
         -> #"p" session/prompt {"sessionId": "s", "prompt": []}
@@ -88,7 +85,7 @@ def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
 
 
 def test_a_second_cancellation_is_exhausted(record: Record) -> None:
-    """If a client cancels a turn twice, a replay reports the second cancellation as surplus."""
+    """If a client cancels a turn twice, a replay reports the second cancel."""
     live = begun(record, CANCELLED)
     live.send(5, 8)
     live.check("""
@@ -98,7 +95,7 @@ def test_a_second_cancellation_is_exhausted(record: Record) -> None:
 
 
 def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
-    """If a client never cancels as recorded, a replay reports it at the end."""
+    """If a client never cancels as recorded, a replay reports this at the end."""
     live = begun(record, CANCELLED)
     live.send(5)
     live.leave()
@@ -106,7 +103,7 @@ def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
 
 
 def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> None:
-    """In a replay, a client that has cancelled its turn may also cancel a permission request."""
+    """In a replay, a client that has cancelled its turn may cancel a permission request."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -158,7 +155,7 @@ CANCEL_REQUEST = """
 
 
 def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
-    """A replay matches ``$/cancel_request`` by the live id of the request that it cancels."""
+    """A replay matches `$/cancel_request` by the live id of the request."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> #"mine" session/prompt {"sessionId": "s", "prompt": []}
@@ -171,10 +168,7 @@ def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
 
 
 def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) -> None:
-    """If a client cancels a request otherwise than recorded, a replay answers it as cancelled.
-
-    It reports a divergence.
-    """
+    """If a client cancels a request that was not cancelled before, a replay reports this."""
     live = begun(record, PLAIN)
     live.send(5)
     (answer,) = live.send('$/cancel_request {"requestId": 2}')
@@ -183,14 +177,14 @@ def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) ->
 
 
 def test_a_second_cancel_request_is_exhausted(record: Record) -> None:
-    """If a client sends ``$/cancel_request`` twice, a replay reports the second one as surplus."""
+    """If a client sends `$/cancel_request` twice, a replay reports the second one."""
     live = begun(record, CANCEL_REQUEST)
     live.send(5, 7, 7)
     assert live.mismatches == ["exhausted primary in connection 7"]
 
 
 def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> None:
-    """If a client cancels a request that is not open, a replay reports it and goes on."""
+    """If a client cancels a request that is not open, a replay reports this."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> $/cancel_request {"requestId": 77}
@@ -200,7 +194,7 @@ def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> No
 
 
 def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) -> None:
-    """If a ``$/cancel_request`` was recorded without an open request, a client may omit it."""
+    """If a recorded `$/cancel_request` names no open request, the client may leave it out."""
     text = """
         1-2 handshake
         3 -> #1 session/list {}
@@ -217,7 +211,7 @@ def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) ->
 
 
 def test_in_v2_an_update_ends_the_cancelled_turn(record: Record) -> None:
-    """In a replay of v2, an update ends a cancelled turn, after its prompt was answered."""
+    """In a replay of v2, an update ends a cancelled turn."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 2, "info": {"name": "c", "version": "1"}}
         2 <- #0 result {"protocolVersion": 2, "info": {"name": "a", "version": "1"}}

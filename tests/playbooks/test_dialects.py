@@ -44,7 +44,7 @@ DRAFT = """
 
 
 def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
-    """In a replay of v2, a prompt is answered at once, and updates follow until idle."""
+    """In a replay of v2, a prompt is answered at once, and updates follow."""
     live = record(V2).replay()
     live.check("""
         1-14
@@ -55,10 +55,7 @@ def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
-    """If a client logs in otherwise than recorded, a replay calls the handshake diverged.
-
-    All later divergences count as consequences.
-    """
+    """If a client logs in differently, a replay calls the handshake diverged."""
     live = record(V2).replay()
     live.send(1, '#1 auth/login {"methodId": "other"}')
     live.leave()
@@ -67,7 +64,7 @@ def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
 
 
 def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
-    """In a replay of the draft, file and terminal requests belong to the open turn's session."""
+    """In a replay of the 1.0 draft, file requests belong to the open turn's session."""
     live = record(DRAFT).replay()
     live.check("""
         1-15
@@ -78,7 +75,7 @@ def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_the_draft_replays_in_another_directory(record: Record) -> None:
-    """A recording of the draft can be replayed in another directory, with other output."""
+    """A recording of the 1.0 draft can be replayed in another directory."""
     live = record(DRAFT).replay(1)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}
@@ -99,7 +96,7 @@ def test_the_draft_replays_in_another_directory(record: Record) -> None:
 
 
 def test_a_denied_permission_of_the_draft_is_another_outcome(record: Record) -> None:
-    """In a replay of the draft, granted and denied permissions are different outcomes."""
+    """In a replay of the 1.0 draft, a denied permission is another outcome than a granted one."""
     live = record(DRAFT).replay(1, 3, 5)
     live.check("""
         -> #0 result {"granted": false}

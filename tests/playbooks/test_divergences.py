@@ -34,7 +34,7 @@ def begun(record: Record, text: str = CHAT, **options: object) -> Live:
 
 
 def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
-    """If a client's params differ, a replay's error has the expected frame and the differences."""
+    """If the params of a client differ, the error of a replay names the differences."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
@@ -55,14 +55,14 @@ def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
 
 
 def test_the_code_of_a_refusal_is_not_reserved(record: Record) -> None:
-    """The error code with which a replay refuses a request is not reserved by JSON-RPC or ACP."""
+    """JSON-RPC and ACP do not reserve the error code with which a replay refuses a request."""
     live = begun(record)
     live.send('#7 session/prompt {"sessionId": "s"}')
     assert b'"error":{"code":-31999,' in live.bytes
 
 
 def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
-    """In a replay, later divergences of a session that was given up count as consequences."""
+    """After a session of a replay has diverged, later divergences of it are not primary."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -74,7 +74,7 @@ def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
 
 
 def test_another_session_continues(record: Record) -> None:
-    """If one session of a replay diverges, the replay gives up only this session."""
+    """If one session of a replay diverges, the other sessions go on."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -87,7 +87,7 @@ def test_another_session_continues(record: Record) -> None:
 
 
 def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> None:
-    """In a replay, open requests of a session that was given up get errors; no client hangs."""
+    """If a session of a replay diverges, its open requests are answered with errors."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -105,7 +105,7 @@ def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> N
 
 
 def test_a_repeated_message_is_exhausted(record: Record) -> None:
-    """If a client repeats a message, a replay says that it came once more than recorded."""
+    """If a client repeats a message, a replay reports that it came too often."""
     live = begun(record)
     live.check("""
         -> 5
@@ -123,10 +123,7 @@ def test_a_repeated_message_is_exhausted(record: Record) -> None:
 
 
 def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
-    """If a client calls a method that was not recorded, a replay calls it unmatched.
-
-    The report names the expected message.
-    """
+    """If a client calls a method that was not recorded, a replay calls it unmatched."""
     live = begun(record)
     live.check("""
         -> #9 session/set_mode {"sessionId": "s", "modeId": "x"}
@@ -152,7 +149,7 @@ def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
 def test_the_line_that_came_has_no_credentials(
     record: Record, method: str, member: str, secret: str
 ) -> None:
-    """When a replay reports a line, it replaces the credentials in it, and nothing else."""
+    """When a replay reports a line, credentials in the line are masked."""
     live = begun(record)
     line = (
         f'{{"jsonrpc": "2.0", "id":9, "method":"{method}", "params": {{"x":"s", "{member}":%s}}}}'
@@ -166,7 +163,7 @@ def test_the_line_that_came_has_no_credentials(
 
 
 def test_an_unrecorded_session_belongs_to_the_connection(record: Record) -> None:
-    """A replay refuses requests of a session that was not recorded, and plays the recorded ones."""
+    """If a client names a session that was not recorded, a replay refuses the request."""
     live = begun(record)
     live.check("""
         -> #9 session/prompt {"sessionId": "nobody", "prompt": []}
@@ -178,7 +175,7 @@ def test_an_unrecorded_session_belongs_to_the_connection(record: Record) -> None
 
 
 def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
-    """In a replay, an unexpected notification is a divergence, but the session continues."""
+    """After an unexpected notification, the session of a replay goes on."""
     live = begun(record)
     live.check("""
         -> _x/typing {"sessionId": "s"}
@@ -189,7 +186,7 @@ def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
 
 
 def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
-    """A replay reports a missing message a second after a later one of the same session."""
+    """A replay reports a missing message a second after a later one."""
     live = begun(record)
     live.check("""
         -> 7
@@ -215,7 +212,7 @@ def test_reordered_messages_are_no_divergence(record: Record) -> None:
 
 
 def test_each_line_restarts_the_second(record: Record) -> None:
-    """Each line of a client gives another second to a message that a replay still misses."""
+    """Each line of a client gives a missing message another second in a replay."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> 7
@@ -240,7 +237,7 @@ def test_a_missing_message_is_reported_once(record: Record) -> None:
 
 
 def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
-    """If a replay has given up a session, it waits for none of the session's messages."""
+    """If a replay has given up a session, it waits for none of its messages."""
     live = begun(record)
     live.check("""
         -> 7
@@ -255,7 +252,7 @@ def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
 
 
 def test_lenient_skips_a_missing_exchange(record: Record) -> None:
-    """With ``replay --lenient``, a request that the client omits is skipped and reported."""
+    """`replay --lenient` skips a request that the client leaves out."""
     live = begun(record, lenient=True)
     live.check("""
         -> 7
@@ -268,7 +265,7 @@ def test_lenient_skips_a_missing_exchange(record: Record) -> None:
 
 
 def test_lenient_continues_after_a_different_message(record: Record) -> None:
-    """With ``replay --lenient``, a message that differs is refused, and the recorded skipped."""
+    """`replay --lenient` goes on after a message that differs."""
     live = begun(record, lenient=True)
     live.check("""
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
@@ -281,10 +278,7 @@ def test_lenient_continues_after_a_different_message(record: Record) -> None:
 
 
 def test_lenient_skips_a_missing_handshake(record: Record) -> None:
-    """With ``replay --lenient``, a client that never initializes gets the recorded answers.
-
-    The replay reports that the handshake is missing.
-    """
+    """`replay --lenient` answers a client that never sends `initialize`."""
     live = record(CHAT).replay(lenient=True)
     live.check("""
         -> 3
@@ -295,7 +289,7 @@ def test_lenient_skips_a_missing_handshake(record: Record) -> None:
 
 
 def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
-    """A client that does not initialize gets errors from a replay after a second."""
+    """If a client does not send `initialize`, a replay refuses its requests after a second."""
     live = record(CHAT).replay()
     live.check("""
         -> 3
@@ -311,7 +305,7 @@ def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_after_another_handshake_all_divergences_are_cascades(record: Record) -> None:
-    """If the client's handshake differs, all other divergences of a replay are consequences."""
+    """If the handshake differs, no later divergence of a replay is primary."""
     live = record(CHAT).replay()
     live.check("""
         -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": false}}
@@ -323,7 +317,7 @@ def test_after_another_handshake_all_divergences_are_cascades(record: Record) ->
 
 
 def test_ignored_members_do_not_count(record: Record) -> None:
-    """``replay --ignore`` accepts a JSON pointer, in which ``*`` is any key or item."""
+    """In the JSON pointer of `replay --ignore`, `*` stands for any key."""
     live = begun(record, ignored=("/params/prompt/*/text",))
     live.check("""
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "x"}], "n": 1}
@@ -350,10 +344,7 @@ def test_equal_requests_match_in_recorded_order(record: Record) -> None:
 
 
 def test_an_invalid_line_gets_a_parse_error(record: Record) -> None:
-    """If a client sends an invalid line, a replay answers with a parse error, and goes on.
-
-    It reports a divergence.
-    """
+    """If a client sends an invalid line, a replay answers with a parse error."""
     live = begun(record)
     live.check(r"""
         -> | this is not JSON
@@ -373,14 +364,14 @@ def test_an_invalid_line_gets_a_parse_error(record: Record) -> None:
 
 
 def test_blank_lines_of_a_client_are_skipped(record: Record) -> None:
-    """A replay ignores an empty line and a line of spaces: no answer, and no divergence."""
+    """A replay ignores an empty line of the client."""
     live = begun(record)
     live.send("| ", "| \\x20\\r", 5)
     assert live.divergences == []
 
 
 def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> None:
-    """In a replay, a recorded invalid line of the client gets the recorded parse error."""
+    """If an invalid line of the client was recorded, a replay sends the recorded answer."""
     recorded = record(r"""
         1-2 handshake
         3 -> | what?
@@ -407,7 +398,7 @@ def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> Non
 
 
 def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
-    """If a client replies to no open request, a replay reports it, but gives up no session."""
+    """If a client replies to no open request, a replay reports this."""
     live = begun(record)
     live.check("""
         -> #99 result {}
@@ -418,7 +409,7 @@ def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
 
 
 def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
-    """In a replay, a client may send or omit a recorded reply that belongs to no request."""
+    """If a recorded reply belongs to no request, the client may leave it out."""
     text = """
         1-2 handshake
         3 <- | Starting up...
@@ -434,7 +425,7 @@ def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
 
 
 def test_a_stall_names_what_each_lane_waits_for(record: Record) -> None:
-    """If both sides of a replay wait, it exits with 3, and names what each session awaits."""
+    """If both sides of a replay wait, the report says what each session waits for."""
     live = begun(record, CHAT + SECOND)
     live.send(5, 9)
     live.check("""
@@ -452,7 +443,7 @@ def test_a_stall_names_what_each_lane_waits_for(record: Record) -> None:
 
 
 def test_without_a_stall_timeout_a_replay_never_stalls(record: Record) -> None:
-    """Without a stall timeout, a replay waits for its client without limit."""
+    """Without a stall timeout, a replay waits for its client without a limit."""
     live = begun(record, stall_ns=None)
     live.check("""
         .. 1000000s
@@ -463,7 +454,7 @@ def test_without_a_stall_timeout_a_replay_never_stalls(record: Record) -> None:
 
 
 def test_a_client_may_be_silent_after_the_last_message(record: Record) -> None:
-    """After the last message, a replay's client may be silent for any time."""
+    """After the last message, the client of a replay may be silent for any time."""
     live = begun(record)
     live.send(5, 7)
     live.wait("1000000s")
@@ -472,7 +463,7 @@ def test_a_client_may_be_silent_after_the_last_message(record: Record) -> None:
 
 
 def test_the_end_of_input_reports_what_was_left(record: Record) -> None:
-    """At the end of its input, a replay reports missing messages and frames it could not send."""
+    """At the end of its input, a replay reports the messages that are missing."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> end
@@ -489,7 +480,7 @@ def test_the_end_of_input_reports_what_was_left(record: Record) -> None:
 
 
 def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
-    """After its end, a replay ignores further input and sends nothing."""
+    """After its end, a replay sends nothing."""
     live = begun(record)
     live.leave()
     assert live.send(5) == []
@@ -497,7 +488,7 @@ def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
 
 
 def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(record: Record) -> None:
-    """A replay's report shows all primary divergences, even after a thousand consequences."""
+    """After a thousand other divergences, a replay still reports a primary one."""
     live = begun(record)
     live.send(*["| garbage"] * 1100)
     live.send('#7 session/prompt {"sessionId": "s", "prompt": []}')

@@ -22,7 +22,7 @@ LISTED = """
 
 @pytest.mark.parametrize("told", ["-> SIGTERM", "-> SIGINT", "-> SIGHUP", "-> end"])
 def test_a_stopped_agent_waits_for_the_end_of_input(record: Record, told: str) -> None:
-    """If the recorded agent was stopped by its client, a replay answers until its input ends."""
+    """If the client stopped the recorded agent, a replay runs until its input ends."""
     live = record(LISTED + f"{told}\n<- end").replay()
     live.check("""
         1-4
@@ -78,7 +78,7 @@ def test_a_client_may_cancel_a_turn_that_hangs(record: Record) -> None:
 
 
 def test_a_signal_that_does_not_stop_the_agent_does_not_count(record: Record) -> None:
-    """A replay does not take SIGWINCH as the signal that ended the recorded agent."""
+    """A replay does not take SIGWINCH as a signal that ended the recorded agent."""
     live = record(LISTED + "-> SIGWINCH\n<- end").replay()
     assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
 
@@ -91,7 +91,7 @@ def test_a_crash_follows_the_last_frame(record: Record) -> None:
 
 
 def test_the_end_waits_a_second_for_optional_requests(record: Record) -> None:
-    """Before its end, a replay waits a second for a request that the client may omit."""
+    """Before its end, a replay waits a second for an optional request."""
     live = record(LISTED + "<- end").replay()
     live.check("""
         1-4
@@ -104,7 +104,7 @@ def test_the_end_waits_a_second_for_optional_requests(record: Record) -> None:
 
 
 def test_the_end_reports_an_optional_request_that_did_not_come(record: Record) -> None:
-    """If a request that the client may omit never came, a replay reports it at the end."""
+    """If an optional request never came, a replay reports this at its end."""
     recorded = record(LISTED + "<- end")
     live = recorded.replay()
     live.check("""
@@ -123,7 +123,7 @@ def test_the_end_reports_an_optional_request_that_did_not_come(record: Record) -
 
 
 def test_the_end_waits_for_a_notification_recorded_before_it(record: Record) -> None:
-    """Before its end, a replay waits for a notification that may have caused the agent's end."""
+    """Before its end, a replay waits for a notification that was recorded before the end."""
     live = record("""
         1-2 handshake
         3 -> _demo/quit {}
@@ -140,7 +140,7 @@ def test_the_end_waits_for_a_notification_recorded_before_it(record: Record) -> 
 
 
 def test_an_unanswered_request_is_reported(record: Record) -> None:
-    """If a client's request has no recorded answer, a replay leaves it open and reports this."""
+    """If a client's request has no recorded answer, a replay leaves it open."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -152,7 +152,7 @@ def test_an_unanswered_request_is_reported(record: Record) -> None:
 
 
 def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
-    """A recorded JSON-RPC batch of answers diverges in a replay if one request never came."""
+    """If a recorded JSON-RPC batch answers two requests and one is missing, a replay diverges."""
     live = record(r"""
         1-2 handshake
         3 -> | [{"jsonrpc":"2.0","id":1,"method":"_a"},{"jsonrpc":"2.0","id":2,"method":"_b"}]
@@ -168,7 +168,7 @@ def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
 
 @pytest.mark.parametrize("order", list(Order))
 def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order: Order) -> None:
-    """At its end, a replay reports no divergence for a frame that waited for an omitted request."""
+    """If an optional request never came, a replay does not diverge at its end."""
     live = record("""
         1-2 handshake
         3 -> #1 session/list {}
@@ -183,7 +183,7 @@ def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order
 
 
 def test_an_incomplete_recording_ends_without_optional_requests(record: Record) -> None:
-    """A replay of an incomplete recording ends without waiting for requests that may be omitted."""
+    """At the end of its input, a replay of an incomplete recording does not wait."""
     live = record(LISTED).replay(1, 3)
     live.leave()
     result = report(live.engine, "recorded", is_incomplete=True)

@@ -39,7 +39,7 @@ def test_noop_lets_everything_pass() -> None:
 
 
 def test_latency_keeps_the_order() -> None:
-    """If a fault delays a frame, the frames behind it wait, but not the other direction."""
+    """If a fault delays a frame, the frames behind it wait too."""
     check(
         ["latency latency_ms=500 where=kind:response"],
         f"""
@@ -59,7 +59,7 @@ def test_latency_keeps_the_order() -> None:
 
 
 def test_latency_varies_by_jitter() -> None:
-    """With jitter, the fault `latency` varies each frame's delay up or down, within the limit."""
+    """The jitter of the fault `latency` varies the delay of each frame within a limit."""
     recorded = FaultTranscript(["latency latency_ms=100 jitter_ms=20"])
     due = []
     for _ in range(50):
@@ -74,7 +74,7 @@ def test_latency_varies_by_jitter() -> None:
 
 
 def test_bandwidth_holds_over_frames() -> None:
-    """The fault `bandwidth` limits the rate over all frames, even if they came together."""
+    """The fault `bandwidth` limits the rate over all frames."""
     check(
         ["bandwidth bytes_per_s=100 where=dir:to-client"],
         r"""
@@ -91,7 +91,7 @@ def test_bandwidth_holds_over_frames() -> None:
 
 
 def test_slice_splits_characters_and_tokens() -> None:
-    """The fault `slice` may split a UTF-8 character or a JSON token, but loses no byte."""
+    """The fault `slice` may split a UTF-8 character."""
     recorded = check(
         ["slice bytes=1 delay_ms=2"],
         r"""
@@ -106,7 +106,7 @@ def test_slice_splits_characters_and_tokens() -> None:
 
 
 def test_drop_lets_nothing_pass() -> None:
-    """The fault `drop` removes the frame that its rule matches, and not the next one."""
+    """The fault `drop` removes the frame that its rule matches."""
     check(
         ["drop where=method:session/update times=1"],
         f"""
@@ -118,7 +118,7 @@ def test_drop_lets_nothing_pass() -> None:
 
 
 def test_duplicate_copies_after_the_frame() -> None:
-    """The fault `duplicate` sends all copies at once after the frame."""
+    """The fault `duplicate` sends all copies right after the frame."""
     check(
         ["duplicate copies=3"],
         """
@@ -131,7 +131,7 @@ def test_duplicate_copies_after_the_frame() -> None:
 
 
 def test_reorder_lets_later_frames_go_first() -> None:
-    """The fault `reorder` sends a frame after the given number of later frames."""
+    """The fault `reorder` sends a frame after a number of later frames."""
     check(
         ["reorder after_frames=2 times=1"],
         """
@@ -173,7 +173,7 @@ def test_reorder_of_everything_does_not_hold_for_ever() -> None:
     ],
 )
 def test_corrupt_does_what_its_mode_says(mode: str, line: str) -> None:
-    """Each mode of the fault `corrupt` that is not random makes exactly the named change."""
+    """Each mode of the fault `corrupt` makes the change that it names."""
     check(
         [f"corrupt mode={mode}"],
         rf"""
@@ -185,7 +185,7 @@ def test_corrupt_does_what_its_mode_says(mode: str, line: str) -> None:
 
 @pytest.mark.parametrize(("mode", "byte"), [("bad-utf8", b"\xff"), ("nul", b"\0")])
 def test_corrupt_puts_a_byte_somewhere(mode: str, byte: bytes) -> None:
-    """In its random mode, the fault `corrupt` inserts a byte at a different position each time."""
+    """In its random mode, the fault `corrupt` inserts a byte at a random position."""
     recorded = FaultTranscript([f"corrupt mode={mode}"])
     lines = set()
     for _ in range(40):
@@ -202,7 +202,7 @@ def test_corrupt_puts_a_byte_somewhere(mode: str, byte: bytes) -> None:
 
 
 def test_a_flipped_bit_never_makes_two_lines() -> None:
-    """A bit that the fault `corrupt` flips never makes a newline."""
+    """The fault `corrupt` never turns a byte into a newline."""
     recorded = FaultTranscript(["corrupt"])
     line = bytes(b for b in range(256) if b not in b"\r\n")
     for _ in range(300):
@@ -218,7 +218,7 @@ def test_a_flipped_bit_never_makes_two_lines() -> None:
 
 
 def test_truncate_cuts_the_end() -> None:
-    """The fault `truncate` keeps the set number of a frame's bytes, and the newline."""
+    """The fault `truncate` keeps the newline of a frame."""
     check(
         ["truncate keep_bytes=3"],
         r"""
@@ -233,7 +233,7 @@ def test_truncate_cuts_the_end() -> None:
 
 
 def test_truncate_without_newline_glues_the_next_frame() -> None:
-    """A frame that the fault `truncate` cuts with its newline is joined with the next one."""
+    """If the fault `truncate` removes the newline, the frame is joined with the next one."""
     recorded = check(
         ["truncate keep_bytes=3 newline=false times=1"],
         r"""
@@ -247,7 +247,7 @@ def test_truncate_without_newline_glues_the_next_frame() -> None:
 
 
 def test_replace_by_a_line() -> None:
-    """The fault `replace` sends the rule's line in place of the frame, with the same newline."""
+    """The fault `replace` sends its line in place of the frame."""
     check(
         ["""replace 'frame={"jsonrpc":"2.0"}' where=dir:to-client"""],
         r"""
@@ -258,7 +258,7 @@ def test_replace_by_a_line() -> None:
 
 
 def test_replace_sets_members() -> None:
-    """The fault `replace` sets and appends JSON members; other frames pass unchanged."""
+    """The fault `replace` can set JSON members of a frame."""
     rule = """replace 'set={"/params/a"=1, "/params/new/b"=[true], "/params/list/-"="x"}'"""
     recorded = check(
         [rule],
@@ -275,7 +275,7 @@ def test_replace_sets_members() -> None:
 
 
 def test_error_reply_answers_a_request_of_either_side() -> None:
-    """The fault `error-reply` answers a request of either peer with an error and its id."""
+    """The fault `error-reply` answers a request with an error."""
     check(
         ["error-reply code=-32000 message='Authentication required' 'data={a=1}'"],
         r"""
@@ -290,7 +290,7 @@ def test_error_reply_answers_a_request_of_either_side() -> None:
 
 
 def test_a_late_reply_is_overtaken() -> None:
-    """If a fault delays a reply, frames after the reply do not wait for it."""
+    """If a fault delays a reply, frames after the reply do not wait."""
     check(
         ["reply mode=late latency_ms=2000 where=method:session/prompt"],
         f"""
@@ -305,7 +305,7 @@ def test_a_late_reply_is_overtaken() -> None:
 
 
 def test_a_reply_can_wait_for_the_cancel_that_gives_up_on_it() -> None:
-    """A reply that a fault holds until a cancellation ignores those of other sessions."""
+    """If a fault holds a reply until a cancel, a cancel of another session changes nothing."""
     check(
         ["reply mode=late after_cancel=true latency_ms=50 where=method:session/prompt"],
         """
@@ -322,7 +322,7 @@ def test_a_reply_can_wait_for_the_cancel_that_gives_up_on_it() -> None:
 
 
 def test_a_reply_can_wait_for_the_cancel_of_its_request() -> None:
-    """A reply that a fault holds until a cancellation also comes after ``$/cancel_request``."""
+    """If a fault holds a reply until a cancel, the reply also comes after `$/cancel_request`."""
     check(
         ["reply mode=late after_cancel=true latency_ms=0", "ignore-cancel"],
         """
@@ -338,7 +338,7 @@ def test_a_reply_can_wait_for_the_cancel_of_its_request() -> None:
 
 
 def test_a_reply_that_nobody_gives_up_on_comes_at_the_end() -> None:
-    """A reply that a fault holds until a cancellation comes at the end if nobody cancels."""
+    """If a fault holds a reply until a cancel and none comes, the reply comes at the end."""
     check(
         ["reply mode=late after_cancel=true latency_ms=0"],
         """
@@ -353,7 +353,7 @@ def test_a_reply_that_nobody_gives_up_on_comes_at_the_end() -> None:
 
 
 def test_a_reply_can_come_twice() -> None:
-    """The fault `reply mode=double` sends replies twice, and changes no other frames."""
+    """The fault `reply mode=double` sends a reply twice."""
     check(
         ["reply mode=double"],
         """
@@ -368,7 +368,7 @@ def test_a_reply_can_come_twice() -> None:
 
 @pytest.mark.parametrize("mode", ["wrong-id", "orphan"])
 def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
-    """The fault `reply` can change a reply's id, or add a reply with another id to the true one."""
+    """The fault `reply` can change the id of a reply."""
     recorded = FaultTranscript([f"reply mode={mode}"])
     raw = b'{"jsonrpc": "2.0", "id": 1, "result": 1e3}\n'
     out = [o.data for o in recorded.feed(Direction.TO_CLIENT, raw) if isinstance(o, ScheduledWrite)]
@@ -381,7 +381,7 @@ def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
 
 
 def test_ignore_cancel_swallows_cancellations_only() -> None:
-    """The fault `ignore-cancel` drops both kinds of cancellation and nothing else."""
+    """The fault `ignore-cancel` drops only cancellations."""
     check(
         ["ignore-cancel"],
         """
@@ -394,7 +394,7 @@ def test_ignore_cancel_swallows_cancellations_only() -> None:
 
 
 def test_stall_keeps_all_that_follows() -> None:
-    """After the fault `stall`, nothing passes in its direction, not even the stream's end."""
+    """After the fault `stall`, nothing passes in its direction."""
     recorded = check(
         ["stall where='method:session/update' after=1"],
         f"""
@@ -412,7 +412,7 @@ def test_stall_keeps_all_that_follows() -> None:
 
 
 def test_a_stalled_direction_gets_no_error_reply_either() -> None:
-    """After a fault has stalled a direction, other fault rules cannot add a line to it."""
+    """After the fault `stall`, no other fault rule can add a line to its direction."""
     recorded = check(
         ["stall where=dir:to-client", "error-reply where=kind:request"],
         """
@@ -427,7 +427,7 @@ def test_a_stalled_direction_gets_no_error_reply_either() -> None:
 
 
 def test_stray_lines_come_before_the_frame() -> None:
-    """The fault `stray-stdout` adds a line before a frame of the agent's output."""
+    """The fault `stray-stdout` adds a line before a frame of the agent."""
     check(
         [r"stray-stdout 'text=Loading models...'"],
         r"""
@@ -441,7 +441,7 @@ def test_stray_lines_come_before_the_frame() -> None:
 
 
 def test_a_stderr_flood_leaves_the_frame_alone() -> None:
-    """The fault `stderr-flood` does not change the frame that its rule matches."""
+    """The fault `stderr-flood` does not change the matched frame."""
     check(
         ["stderr-flood lines=2"],
         """
@@ -462,7 +462,7 @@ def test_a_stderr_flood_leaves_the_frame_alone() -> None:
     ],
 )
 def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
-    """The fault `huge-frame` pads the frame's message to exactly the size that the rule sets."""
+    """The fault `huge-frame` pads a frame to exactly the set size."""
 
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         assert len({key for key, _ in pairs}) == len(pairs)
@@ -482,7 +482,7 @@ def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
 
 
 def test_a_huge_frame_needs_a_place_for_the_padding() -> None:
-    """The fault `huge-frame` ignores frames that are large or cannot be padded."""
+    """The fault `huge-frame` ignores frames that cannot be padded."""
     recorded = check(
         ["huge-frame bytes=60"],
         r"""
@@ -498,7 +498,7 @@ def test_a_huge_frame_needs_a_place_for_the_padding() -> None:
 
 
 def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
-    """The fault `limit-data` lets bytes within the limit pass, then ends the direction."""
+    """The fault `limit-data` ends a direction after a number of bytes."""
     recorded = check(
         ["limit-data bytes=6 where=dir:to-client"],
         r"""
@@ -517,7 +517,7 @@ def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
 
 
 def test_close_ends_a_direction() -> None:
-    """The fault `close` ends a direction, and drops the frame unless the rule keeps it."""
+    """The fault `close` ends a direction."""
     check(
         ["close where=dir:to-agent after=1"],
         """
@@ -550,7 +550,7 @@ def test_close_ends_a_direction() -> None:
     ],
 )
 def test_signals_follow_the_frame(kind: str, signum: int) -> None:
-    """If a fault sends a signal to the agent, its frame passes before the signal is sent."""
+    """If a fault sends a signal to the agent, the matched frame is sent first."""
     check([f"{kind} times=1"], f"1 -> | a\n-> 1\nsignal {signum:d}\n2 -> | b\n-> 2")
 
 
@@ -560,7 +560,7 @@ def test_terminate_kills_after_a_grace() -> None:
 
 
 def test_exit_ends_everything() -> None:
-    """After the fault `exit`, neither the matched frame nor anything else arrives."""
+    """After the fault `exit`, nothing more is sent."""
     check(
         ["exit code=3 where=method:session/prompt"],
         """
@@ -573,7 +573,7 @@ def test_exit_ends_everything() -> None:
 
 
 def test_exit_after_half_a_frame() -> None:
-    """The fault `exit` can let half of its frame pass before it ends the agent."""
+    """The fault `exit` can send half of its frame before it ends the agent."""
     check(
         ["truncate keep_bytes=2 newline=false", "exit keep_frame=true code=0"],
         """
@@ -588,7 +588,7 @@ def test_exit_after_half_a_frame() -> None:
 
 
 def test_rules_apply_in_the_order_of_the_plan() -> None:
-    """Each fault rule works on what the plan's earlier rules made of a frame, including copies."""
+    """Each fault rule changes what the rules before it have made of a frame."""
     check(
         ["truncate keep_bytes=2", "duplicate"],
         r"""
@@ -606,7 +606,7 @@ def test_rules_apply_in_the_order_of_the_plan() -> None:
 
 
 def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None:
-    """If a fault drops a frame, later fault rules do not change it, but may still send signals."""
+    """If a fault drops a frame, a later rule can still kill the agent at that frame."""
     recorded = check(
         ["drop", "duplicate", "kill times=1", "stray-stdout times=1"],
         r"""
@@ -619,7 +619,7 @@ def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None
 
 
 def test_what_happens_beside_a_frame_happens_once() -> None:
-    """If a fault copies a frame, later fault rules act once, not once for each copy."""
+    """If a fault copies a frame, a later rule sends its signal only once."""
     check(
         ["duplicate", "stray-stdout text=x", "terminate"],
         r"""
@@ -633,7 +633,7 @@ def test_what_happens_beside_a_frame_happens_once() -> None:
 
 
 def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
-    """Later rules of a fault plan neither drop nor cut a line that an earlier rule added."""
+    """A later rule of a fault plan does not drop a line that an earlier rule added."""
     check(
         ["stray-stdout text=stray", "drop"],
         r"""
@@ -644,7 +644,7 @@ def test_a_line_that_was_made_up_is_no_business_of_later_rules() -> None:
 
 
 def test_slow_kinds_add_up() -> None:
-    """If two faults slow a frame, their delays add up, for each piece of the frame."""
+    """If two faults slow a frame, their delays add up."""
     check(
         ["latency latency_ms=100", "slice bytes=2 delay_ms=5"],
         r"""
@@ -674,7 +674,7 @@ def test_slow_kinds_add_up() -> None:
 
 
 def test_every_kind_has_a_playbook() -> None:
-    """Every kind of fault is tested by a scenario in the module `test_fault_kinds`."""
+    """Every kind of fault has a scenario in the module `test_fault_kinds`."""
     text = Path(__file__).read_text()
     for kind in KINDS:
         assert f'"{kind}' in text or f'"""{kind}' in text, kind

@@ -68,7 +68,7 @@ OLDEST_MCP = """
 
 @pytest.mark.parametrize("transcript", [CHILD, MCP, OLD_MCP, OLDEST_MCP])
 def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
-    """If a request opened only one of two sessions, each ``--order`` of a replay sends the same."""
+    """If a request opened only one of two sessions, `replay --order` makes no difference."""
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):
@@ -82,7 +82,7 @@ def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
 
 
 def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> None:
-    """In a replay, frames of a child session keep their order among those of the parent session."""
+    """A replay sends the announcement of a child session before the child's frames."""
     record(f"""
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -111,7 +111,7 @@ def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> No
 
 
 def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Record) -> None:
-    """In a replay, a session that no message announced is played where it was recorded."""
+    """A replay sends the frames of a session that was never announced in the recorded order."""
     record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -124,7 +124,7 @@ def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Rec
 
 
 def test_a_client_may_cancel_a_child(record: Record) -> None:
-    """A replay matches a client's messages for a child session with those recorded for it."""
+    """In a replay, a client may cancel a child session as recorded."""
     live = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -151,7 +151,7 @@ def test_a_child_is_verified(record: Record) -> None:
 
 
 def test_a_child_may_have_another_name(record: Record) -> None:
-    """In `verify`, a live child session with another name stands for the recorded one."""
+    """If a child session has another id, `verify` takes it for the recorded one."""
     live = verify(
         record(f"""
             1-4 session
@@ -174,7 +174,7 @@ def test_a_child_may_have_another_name(record: Record) -> None:
 
 
 def test_a_childs_idle_ends_no_turn_of_its_parent(record: Record) -> None:
-    """In v2, an update of a child session does not end the turn of the parent session."""
+    """In v2, an update of a child session does not end the turn of its parent."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}'
     live = verify(
         record(f"""
