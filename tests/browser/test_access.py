@@ -71,10 +71,7 @@ def show(page: Visit, view: str, row: int = 20) -> None:
 def test_axe_finds_nothing_serious(
     window: Visit, axe: str, paths: dict[str, Path], name: str, looks: list[Any]
 ) -> None:
-    """The accessibility checker axe finds no serious problem in any view of a report page.
-
-    Each theme and width is tried with one recording; `make soak` tries the others with both.
-    """
+    """The accessibility checker axe finds no serious problem in any view of a report page."""
     page = window.open(paths[name])
     page.page.evaluate(axe + ";() => 0")
     page.ask("() => { for (const it of document.querySelectorAll('details')) it.open = true; }")
@@ -94,7 +91,7 @@ def test_axe_finds_nothing_serious(
 def test_no_page_is_wider_than_its_window(
     window: Visit, paths: dict[str, Path], hostile_report: Path
 ) -> None:
-    """No view of a report page has to be scrolled sideways at a width of 320 pixels."""
+    """At a width of 320 pixels, no view of a report page has to be scrolled sideways."""
     wide = {}
     for path in (paths["tour"], hostile_report):
         page = window.open(path)

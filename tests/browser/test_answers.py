@@ -98,7 +98,7 @@ def opened(
 
 
 def test_a_filter_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
-    """A filter that is typed into a report page finds the frames that `log` finds."""
+    """A filter typed into a report page finds the same frames as `log`."""
     page, recording = opened
     answers = page.ask(TYPE, FILTERS)
     for text, answer in zip(FILTERS, answers, strict=True):
@@ -112,7 +112,7 @@ def test_a_filter_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
 
 
 def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
-    """A search that is typed into a report page finds as many matches as `search`."""
+    """A search typed into a report page finds as many matches as `search`."""
     page, recording = opened
     for text, (seqs, count, error) in zip(QUERIES, page.ask(SEARCH, QUERIES), strict=True):
         assert error == "", text
@@ -121,7 +121,7 @@ def test_a_search_finds_the_same_frames(opened: tuple[Visit, Path]) -> None:
 
 
 def test_an_empty_answer_says_why_and_leads_out(window: Visit, tmp_path: Path) -> None:
-    """If a filter of a report page finds nothing, it says why and offers another filter."""
+    """If a filter of a report page finds nothing, the page offers another filter."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=list&f=call:pytest")
     message = page.page.locator("#app .message")
     message.get_by_text("No call has an id that begins with “pytest”.").wait_for()
@@ -165,7 +165,7 @@ def test_the_detail_is_about_a_frame_that_the_filter_shows(window: Visit, tmp_pa
 
 
 def test_every_offered_filter_is_one(window: Visit, tmp_path: Path) -> None:
-    """The filters that a report page offers are accepted, and the help explains each of them."""
+    """The filters that a report page offers are valid."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path))
     offered = page.ask("() => [...document.getElementById('terms').options].map((it) => it.value)")
     explained = page.page.locator(".help code").all_text_contents()
@@ -178,7 +178,7 @@ def test_every_offered_filter_is_one(window: Visit, tmp_path: Path) -> None:
 
 
 def test_enter_in_the_search_waits_for_the_first_hit(window: Visit, tmp_path: Path) -> None:
-    """If Enter is pressed before a report page's search has hits, the first hit is chosen then."""
+    """If Enter is pressed before a search on a report page has results, the first is chosen."""
     page = window.open(report(DIRECTORY / "hello.db", tmp_path), "#seq=1")
     assert page.ask(ENTER_AT_ONCE) == 0
     page.page.wait_for_function(
@@ -189,7 +189,7 @@ def test_enter_in_the_search_waits_for_the_first_hit(window: Visit, tmp_path: Pa
 
 @pytest.mark.parametrize("width", [375, 800, 1024, 1280, 1440])
 def test_a_typed_filter_keeps_its_room(visit: Visitor, tmp_path: Path, width: int) -> None:
-    """The filter field of a report page stays wide enough for the filter and its count."""
+    """The filter field of a report page stays wide enough for the typed filter."""
     size = {"width": width, "height": 800}
     page = visit(report(DIRECTORY / "hello.db", tmp_path), viewport=size)
     page.page.fill("#filter", "kind:banana")

@@ -117,7 +117,7 @@ def updates(session: str, *contents: Any) -> Iterator[dict[str, Any]]:
     ],
 )
 def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_path: Path) -> None:
-    """A report page draws each section and step of the conversation once, in order."""
+    """A report page shows each step of the conversation once and in order."""
     database = database_of(path, tmp_path)
     page = opened(window, database, tmp_path)
     drawn = page.ask(READ_ALL, 0)
@@ -146,7 +146,7 @@ def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_p
 
 
 def test_pauses_stand_where_the_conversation_stood_still(window: Visit, tmp_path: Path) -> None:
-    """Each marked pause on a report page is next to the step that came after the pause."""
+    """A report page shows each marked pause before the step that came after the pause."""
     path = record_waiting_chat(tmp_path / "x.db").path
     drawn = opened(window, path, tmp_path).ask(READ_ALL, 0)
     with RecordingReader(path) as reader:
@@ -159,7 +159,7 @@ def test_pauses_stand_where_the_conversation_stood_still(window: Visit, tmp_path
 
 
 def test_the_entry_of_each_frame_is_marked(window: Visit, tmp_path: Path) -> None:
-    """If a frame is chosen on a report page, only the step that shows the frame is marked."""
+    """If a frame is chosen on a report page, the step that shows the frame is marked."""
     path = DIRECTORY / "tour.db"
     page = opened(window, path, tmp_path)
     marked = page.ask(OF_ROWS)
@@ -179,7 +179,7 @@ def test_the_entry_of_each_frame_is_marked(window: Visit, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["wrong-params", "late-updates", "hang"])
 def test_findings_stand_at_their_entries(window: Visit, name: str, tmp_path: Path) -> None:
-    """In a report page, each step of the conversation shows its errors and warnings once."""
+    """On a report page, each finding is shown once at its step."""
     path = DIRECTORY / f"{name}.db"
     page = opened(window, path, tmp_path)
     (shown,) = said("show", path)
@@ -205,7 +205,7 @@ def test_findings_stand_at_their_entries(window: Visit, name: str, tmp_path: Pat
 def test_an_opened_entry_shows_what_was_sent_and_answered(
     window: Visit, tmp_path: Path, kind: str, sent: str, answered: str
 ) -> None:
-    """In a report page, a request or permission can be opened to show request and answer."""
+    """On a report page, a request can be opened to show its answer."""
     page = opened(window, DIRECTORY / "edit-allowed.db", tmp_path)
     entry = page.page.locator(f".entry-{kind}").first
     entry.locator("summary").first.click()
@@ -220,7 +220,7 @@ def test_an_opened_entry_shows_what_was_sent_and_answered(
 
 
 def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Path) -> None:
-    """A report page marks the words of a search in texts, and the steps that contain them."""
+    """A report page marks the words of a search in texts."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.ask("() => acpReport.state.select(acpReport.recording.nearest(13))")
     page.page.locator("#search").fill("greet someone")
@@ -247,7 +247,7 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
 
 
 def test_an_entry_leads_to_its_frame(window: Visit, tmp_path: Path) -> None:
-    """In a report page, clicks and the keys j and k choose frames, and links lead to frames."""
+    """On a report page, the keys j and k choose the next and the previous frame."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.page.locator(".entry-prompt").first.click()
     seq = page.ask("() => window.acpReport.state.seq")
@@ -265,7 +265,7 @@ def test_an_entry_leads_to_its_frame(window: Visit, tmp_path: Path) -> None:
 
 
 def test_markdown_is_drawn_and_stays_text(window: Visit, tmp_path: Path) -> None:
-    """In a report page, Markdown of the agent becomes headings and lists, but not HTML."""
+    """On a report page, Markdown of the agent becomes headings and lists, but not HTML."""
     said = (
         "# Top\n\nSome **bold** and *slanted* `co*de*` in snake_case_words, 2 * 3 * 4.\n"
         "- one\n- two\n  1. inner\n\n```py\n<b>x</b>\n# no heading\n```\n> quoted\n\n"
@@ -304,7 +304,7 @@ def test_markdown_is_drawn_and_stays_text(window: Visit, tmp_path: Path) -> None
 
 
 def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
-    """A report page draws PNG, JPEG, GIF and WebP images; it shows other images as boxes."""
+    """A report page draws PNG, JPEG, GIF and WebP images."""
     real = [data for data, *_ in SHOWN.values()][:1] + [
         SHOWN[name][0] for name in ("a GIF", "a JPEG", "a WebP without loss")
     ]
@@ -330,7 +330,7 @@ def test_images_are_drawn_by_their_bytes(window: Visit, tmp_path: Path) -> None:
 
 
 def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: Path) -> None:
-    """A report page shows hostile texts only as text, and draws only images that are intact."""
+    """A report page shows hostile texts only as text."""
     window = visit.window()
     window.page.set_viewport_size({"width": 1280, "height": 6000})  # few screens are read faster
     page = window.open(hostile_report)
@@ -347,7 +347,7 @@ def test_hostile_texts_and_images_are_harmless(visit: Visitor, hostile_report: P
 
 
 def test_thousands_of_calls_scroll(window: Visit, tmp_path: Path) -> None:
-    """A report page has few HTML elements at a time, however long the conversation is."""
+    """However long the conversation is, a report page has few HTML elements at a time."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         for number in range(CALLS):
@@ -388,7 +388,7 @@ def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
 
 
 def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
-    """A report page made with `--no-payloads`, or of a killed recorder, says what is missing."""
+    """A report page made with `--no-payloads` says that texts are missing."""
     with LogWriter(tmp_path / "killed.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("my words")]))
         recorder.chunk(STDERR, b"a line\n")
@@ -402,7 +402,7 @@ def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["tour", "hang", "omp-is-told-to-stop-by-a-stranger"])
 def test_the_first_screen_shows_the_chosen_entry(window: Visit, name: str, tmp_path: Path) -> None:
-    """A report page opens at its top, and the step that is chosen first is in sight."""
+    """When a report page opens, the chosen step is in sight."""
     shipped = DIRECTORY / f"{name}.db"
     path = shipped if shipped.exists() else REPORTS / "fifth" / f"{name}.jsonl"
     window.page.set_viewport_size({"width": 1440, "height": 900})

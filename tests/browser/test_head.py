@@ -41,10 +41,7 @@ READ = """() => {
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_head_says_what_show_says(plain_window: Visit, path: Path, tmp_path: Path) -> None:
-    """The top of a report page has findings, turns and counts, with links to frames.
-
-    The first finding is the headline, unless it is a hint. A finding alone is said nowhere else.
-    """
+    """The head of a report page shows the first finding as its headline."""
     page = plain_window.open(report(path, tmp_path), ready=None)
     head, (summary,) = page.ask(READ), said("show", path)
     assert head["title"] == summary["recording"]["name"]
@@ -93,7 +90,7 @@ def assert_each_has(rows: list[str], texts: list[str]) -> None:
 def test_nothing_in_a_recording_takes_the_head_over(
     plain_window: Visit, hostile_report: Path
 ) -> None:
-    """The top of a report page shows markup as text, and breaks words that are too wide."""
+    """The head of a report page shows markup as text."""
     page = plain_window.open(hostile_report, ready=None)
     scripts = hostile_report.read_bytes().count(b"<script")
     assert_harmless(page, scripts)
@@ -108,7 +105,7 @@ def test_nothing_in_a_recording_takes_the_head_over(
 
 
 def test_a_link_to_the_problems_opens_them(window: Visit, tmp_path: Path) -> None:
-    """The link in the head of a report page that counts its notes opens the list of findings."""
+    """The link in the head of a report page that counts the findings opens their list."""
     page = window.open(report(DIRECTORY / "tour.db", tmp_path)).page
     link = page.locator("#head a[href='#problems']")
     link.click()
@@ -125,7 +122,7 @@ def test_no_green_verdict_is_above_a_failed_call(plain_window: Visit, tmp_path: 
 
 
 def test_nothing_is_green_below_a_warning(plain_window: Visit, tmp_path: Path) -> None:
-    """Below a warning, the head of a report page shows no count in green."""
+    """If there is a warning, the head of a report page shows no number in green."""
     path = report(DIRECTORY / "late-updates.db", tmp_path)
     page = plain_window.open(path, ready=None).page
     assert page.locator(".verdict.caution").count() == 1

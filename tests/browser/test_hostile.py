@@ -93,7 +93,7 @@ FOLLOW = r"""async (hashes) => {HELPERS
 def test_every_view_shows_hostile_texts_as_text(
     window: Visit, hostile_report: Path, every: int
 ) -> None:
-    """The views of a report page on a hostile recording cause no dialog and no request."""
+    """No view of a report page on a hostile recording opens a dialog."""
     page = window.open(hostile_report)
     values = page.ask(TOUR, {"wanted": [*TAGS.values()], "every": every})
     rows = page.ask("() => window.acpReport.recording.rows")
@@ -107,7 +107,7 @@ def test_every_view_shows_hostile_texts_as_text(
 
 
 def test_no_link_does_more_than_choose(window: Visit, tmp_path: Path) -> None:
-    """Hostile text in the address (URL) of a report page can only choose frames and views."""
+    """Hostile text in the URL of a report page can only choose frames and views."""
     path = report(DIRECTORY / "hello.db", tmp_path)
     page = window.open(path)
     hashes = []

@@ -67,7 +67,7 @@ def wait(page: Visit, condition: str) -> None:
 
 @pytest.mark.parametrize("view", ["conversation", "list", "sequence", "waterfall", "calls"])
 def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None:
-    """The Tab key reaches all controls of a report page, each with a visible focus."""
+    """The Tab key reaches all controls of a report page."""
     page.ask("(view) => { acpReport.state.set('view', view); acpReport.state.select(20); }", view)
     page.ask("() => scrollTo(0, 0)")
     page.page.wait_for_function(IS_IDLE)
@@ -93,7 +93,7 @@ def test_every_control_is_reached_and_left_again(page: Visit, view: str) -> None
 
 
 def test_all_is_done_by_keys(page: Visit) -> None:
-    """A report page can be used by keys alone: selection, filter, search, views and help."""
+    """A report page can be used with keys alone."""
     keyboard = page.page.keyboard
     prompt = state(page, "row")
     keyboard.press("1")

@@ -59,7 +59,7 @@ def wait_for_address(page: Visit, expected: str) -> None:
 
 
 def test_the_first_finding_is_shown_and_the_address_is_left_alone(page: Visit) -> None:
-    """A report page opens with its first finding chosen, and does not change its address."""
+    """A report page opens with its first finding chosen."""
     page.page.wait_for_function(
         "() => document.querySelector('.detail-title')?.textContent.startsWith('#11 ')"
     )
@@ -69,7 +69,7 @@ def test_the_first_finding_is_shown_and_the_address_is_left_alone(page: Visit) -
 
 
 def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
-    """In a report page, Back undoes a change of view or filter, but not of the chosen frame."""
+    """On a report page, the Back button undoes a change of the filter."""
     page.page.click("#head a[href='#seq=6']")
     wait(page, seq=6)
     page.page.click("#tab-list")
@@ -103,7 +103,7 @@ def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
 
 
 def test_back_at_once_leaves_no_filter_in_the_field(page: Visit) -> None:
-    """Back in a report page empties the field of a filter that was typed a moment before."""
+    """On a report page, the Back button empties the field of a filter that was just typed."""
     page.page.click("#tab-list")
     page.page.fill("#filter", "is:failed")
     page.page.go_back()
@@ -113,7 +113,7 @@ def test_back_at_once_leaves_no_filter_in_the_field(page: Visit) -> None:
 
 
 def test_a_link_has_the_range_and_keeps_the_rest(window: Visit, path: Path) -> None:
-    """The address of a report page may have a time range; a link to a frame keeps the view."""
+    """The URL of a report page may contain a range of time."""
     window.open(path, "#view=sequence&t=0-0.5")
     wait(window, view="sequence", range=[0, 500_000_000])
     window.ask("() => { location.hash = '#seq=16'; }")
@@ -123,7 +123,7 @@ def test_a_link_has_the_range_and_keeps_the_rest(window: Visit, path: Path) -> N
 
 
 def test_a_turn_of_the_table_leads_to_its_waterfall(page: Visit) -> None:
-    """In a report page's table of turns, each row is a link to the turn's waterfall."""
+    """In the table of turns on a report page, each row leads to the turn's waterfall."""
     page.page.locator("#turns tbody td.text").first.click(force=True)
     wait(page, view="waterfall", turn=1, seq=6)
 
@@ -140,7 +140,7 @@ def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Pat
 
 @pytest.mark.parametrize("view", ["conversation", "list", "sequence", "waterfall", "calls"])
 def test_a_view_opens_at_its_first_row(window: Visit, path: Path, view: str) -> None:
-    """If a report page's chosen frame is at the top of a view, the view is not scrolled."""
+    """If the chosen frame is at the top of a view, a report page is not scrolled."""
     window.open(path, f"#view={view}&seq=4")
     window.page.locator(f".view-{view} .list-drawn > *").first.wait_for()
     assert window.ask(SCROLLED, view) == 0
@@ -148,7 +148,7 @@ def test_a_view_opens_at_its_first_row(window: Visit, path: Path, view: str) -> 
 
 @pytest.mark.parametrize(("view", "rows"), [("list", 16), ("sequence", 16)])
 def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str, rows: int) -> None:
-    """A printed report page has each frame of the list, but no buttons and no timeline."""
+    """A printed report page has each frame of the list."""
     page = window.open(path, f"#view={view}").page
     window.ask("() => acpReport.recording.cells(0)")
     page.emulate_media(media="print")
@@ -170,7 +170,7 @@ def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str,
 
 @pytest.mark.parametrize("view", ["conversation", "list", "calls"])
 def test_a_print_waits_until_the_page_is_complete(visit: Visitor, path: Path, view: str) -> None:
-    """A report page counts as loaded only once it can be printed whole, as by a script."""
+    """A report page counts as loaded only when it can be printed completely."""
     window = visit.window()
     window.page.add_init_script(PRINT_WHEN_LOADED)
     printed = window.open(path, f"#view={view}").ask("() => printed")
@@ -180,7 +180,7 @@ def test_a_print_waits_until_the_page_is_complete(visit: Visitor, path: Path, vi
 
 
 def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) -> None:
-    """If a report page shows the conversation when printed, all its steps are printed."""
+    """If a report page shows the conversation, all its steps are printed."""
     page = window.open(path).page
     page.wait_for_selector(".view-conversation >> text=Greet someone else.")
     window.ask("() => dispatchEvent(new Event('beforeprint'))")
@@ -194,7 +194,7 @@ def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) 
 def test_a_conversation_opens_at_its_top(
     visit: Visitor, tmp_path: Path, name: str, height: int
 ) -> None:
-    """If the chosen step fits on the first screen, a report page is not scrolled."""
+    """If the chosen step is on the first screen, a report page is not scrolled."""
     size = {"width": 1440, "height": height}
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path), viewport=size)
     page.page.locator(".flow [aria-current]").wait_for()

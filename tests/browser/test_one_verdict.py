@@ -87,7 +87,7 @@ def assert_all_agree(window: Visit, paths: list[Path], page: Path) -> None:
 
 
 def test_pages_tell_what_the_commands_tell(window: Visit, tmp_path: Path) -> None:
-    """A recording's report page begins with the first finding of `check`, `show` and `list`."""
+    """A report page begins with the same finding as `check` and `show`."""
     assert_all_agree(window, SOME, tmp_path / "page.html")
 
 

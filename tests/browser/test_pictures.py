@@ -105,7 +105,7 @@ def opened(visit: Visitor, terminals: Path, tmp_path: Path) -> Iterator[Visit]:
 
 @pytest.mark.parametrize("name", ["hang", "lost-permission"])
 def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_path: Path) -> None:
-    """In the timeline of a report page, long waits take half the width, and no labels overlap."""
+    """In the timeline of a report page, long waits take half of the width."""
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path))
     for width, height in SIZES:
         page.page.set_viewport_size({"width": width, "height": height})
@@ -155,7 +155,7 @@ def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None
 
 
 def test_a_wait_before_the_first_turn_is_named(window: Visit, tmp_path: Path) -> None:
-    """The timeline of a report page says who was waited for, and where its scale changes."""
+    """The timeline of a report page says who was waited for before the first turn."""
     page = window.open(report(DIRECTORY / "tour.db", tmp_path))
     gap = page.page.locator(".overview-gap.debt-1").first
     assert gap.inner_text().split("\n") == ["507 ms", "the agent: initialize"]
@@ -167,7 +167,7 @@ def test_a_wait_before_the_first_turn_is_named(window: Visit, tmp_path: Path) ->
 
 
 def test_findings_that_would_touch_are_one_mark(window: Visit, tmp_path: Path) -> None:
-    """A mark on a report page's timeline counts its findings, and leads to the first one."""
+    """If findings are close together, the timeline of a report page has one mark for them."""
     path = tmp_path / "reads.db"
     with LogWriter(path) as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[]))
@@ -190,10 +190,7 @@ def test_findings_that_would_touch_are_one_mark(window: Visit, tmp_path: Path) -
 
 
 def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
-    """In a report page's table of tool calls, a row shows the call with its terminal.
-
-    The first call that failed is chosen when the table is first shown.
-    """
+    """In the table of tool calls on a report page, a row leads to the tool call."""
     page = opened.page
     page.locator("#tab-calls").click()
     page.wait_for_function(f"() => ({CALLS})().length === 2")
@@ -211,10 +208,7 @@ def test_calls_are_filtered_and_lead_to_their_cards(opened: Visit) -> None:
 
 
 def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) -> None:
-    """In a report page's detail of a frame, a request has a link to the frame of its answer.
-
-    A line without JSON has no tree.
-    """
+    """In the details of a frame on a report page, a request has a link to its answer."""
     page = opened.page
     opened.ask("() => acpReport.state.select(acpReport.recording.nearest(4))")
     page.locator(".detail-title", has_text="#4 terminal/create").wait_for()
@@ -231,7 +225,7 @@ def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) 
 def test_a_narrow_screen_has_words_below_the_strip_only_if_they_lead_somewhere(
     visit: Visitor, tmp_path: Path, name: str, has_links: bool
 ) -> None:
-    """On a narrow screen, a report page has words below its timeline only with links or a range."""
+    """On a narrow screen, a report page shows words below its timeline only if they have links."""
     window = visit.window(viewport={"width": 375, "height": 700})
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     foot = page.page.locator(".overview-foot")
@@ -244,7 +238,7 @@ def test_a_narrow_screen_has_words_below_the_strip_only_if_they_lead_somewhere(
 
 
 def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) -> None:
-    """In a report page's waterfall, a step that never ended says so, and a cancel has a mark."""
+    """In the waterfall of a report page, a step that never ended says so."""
     page = opened.page
     page.locator("#tab-waterfall").click()
     open_rows = page.locator(".waterfall-open .waterfall-outcome")
@@ -255,7 +249,7 @@ def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) ->
 
 
 def test_a_waterfall_greys_steps_that_the_filter_leaves_out(visit: Visitor, tmp_path: Path) -> None:
-    """With a filter, a report page's waterfall greys the steps that do not match."""
+    """With a filter, the waterfall of a report page shows the steps that do not match in grey."""
     page = visit(report(DIRECTORY / "tour.db", tmp_path), "#view=waterfall")
     rows = page.page.locator(".waterfall-row")
     rows.first.wait_for()
@@ -274,7 +268,7 @@ def test_a_waterfall_greys_steps_that_the_filter_leaves_out(visit: Visitor, tmp_
 
 
 def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Path) -> None:
-    """A report page shows a permission request only once, within its tool call."""
+    """A report page shows a permission request once, within its tool call."""
     page = visit(report(DIRECTORY / "lost-permission.db", tmp_path))
     page.page.locator(".detail-title", has_text="#11 session/request_permission").wait_for()
     page.page.locator(".detail .card .permission").wait_for()
@@ -285,7 +279,7 @@ def test_a_question_for_a_permission_is_shown_once(visit: Visitor, tmp_path: Pat
 def test_an_answer_that_was_too_fast_for_a_person_is_not_a_persons(
     visit: Visitor, tmp_path: Path
 ) -> None:
-    """A report page notes if a permission request was answered within 0.1 s, as `audit` does."""
+    """A report page says that a permission request was answered too fast for a person."""
     page = visit(report(DIRECTORY / "tour.db", tmp_path), "#seq=17")
     words = page.page.locator(".detail .permission > p", has_text="answered").inner_text()
     assert "answered in 340 µs, so hardly by a person" in words
@@ -293,7 +287,7 @@ def test_an_answer_that_was_too_fast_for_a_person_is_not_a_persons(
 
 
 def test_a_call_that_ends_after_its_turn_has_ended(visit: Visitor, tmp_path: Path) -> None:
-    """If a tool call ends after its turn, a report page says nowhere that it never ended."""
+    """If a tool call ends after its turn, a report page does not say that it never ended."""
     page = visit(report(DIRECTORY / "late-updates.db", tmp_path)).page
     call = page.locator(".view-conversation .entry-tool_call").first
     assert "in_progress" in call.inner_text()
@@ -310,10 +304,7 @@ def test_a_call_that_ends_after_its_turn_has_ended(visit: Visitor, tmp_path: Pat
 
 
 def test_a_waterfall_shows_the_crash_and_marks_found_words(window: Visit, tmp_path: Path) -> None:
-    """The waterfall of a report page has what stderr said and how the agent ended.
-
-    It marks the words of a search.
-    """
+    """The waterfall of a report page shows how the agent crashed."""
     page = window.open(report(DIRECTORY / "crash.db", tmp_path), "#view=waterfall&q=heap")
     steps = page.page.locator(".view-waterfall .list-drawn [role=row]")
     page.page.locator(".waterfall-outcome", has_text="SIGABRT").wait_for()
@@ -328,7 +319,7 @@ def test_a_waterfall_shows_the_crash_and_marks_found_words(window: Visit, tmp_pa
 
 
 def test_a_sequence_marks_found_words(window: Visit, tmp_path: Path) -> None:
-    """The sequence diagram of a report page marks the words of a search in its labels."""
+    """The sequence diagram of a report page marks the words of a search."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=sequence&q=greeting")
     marked = """() => [...CSS.highlights.get('found')].some(({ startContainer }) =>
       startContainer.parentElement.closest('.sequence-label'))"""
@@ -337,7 +328,7 @@ def test_a_sequence_marks_found_words(window: Visit, tmp_path: Path) -> None:
 
 
 def test_a_call_without_an_end_took_the_time_until_the_end(window: Visit, tmp_path: Path) -> None:
-    """In a report page's table, a call that never ended lasts until the recording's end."""
+    """On a report page, a tool call that never ended lasts until the recording's end."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=calls")
     cells = page.page.locator(".calls-row [role=gridcell]").all_inner_texts
     page.page.locator(".calls-row").wait_for()
@@ -387,7 +378,7 @@ def test_a_list_shows_whole_names_and_links_of_answers(
 
 @pytest.mark.parametrize("name", ["crash", "hang"])
 def test_a_wait_names_the_call_that_runs(window: Visit, tmp_path: Path, name: str) -> None:
-    """In a report page's timeline, each wait during a tool call names the call."""
+    """In the timeline of a report page, a wait during a tool call names the call."""
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     gaps = page.page.locator(".overview-gap.debt-2")
     gaps.first.wait_for()
@@ -395,7 +386,7 @@ def test_a_wait_names_the_call_that_runs(window: Visit, tmp_path: Path, name: st
 
 
 def test_a_waterfall_has_a_key_for_all_its_bars(window: Visit, tmp_path: Path) -> None:
-    """A report page's waterfall counts its steps, and explains bars without an end."""
+    """The waterfall of a report page explains the bars that have no end."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=waterfall")
     tools = page.page.locator(".waterfall-tools").inner_text()
     rows = page.page.locator(".waterfall .list-drawn .list-row").count()

@@ -77,7 +77,7 @@ TRY = """async (attempt) => {
 
 
 def test_the_policy_forbids_whatever_a_hole_would_allow(visit: Visitor, tmp_path: Path) -> None:
-    """The content security policy of a report page refuses all loading, sending and running."""
+    """The content security policy of a report page forbids all loading and sending."""
     window = visit.window()
     failures: dict[str, str | None] = {}
     window.page.on("requestfailed", lambda it: failures.update({it.url: it.failure}))

@@ -54,7 +54,7 @@ TALL: ViewportSize = {"width": 1280, "height": 3_000}
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_page_has_what_the_recording_has(window: Visit, path: Path, tmp_path: Path) -> None:
-    """A report page agrees with the command line, and with a plain query of the database."""
+    """A report page shows the same data as the command line."""
     page = window.open(report(path, tmp_path))
     has = told(page)
     assert_truth(has, path)
@@ -86,7 +86,7 @@ def assert_list(rows: list[list[str]], lines: list[str]) -> None:
 def test_conversations_of_real_agents_are_read_as_well(
     window: Visit, path: Path, tmp_path: Path
 ) -> None:
-    """The script of a report page can read the data of any recorded real conversation."""
+    """The script of a report page can read the data of every captured conversation."""
     if window.url == "about:blank":
         window.open(report(SHIPPED[0], tmp_path))
     database = database_of(path, tmp_path)
@@ -101,7 +101,7 @@ def test_conversations_of_real_agents_are_read_as_well(
     ["codex-acp-2.6.0", pytest.param("claude-agent-acp-0.101.0", marks=pytest.mark.soak)],
 )
 def test_views_have_all_of_a_long_conversation(window: Visit, capture: str, tmp_path: Path) -> None:
-    """The views of a report page have all frames, also those that must be scrolled to."""
+    """The views of a report page have all frames, even those that must be scrolled to."""
     database = database_of(ROOT / f"{capture}.jsonl", tmp_path)
     window.open(report(database, tmp_path))
     assert_views(window, database)
@@ -109,7 +109,7 @@ def test_views_have_all_of_a_long_conversation(window: Visit, capture: str, tmp_
 
 
 def test_what_faults_did_is_all_there(window: Visit, tmp_path: Path) -> None:
-    """A report page and its diagram show the received and the delivered frame of each fault."""
+    """A report page shows the frame that a fault changed before and after the change."""
     path = tmp_path / "faults.db"
     lines = [line(notification(method, n=1)) for method in "abcde"]
     rules = [word for rule in FAULTS for word in ("--fault", rule)]

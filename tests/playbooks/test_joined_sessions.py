@@ -199,7 +199,7 @@ def test_a_childs_idle_ends_no_turn_of_its_parent(record: Record) -> None:
 
 
 def test_mcp_over_acp_is_verified(record: Record) -> None:
-    """`verify` plays recorded MCP messages over ACP, even after the end of a turn."""
+    """`verify` plays the recorded MCP messages over ACP."""
     live = verify(record(MCP))
     live.check("""
         1-15

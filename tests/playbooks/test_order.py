@@ -25,13 +25,13 @@ TWO_SESSIONS = """
 
 
 def test_a_replay_begins_with_the_client(record: Record) -> None:
-    """In a replay, no frame goes out before the client's first message."""
+    """A replay sends no frame before the client's first message."""
     live = record(TWO_SESSIONS).replay()
     live.check(".. 20s")
 
 
 def test_each_message_releases_the_frames_after_it(record: Record) -> None:
-    """In a replay, each message of the client releases the frames recorded after it."""
+    """In a replay, each message of the client lets the frames recorded after it be sent."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         1-7
@@ -47,7 +47,7 @@ def test_each_message_releases_the_frames_after_it(record: Record) -> None:
 
 
 def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
-    """In a replay, the turn of one session goes on even if another session gets no messages."""
+    """If one session of a replay gets no messages, the other session still goes on."""
     live = record(TWO_SESSIONS).replay(1, 3, 5)
     live.check("""
         -> 8
@@ -62,7 +62,7 @@ def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
 
 
 def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
-    """With ``--order recorded``, a replay's frame waits for every frame before it."""
+    """With `replay --order recorded`, a frame waits for every frame recorded before it."""
     live = record(TWO_SESSIONS).replay(1, 3, 5, order=Order.RECORDED)
     live.check("""
         -> 8
@@ -116,7 +116,7 @@ INTERCHANGEABLE = """
 
 
 def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> None:
-    """If a client swaps two sessions with equal messages so far, a replay swaps them, too."""
+    """If a client swaps two sessions whose messages were equal so far, a replay swaps them too."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7, 9)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -129,7 +129,7 @@ def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> No
 
 
 def test_interchangeable_sessions_may_be_in_another_directory(record: Record) -> None:
-    """In a replay, two sessions can be swapped even if the client is in another directory."""
+    """A client in another directory may also swap two equal sessions of a replay."""
     live = record(INTERCHANGEABLE).replay()
     elsewhere = 'session/new {"cwd": "/elsewhere", "mcpServers": []}'
     live.send(1, f"#1 {elsewhere}", f"#2 {elsewhere}", 7, 9)
@@ -141,7 +141,7 @@ def test_interchangeable_sessions_may_be_in_another_directory(record: Record) ->
 
 
 def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -> None:
-    """A replay refuses to swap two sessions that have already had different messages."""
+    """If two sessions already had different messages, a replay refuses to swap them."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -151,7 +151,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -
 
 
 def test_updates_may_precede_the_reply_that_creates_their_session(record: Record) -> None:
-    """In a replay, updates recorded before the answer to session/new wait for that request."""
+    """A replay sends an update recorded before the answer to `session/new` after that request."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
@@ -167,7 +167,7 @@ def test_updates_may_precede_the_reply_that_creates_their_session(record: Record
 
 
 def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
-    """In a replay, an update recorded after a turn's end needs no further client message."""
+    """A replay sends an update recorded after the end of a turn at once."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -182,7 +182,7 @@ def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
 
 
 def test_replies_keep_their_recorded_order(record: Record) -> None:
-    """In a replay, replies go out in recorded order, whatever the order of their requests."""
+    """A replay sends replies in the recorded order, even if the requests are swapped."""
     live = record("""
         1-4 session
         5 -> #2 session/set_mode {"sessionId": "s", "modeId": "x"}
@@ -196,7 +196,7 @@ def test_replies_keep_their_recorded_order(record: Record) -> None:
 
 
 def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
-    """In a replay, client and agent may have open requests with the same id at once."""
+    """In a replay, client and agent may have open requests with the same id."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -214,7 +214,7 @@ def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
 
 
 def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Record) -> None:
-    """If an agent has two open requests with one id, a client's reply counts for the older."""
+    """If an agent used one id for two open requests, a client's reply belongs to the older one."""
     recorded = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -243,7 +243,7 @@ HISTORY_PANEL = """
 
 
 def test_an_optional_request_may_be_left_out(record: Record) -> None:
-    """In a replay, a client may omit a request that nothing depends on; this is reported."""
+    """In a replay, a client may leave out an optional request."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -262,7 +262,7 @@ def test_an_optional_request_may_be_left_out(record: Record) -> None:
 
 
 def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
-    """In a replay, a reply waits a second for a request that was open at the same time."""
+    """A replay holds a reply back for a second if a request open at the same time is missing."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -277,7 +277,7 @@ def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
 
 
 def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> None:
-    """In a replay, an omitted request that was optional delays other replies by only a second."""
+    """If an optional request is missing, a replay delays other replies by a second."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -297,7 +297,7 @@ def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> N
 
 
 def test_recorded_order_passes_optional_requests(record: Record) -> None:
-    """A replay with ``--order recorded`` waits only a second for requests that may be omitted."""
+    """`replay --order recorded` waits a second for an optional request."""
     live = record(HISTORY_PANEL).replay(order=Order.RECORDED)
     live.check("""
         -> 1
@@ -314,7 +314,7 @@ def test_recorded_order_passes_optional_requests(record: Record) -> None:
 
 
 def test_initialize_may_come_twice(record: Record) -> None:
-    """A replay also answers a second initialize request."""
+    """A replay also answers a second `initialize` request."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
         2 <- #0 result {"protocolVersion": 1, "first": true}
@@ -329,7 +329,7 @@ def test_initialize_may_come_twice(record: Record) -> None:
 
 
 def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
-    """In a replay, frames of a session wait until `initialize` has been answered."""
+    """A replay sends no frames of a session before `initialize` has been answered."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         -> 3
@@ -341,7 +341,7 @@ def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
 
 
 def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -> None:
-    """In a replay, frames that came before the answer to initialize go out before the answer."""
+    """A replay sends the frames that were recorded before the answer to `initialize` before it."""
     live = record("""
         1 <- _auth/status_update {"state": "out"}
         2 -> #0 initialize {"protocolVersion": 1}
@@ -354,7 +354,7 @@ def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -
 
 
 def test_a_client_may_pipeline(record: Record) -> None:
-    """In a replay, a client may send messages early; the frames keep their recorded order."""
+    """If a client sends messages early, a replay keeps the recorded order of its own frames."""
     live = record("""
         1-2 handshake
         3 -> #1 session/load {"sessionId": "s", "cwd": "/p", "mcpServers": []}
@@ -381,7 +381,7 @@ def test_a_client_may_pipeline(record: Record) -> None:
 
 
 def test_notifications_of_the_client_block_nothing(record: Record) -> None:
-    """In a replay, no frame waits for a client's notification, except for a cancellation."""
+    """In a replay, no frame waits for a notification of the client."""
     text = """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -401,7 +401,7 @@ def test_notifications_of_the_client_block_nothing(record: Record) -> None:
 
 
 def test_the_lane_of_a_fork_begins_with_its_request(record: Record) -> None:
-    """In a replay, updates of a forked session wait for the request that forks it."""
+    """In a replay, updates of a forked session wait for the request `session/fork`."""
     live = record("""
         1-4 session
         5 -> #2 session/fork {"sessionId": "s", "cwd": "/p"}
@@ -419,7 +419,7 @@ def test_the_lane_of_a_fork_begins_with_its_request(record: Record) -> None:
 
 
 def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
-    """In a replay, a request without a recorded answer gets none, in either direction."""
+    """If a request has no recorded answer, a replay does not answer it."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -437,7 +437,7 @@ def test_an_unanswered_request_stays_unanswered(record: Record) -> None:
 
 
 def test_a_connection_without_sessions_is_played_to_its_end(record: Record) -> None:
-    """In a replay without sessions, all notifications after the last request are sent."""
+    """A replay without sessions sends all notifications after the last request."""
     noise = "\n".join(f'{n} <- _tick {{"n": {n}}}' for n in range(3, 1003))
     live = record(f"""
         1-2 handshake

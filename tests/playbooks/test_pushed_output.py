@@ -55,7 +55,7 @@ def until(record: Record, text: str, **options: bool) -> Live:
 
 
 def test_the_recorded_pieces_keep_their_place(record: Record) -> None:
-    """In a replay of the 1.0 draft, a client's pushes of terminal output match in order."""
+    """In a replay of the 1.0 draft, the client's pushes of terminal output match in order."""
     live = until(record, WATCHED)
     live.check("""
         -> #"x" terminal/output {"terminalId": "T", "data": "something else"}
@@ -72,7 +72,7 @@ def test_the_recorded_pieces_keep_their_place(record: Record) -> None:
 
 @pytest.mark.parametrize("pieces", [0, 1])
 def test_fewer_pieces_are_enough(record: Record, pieces: int) -> None:
-    """If a client pushes less terminal output than recorded, a replay waits only a second."""
+    """If a client pushes less terminal output than recorded, a replay waits only a short time."""
     live = until(record, WATCHED)
     for number in range(pieces):
         live.send(f'#{number + 3} terminal/output {{"terminalId": "T", "data": "a"}}')
@@ -84,7 +84,7 @@ def test_fewer_pieces_are_enough(record: Record, pieces: int) -> None:
 
 
 def test_a_late_piece_is_answered(record: Record) -> None:
-    """A replay of the 1.0 draft also answers terminal output that the client pushes late."""
+    """A replay of the 1.0 draft also answers terminal output that is pushed late."""
     live = until(record, WATCHED)
     assert live.wait("2s") == ["<- 12"]
     assert live.send('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 9"]
@@ -94,7 +94,7 @@ def test_a_late_piece_is_answered(record: Record) -> None:
 
 
 def test_additional_pieces_are_answered_like_recorded_ones(record: Record) -> None:
-    """If a client pushes more output than recorded, a replay answers until the terminal ends."""
+    """If a client pushes more terminal output than recorded, a replay still answers it."""
     live = until(record, AWAITED)
     for number in range(3, 9):
         said = live.send(f'#{number} terminal/output {{"terminalId": "T", "data": "a"}}')
@@ -107,7 +107,7 @@ def test_additional_pieces_are_answered_like_recorded_ones(record: Record) -> No
 
 
 def test_nothing_waits_for_output_of_an_ended_program(record: Record) -> None:
-    """In a replay, frames do not wait for terminal output of a program that has ended."""
+    """After a program has ended, a replay does not wait for its terminal output."""
     live = until(record, AWAITED)
     live.check("""
         -> #8 result {"exitCode": 0}
@@ -119,7 +119,7 @@ def test_nothing_waits_for_output_of_an_ended_program(record: Record) -> None:
 
 
 def test_a_wait_that_timed_out_does_not_end_the_output(record: Record) -> None:
-    """In a replay, a terminal's output may be pushed after a wait for its exit has timed out."""
+    """After a wait for a terminal's exit has timed out, a replay still accepts its output."""
     text = AWAITED.replace('{"exitCode": 0}', '{"exitCode": null, "timedOut": true}')
     live = until(record, text)
     assert live.send('#8 result {"exitCode": null, "timedOut": true}') == []
@@ -135,7 +135,7 @@ def test_output_of_an_unknown_terminal_is_refused(record: Record) -> None:
 
 
 def test_output_belongs_to_its_terminal(record: Record) -> None:
-    """If a client pushes more output of one terminal, it does not count for another terminal."""
+    """If a client pushes output of one terminal, a replay does not count it for another one."""
     live = until(
         record,
         BEGIN
@@ -166,7 +166,7 @@ def test_output_belongs_to_its_terminal(record: Record) -> None:
 
 
 def test_output_of_a_withheld_terminal_is_not_awaited(record: Record) -> None:
-    """A replay does not await output of a terminal whose creation it withheld from the client."""
+    """If a replay withheld `terminal/create`, it does not wait for the terminal's output."""
     live = record(AWAITED).replay(1, 3, inert=True)
     assert live.send(5) == ["<- 16"]
     live.leave()
@@ -174,7 +174,7 @@ def test_output_of_a_withheld_terminal_is_not_awaited(record: Record) -> None:
 
 
 def test_verify_pushes_the_recorded_output(record: Record) -> None:
-    """In the 1.0 draft, `verify` pushes terminal output as recorded, whatever the answers are."""
+    """In the 1.0 draft, `verify` pushes terminal output as recorded."""
     live = verify(record(AWAITED)).check("""
         1-5
         <- #70 terminal/create {"command": "ls"}
@@ -194,7 +194,7 @@ def test_verify_pushes_the_recorded_output(record: Record) -> None:
 
 
 def test_verify_pushes_no_output_of_a_terminal_that_was_not_created(record: Record) -> None:
-    """`verify` does not push output of a terminal that the live agent has not created."""
+    """If the agent has not created a terminal, `verify` pushes no output of it."""
     live = verify(record(WATCHED)).check("""
         1-5
         <- #2 result {"stopReason": "end_turn"}

@@ -60,7 +60,7 @@ def test_a_dropped_frame_is_not_played(record: Record) -> None:
 
 
 def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
-    """If a fault changed a recorded frame, a replay sends the changed frame, even if broken."""
+    """If a fault changed a recorded frame, a replay sends the changed frame."""
     recorded = record(STORY)
     mark(recorded, 6, b'{"jsonrpc": "2.0"\r\n')
     mark(recorded, 7, b'{"half')
@@ -71,7 +71,7 @@ def test_a_changed_frame_is_played_as_it_arrived(record: Record) -> None:
 
 
 def test_the_last_rule_decides_what_arrived(record: Record) -> None:
-    """If several faults changed a recorded frame, a replay sends what arrived at the client."""
+    """If several faults changed a recorded frame, a replay sends what the client received."""
     recorded = record(STORY)
     mark(recorded, 6, b"first\n")
     mark(recorded, 6, b"second\n")
@@ -82,7 +82,7 @@ def test_the_last_rule_decides_what_arrived(record: Record) -> None:
 
 
 def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
-    """If a fault made up a recorded message of the client, a replay does not expect it."""
+    """If a fault added a message to a recording, a replay does not expect it from the client."""
     recorded = record(
         STORY.replace("10 <-", "11 <-").replace(
             "11 <-", '10 -> #7 result {"outcome": {"outcome": "cancelled"}}\n    11 <-'
@@ -96,7 +96,7 @@ def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
 
 
 def test_a_changed_message_of_the_client_is_expected_as_sent(record: Record) -> None:
-    """If a fault changed or dropped a recorded client message, a replay expects the original."""
+    """If a fault changed a recorded message of the client, a replay expects the original."""
     recorded = record(STORY)
     mark(recorded, 9, None)
     mark(recorded, 5, b"something else\n")
@@ -106,7 +106,7 @@ def test_a_changed_message_of_the_client_is_expected_as_sent(record: Record) -> 
 
 
 def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
-    """If a fault dropped a recorded answer, a replay does not answer the request either."""
+    """If a fault dropped a recorded answer, a replay does not send the answer."""
     recorded = record(STORY)
     mark(recorded, 10, None)
     live = recorded.replay(1, 3, 5)
@@ -115,7 +115,7 @@ def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
 
 
 def test_nothing_is_played_after_a_stall(record: Record) -> None:
-    """If a fault stalled a direction in the recording, a replay stops sending at that frame."""
+    """If a fault stalled the agent's output in a recording, a replay stops sending there."""
     recorded = record(STORY)
     mark(recorded, 8, None)
     lose_without_a_word(recorded, 10)
@@ -133,7 +133,7 @@ TURNS = """
 
 
 def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> None:
-    """If a fault of a replay dropped a client's message, it does not count as missing."""
+    """If a fault drops a client's message, the replay does not report it as missing."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -147,7 +147,7 @@ def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> Non
 
 
 def test_a_dropped_message_may_be_sent_again(record: Record) -> None:
-    """A client of a replay may send a message again that a fault of the replay dropped."""
+    """If a fault of a replay dropped a message, the client may send it again."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -157,10 +157,7 @@ def test_a_dropped_message_may_be_sent_again(record: Record) -> None:
 
 
 def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
-    """If a fault of a replay dropped a request, the replay goes on without its answer.
-
-    If it stalls later, the report names the request.
-    """
+    """If a fault of a replay drops a request, the replay goes on without its answer."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -177,7 +174,7 @@ def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
 
 
 def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
-    """If a fault of a replay dropped a prompt's answer, the client may cancel the turn."""
+    """If a fault of a replay drops the answer to a prompt, the client may cancel the turn."""
     recorded = record(STORY)
     live = recorded.replay(1, 3, 5)
     live.engine.note_lost(recorded.raw[9].rstrip(), "drop")
@@ -190,7 +187,7 @@ def test_a_client_may_cancel_what_was_dropped(record: Record) -> None:
 
 
 def test_another_divergence_counts_beside_a_dropped_message(record: Record) -> None:
-    """If a fault of a replay dropped a message, mistakes in other messages still count."""
+    """If a fault of a replay drops a message, other divergences are still reported."""
     recorded = record(TURNS)
     live = recorded.replay(1, 3)
     live.engine.note_lost(recorded.raw[5].rstrip(), "drop")

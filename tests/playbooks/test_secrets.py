@@ -76,7 +76,7 @@ def replay_with_new_secret(record: Record, level: str) -> Live:
 def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
     record: Record, level: str
 ) -> None:
-    """A replay accepts another secret than the recorded one, and says so once."""
+    """A replay accepts another secret in place of the recorded one."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {NEW}")}
@@ -94,7 +94,7 @@ def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
 def test_a_secret_that_becomes_another_one_contradicts_the_recording(
     record: Record, level: str
 ) -> None:
-    """If a client's secret changes within a run, a replay reports it without either value."""
+    """If a client's secret changes within a replay, this is a divergence."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {OTHER}")}
@@ -110,7 +110,7 @@ def test_a_secret_that_becomes_another_one_contradicts_the_recording(
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> None:
-    """If a text differs beside a secret, a replay's report shows the secret as a placeholder."""
+    """If a text differs beside a secret, the report of a replay masks the secret."""
     live = recorded_at(record, level).replay()
     live.check(f"""
         -> 1
@@ -127,7 +127,7 @@ def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> No
 
 
 def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
-    """In a replay, a client may send back the placeholder of a masked secret that it received."""
+    """In a replay, a client may send back the marker that it received."""
     recorded = recorded_at(record, "secrets")
     live = recorded.replay()
     live.check(f"""
@@ -142,7 +142,7 @@ def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
 
 
 def test_a_text_that_is_no_secret_to_us_is_paired_too(record: Record) -> None:
-    """In a replay, a masked secret also matches a text that does not look like a secret."""
+    """In a replay, a marker also matches a text that does not look like a secret."""
     transcript = """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": "[redacted:password:0a0b0c0d] [redacted:password:0a0b0c0d]"}
@@ -232,7 +232,7 @@ def asked_with(*words: str) -> str:
 def test_what_stands_where_the_recording_has_a_marker_is_not_shown(
     record: Record, words: tuple[str, ...]
 ) -> None:
-    """A replay shows no live text in the place of a masked secret, even a short one."""
+    """A replay does not show the live text in the place of a marker."""
     live = record(SPOKEN, redaction="secrets", **KEY).replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.send(asked_with(*words[:2]))
@@ -243,7 +243,7 @@ def test_what_stands_where_the_recording_has_a_marker_is_not_shown(
 
 
 def test_a_prompt_without_a_recorded_marker_is_shown(record: Record) -> None:
-    """If a recorded prompt has no masked secret, a replay's report shows the live prompt."""
+    """If a recorded prompt has no marker, the report of a replay shows the live prompt."""
     live = record(SPOKEN, redaction="secrets", **KEY).replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.send(asked_with("sign in with [redacted:env:0a0b0c0d] and go on", "another"))
@@ -265,7 +265,7 @@ RUN = """
 
 
 def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record: Record) -> None:
-    """`verify` shows no live text of the agent in the place of a masked secret."""
+    """`verify` does not show the agent's text in the place of a marker."""
     live = verify(record(RUN, redaction="secrets", **KEY))
     live.play("<- 2", "<- 4")
     live.play(f'<- #7 terminal/create {{"sessionId": "s", "command": "wget {SHORT} x"}}')
@@ -285,7 +285,7 @@ def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record
 
 
 def test_what_is_found_later_is_masked_in_the_report(record: Record) -> None:
-    """A report also masks a secret that a line contains before the secret becomes known."""
+    """If a secret becomes known late, a report masks it in earlier lines too."""
     value = "plum-rhubarb-771"
     live = record(SPOKEN.replace("[redacted:env:0a0b0c0d]", "it"), redaction="none").replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")

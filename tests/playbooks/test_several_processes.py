@@ -50,7 +50,7 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
 
 
 def test_session_ids_do_not_distinguish_recordings(record: Record) -> None:
-    """If recordings of several starts are replayed, the client gets the first session id."""
+    """If several recordings are replayed, the client gets the first recording's session id."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""
@@ -72,7 +72,7 @@ NAMES = ("one", "two", "three")
 
 
 def test_the_third_of_three_is_found(record: Record) -> None:
-    """Of recordings of several starts, a replay chooses the one with the client's prompt."""
+    """Of several recordings, a replay plays the one that has the client's prompt."""
     transcripts = [record(chat(name, f"say {name}")) for name in NAMES]
     for name, recorded in zip(NAMES, transcripts, strict=True):
         live = start(*transcripts)
@@ -86,7 +86,7 @@ def test_the_third_of_three_is_found(record: Record) -> None:
 
 
 def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
-    """If several recordings given to a replay are equal, it always chooses the first."""
+    """If several recordings are equal, a replay plays the first."""
     transcripts = [record(chat("a", "x")), record(chat("b", "x"))]
     for _ in range(2):
         live = start(*transcripts)
@@ -107,10 +107,7 @@ def test_the_first_of_equal_recordings_is_chosen(record: Record) -> None:
     ],
 )
 def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, answer: str) -> None:
-    """If several recordings given to a replay differ in the first answers, it plays the first.
-
-    Another session id does not count.
-    """
+    """If several recordings have different first answers, a replay plays the first recording."""
     second = chat("b", "y").replace('#1 result {"sessionId": "b"}', answer)
     live = start(record(chat("a", "x")), record(second))
     live.check("""
@@ -159,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     record: Record, late: int, prompt: str
 ) -> None:
-    """If an update raced with the prompt in some recordings, a replay sends it after the prompt."""
+    """If recordings differ in when an update came, a replay sends it after the prompt."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
@@ -178,7 +175,7 @@ def test_an_update_that_raced_with_the_prompt_chooses_nothing(
 
 
 def test_a_different_update_chooses_the_first(record: Record) -> None:
-    """If several recordings differ in an update before the prompt, a replay plays the first."""
+    """If several recordings differ before the prompt, a replay plays the first."""
     transcripts = [
         record(hasty("a", "x", comes_late=False)),
         record(hasty("b", "y", comes_late=False, update="other commands")),
@@ -189,7 +186,7 @@ def test_a_different_update_chooses_the_first(record: Record) -> None:
 
 
 def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
-    """Before a replay has chosen among recordings, it sends frames as late as the slowest one."""
+    """Before a replay has chosen among recordings, it is as slow as the slowest of them."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
     live.check("""
@@ -207,7 +204,7 @@ def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
 
 
 def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
-    """If a client loads a session by its id, a replay of several recordings keeps this id."""
+    """If a client loads a session by its id, a replay of several recordings keeps the id."""
     loads = """
         1-2 handshake
         3 -> #1 session/load {{"sessionId": "old", "cwd": "/p"}}
@@ -224,7 +221,7 @@ def test_a_session_that_the_client_names_is_not_renamed(record: Record) -> None:
 
 
 def test_two_sessions_never_share_a_name(record: Record) -> None:
-    """A replay of several recordings drops one in which two sessions have the same id."""
+    """A replay of several recordings never gives two sessions the same id."""
     two = """
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -248,7 +245,7 @@ def test_two_sessions_never_share_a_name(record: Record) -> None:
 
 
 def test_a_divergence_from_all_recordings_chooses_nothing(record: Record) -> None:
-    """A replay chooses the right one of several recordings even after an invalid first line."""
+    """After an invalid line of the client, a replay still chooses the right recording."""
     transcripts = [record(chat("a", "x")), record(chat("b", "y"))]
     live = start(*transcripts)
     live.send("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')

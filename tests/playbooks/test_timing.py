@@ -55,19 +55,19 @@ def timed(
     ids=["instant", "recorded", "x0.5", "idle-cap"],
 )
 def test_gaps_are_exact(record: Record, pacing: Pacing, moments: tuple[float, ...]) -> None:
-    """The gaps between a replay's frames are exact, without the time that a person thought."""
+    """With recorded timing, the gaps between a replay's frames are exact."""
     assert timed(record(SLOW), pacing) == list(zip("24678", moments, strict=True))
 
 
 def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> None:
-    """If a client does not wait for answers, a replay keeps the gaps between recorded lines."""
+    """If a client does not wait for answers, a replay keeps the recorded gaps."""
     live = record(SLOW).replay(1, 3, 5, pacing=Pacing(1.0))
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]
 
 
 def test_lanes_keep_their_own_time(record: Record) -> None:
-    """In a replay of two sessions, a gap in one does not delay the other."""
+    """In a replay of two sessions, a gap in one session does not delay the other."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -100,7 +100,7 @@ def test_lanes_keep_their_own_time(record: Record) -> None:
 
 
 def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
-    """In a replay, a frame that waits until its recorded time does not count as a stall."""
+    """If a frame of a replay waits for its recorded time, this is not a stall."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -116,7 +116,7 @@ def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
 
 
 def test_the_end_of_input_sends_waiting_frames_at_once(record: Record) -> None:
-    """At the end of its input, a replay sends frames at once that waited for their time."""
+    """At the end of its input, a replay sends all waiting frames at once."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
     for message in (1, 3):
         live.send(message)

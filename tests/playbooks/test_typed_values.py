@@ -50,7 +50,7 @@ def begun(record: Record, text: str) -> Live:
     ],
 )
 def test_any_credentials_match(record: Record, recording: str, said: str) -> None:
-    """In a replay, any credentials match the recorded ones, and so do any MCP servers."""
+    """In a replay, any credentials match the recorded ones."""
     live = begun(record, recording)
     assert live.send(f"#1 {said}") == ["<- 4"]
     assert live.divergences == []
@@ -70,7 +70,7 @@ def test_any_credentials_match(record: Record, recording: str, said: str) -> Non
     ],
 )
 def test_credentials_are_hidden(record: Record, recording: str, said: str) -> None:
-    """A replay hides recorded and live credentials in errors and reports."""
+    """A replay masks credentials in its report."""
     live = begun(record, recording)
     live.send(f"#1 {said}")
     live.leave()
@@ -82,7 +82,7 @@ def test_credentials_are_hidden(record: Record, recording: str, said: str) -> No
 
 
 def test_a_false_capability_equals_an_absent_one(record: Record) -> None:
-    """In a replay, a false capability equals a missing one, but a true one differs."""
+    """In a replay, a false capability equals a missing one."""
     said = '#0 initialize {"protocolVersion": 1, "clientInfo": {"name": "x"}, "capabilities": %s}'
     for capabilities in (
         '{"fs": {"read": true}}',
@@ -117,7 +117,7 @@ DRAFT = """
 
 
 def test_values_of_the_draft_are_replaced(record: Record) -> None:
-    """A replay of the 1.0 draft replaces ids and paths in tool output, pictures and plans."""
+    """A replay of the 1.0 draft replaces the ids in tool output."""
     live = begun(record, DRAFT)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}
@@ -138,7 +138,7 @@ def test_values_of_the_draft_are_replaced(record: Record) -> None:
 
 
 def test_the_reason_of_a_cancellation_does_not_count(record: Record) -> None:
-    """A replay does not compare the reason of a cancellation, which may be missing."""
+    """A replay ignores the reason of a cancellation."""
     for said in ('{"sessionId": "s"}', '{"sessionId": "s", "reason": {"code": 3}}'):
         live = begun(record, DRAFT)
         for number in (3, 5, 7, 11, 13):
@@ -161,7 +161,7 @@ V2 = """
 
 
 def test_directories_of_v2_are_replaced(record: Record) -> None:
-    """A replay of v2 replaces directories in messages, chunks and plan files."""
+    """A replay of v2 replaces directories in messages."""
     live = begun(record, V2)
     live.check("""
         -> #1 session/new {"cwd": "/q"}
@@ -187,7 +187,7 @@ ANYBODYS = """
 
 
 def test_a_path_of_an_extension_may_be_in_the_live_directory(record: Record) -> None:
-    """A replay recognizes a path in the client's directory in any extension message."""
+    """A replay replaces the client's directory in extension messages."""
     live = begun(record, ANYBODYS)
     live.check("""
         -> #1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}
@@ -203,7 +203,7 @@ def test_a_path_of_an_extension_may_be_in_the_live_directory(record: Record) -> 
 
 @pytest.mark.parametrize("path", ["/z/other", "/y/src", "/z2/src", "z/src", "/z/src/"])
 def test_another_path_is_another_message(record: Record, path: str) -> None:
-    """In a replay, two paths in the client's directory are equal only if the rest is equal."""
+    """In a replay, two paths are equal only if they are equal below the client's directory."""
     live = begun(record, ANYBODYS)
     live.send('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
     live.send(f'#2 _custom/analyze {{"path": "{path}", "deep": [{{"files": ["/z", "/z/b"]}}]}}')
@@ -232,7 +232,7 @@ TODAY = """
 
 
 def test_ids_that_the_client_chose_are_replaced_in_frames(record: Record) -> None:
-    """A replay uses the client's ids of requests, messages and MCP connections in its frames."""
+    """A replay uses the request ids that the client has chosen."""
     live = begun(record, TODAY)
     live.send(3)
     live.check("""
@@ -264,7 +264,7 @@ EDITS = """
 
 
 def test_a_workspace_is_a_directory_that_the_client_chose(record: Record) -> None:
-    """For a replay, a workspace URI and its folders are directories that the client chose."""
+    """A replay replaces the workspace URI by the one that the client has chosen."""
     live = begun(record, EDITS)
     live.check("""
         -> #1 nes/start {"workspaceUri": "file:///z", "workspaceFolders": [{"uri": "file:///z", "name": "p"}, {"uri": "file:///l%20x", "name": "l"}]}
@@ -276,7 +276,7 @@ def test_a_workspace_is_a_directory_that_the_client_chose(record: Record) -> Non
 
 
 def test_process_ids_do_not_count(record: Record) -> None:
-    """A replay does not compare the process ids of client and agent."""
+    """A replay ignores the process ids of client and agent."""
     live = begun(
         record, DRAFT.replace('{"terminalId": "t"}\n', '{"terminalId": "t", "pid": 5}\n', 1)
     )

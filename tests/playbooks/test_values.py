@@ -26,7 +26,7 @@ STRANGE = r"""
 
 @pytest.mark.parametrize("token", ['"text"', "1.0", "-7", '"0b7c6c1e-18e0-4b8f-9d6e-7d8f7a3f6f51"', '"\\u00e9\\n"', "123456789012345678901234567890"])  # fmt: skip
 def test_a_reply_repeats_the_live_id_and_nothing_else_changes(record: Record, token: str) -> None:
-    """In a reply of a replay, only the id is replaced; spaces, escapes and equal keys stay."""
+    """In a reply of a replay, only the id is replaced."""
     live = record(STRANGE).replay()
     written = token.replace("\\", "\\\\")
     live.check(f"""
@@ -37,7 +37,7 @@ def test_a_reply_repeats_the_live_id_and_nothing_else_changes(record: Record, to
 
 
 def test_every_kind_of_line_is_replayed(record: Record) -> None:
-    """A replay sends invalid and blank lines, CR LF and an unfinished last line byte for byte."""
+    """A replay sends invalid and blank lines byte for byte."""
     recorded = record(STRANGE)
     live = recorded.replay(1, 3)
     assert live.send(5) == ["<- 6", "<- 7", "<- 8", "<- 9", "<- 10"]
@@ -47,7 +47,7 @@ def test_every_kind_of_line_is_replayed(record: Record) -> None:
 
 
 def test_bytes_that_are_not_utf_8_are_replayed(record: Record) -> None:
-    """A replay sends bytes that are not UTF-8, also to a client in another directory."""
+    """A replay sends bytes that are not UTF-8 unchanged."""
     live = record(r"""
         1-4 session
         5 <- | caf\xe9 in /p
@@ -60,7 +60,7 @@ def test_bytes_that_are_not_utf_8_are_replayed(record: Record) -> None:
 
 
 def test_the_agents_request_ids_stay_as_recorded(record: Record) -> None:
-    """A replay sends its requests with the recorded ids, and the client answers with them."""
+    """A replay sends its requests with the recorded ids."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -104,7 +104,7 @@ def begun(record: Record, text: str, **options: object) -> Live:
 
 
 def test_directories_are_replaced(record: Record) -> None:
-    """A replay replaces paths only in members for paths and URIs, and not in free text."""
+    """A replay does not replace paths in free text."""
     live = begun(record, BOUND)
     live.check(
         ELSEWHERE
@@ -121,7 +121,7 @@ def test_directories_are_replaced(record: Record) -> None:
 
 
 def test_texts_are_rewritten_on_request(record: Record) -> None:
-    """With ``--rewrite-text``, a replay replaces directories in free text, as whole names."""
+    """With `--rewrite-text`, a replay replaces directories in free text."""
     live = begun(record, BOUND, rewrite_text=True)
     live.send('#1 session/new {"cwd": "/srv/app/deep", "additionalDirectories": ["/l"]}')
     live.check("""
@@ -132,7 +132,7 @@ def test_texts_are_rewritten_on_request(record: Record) -> None:
 
 
 def test_a_rewritten_text_is_valid_json(record: Record) -> None:
-    """A text that a replay rewrites is valid JSON even if a directory has a quote."""
+    """If a directory contains a quote, a text that a replay rewrites is valid JSON."""
     live = begun(record, BOUND, rewrite_text=True)
     live.send(r'#1 session/new {"cwd": "/a\"b\\c", "additionalDirectories": ["/l"]}')
     live.send('#2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link",'
@@ -144,7 +144,7 @@ def test_a_rewritten_text_is_valid_json(record: Record) -> None:
 
 
 def test_a_lone_surrogate_in_a_directory_is_escaped(record: Record) -> None:
-    """A replay escapes a lone surrogate in a directory, since UTF-8 cannot encode it."""
+    """If a directory contains half a surrogate pair, a replay writes it as an escape."""
     live = begun(record, TERMINALS)
     live.send(r'#1 session/new {"cwd": "/\ud800"}')
     live.check(r"""
@@ -154,7 +154,7 @@ def test_a_lone_surrogate_in_a_directory_is_escaped(record: Record) -> None:
 
 
 def test_another_path_below_the_directory_differs(record: Record) -> None:
-    """In a replay, the rest of a path below the client's directory must be as recorded."""
+    """In a replay, a path below the client's directory must end as recorded."""
     live = begun(record, BOUND)
     live.send('#1 session/new {"cwd": "/q", "additionalDirectories": ["/l"]}')
     live.check("""
@@ -165,7 +165,7 @@ def test_another_path_below_the_directory_differs(record: Record) -> None:
 
 
 def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
-    """If a client uses two directories in place of one recorded one, a replay reports it."""
+    """If a client uses two directories in place of one, a replay reports a divergence."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/p", "mcpServers": []}
@@ -183,7 +183,7 @@ def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
 
 
 def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record) -> None:
-    """If one message names two directories in place of a recorded one, a replay reports it."""
+    """If one message has two directories in place of one, a replay reports a divergence."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/p"]}
@@ -197,7 +197,7 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record
 
 
 def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
-    """A replay prefers a request in the recorded directory to one in another directory."""
+    """If two recorded requests match, a replay takes the one with the client's directory."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/q"}
@@ -213,7 +213,7 @@ def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
 
 
 def test_a_client_may_load_a_session_by_another_name(record: Record) -> None:
-    """If a client loads a session by another id, a replay uses this id from then on."""
+    """If a client loads a session by another id, a replay uses that id."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/load {"sessionId": "old", "cwd": "/p", "mcpServers": []}
@@ -255,7 +255,7 @@ TERMINALS = """
 
 
 def test_terminals_are_replaced(record: Record) -> None:
-    """In a replay, a terminal has the id that the client gave it, until it is released."""
+    """In a replay, a terminal has the id that the client gave it."""
     live = begun(record, TERMINALS)
     live.send(3)
     live.check("""
@@ -277,7 +277,7 @@ def test_terminals_are_replaced(record: Record) -> None:
 
 
 def test_a_second_value_for_an_open_terminal_is_a_conflict(record: Record) -> None:
-    """If a client gives a second id to an open terminal, a replay reports a conflict."""
+    """If a client gives a second id to an open terminal, a replay reports a divergence."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -305,7 +305,7 @@ BATCHES = """
 
 
 def test_batches_go_both_ways(record: Record) -> None:
-    """A replay answers each request in a JSON-RPC batch with the id that the client gave it."""
+    """A replay answers each request in a JSON-RPC batch with its live id."""
     live = begun(record, BATCHES)
     live.check("""
         -> #1 session/new {"cwd": "/q"}
@@ -320,7 +320,7 @@ def test_batches_go_both_ways(record: Record) -> None:
 
 
 def test_a_recorded_batch_replays_against_itself(record: Record) -> None:
-    """A replay answers a recorded JSON-RPC batch as it was answered in the recording."""
+    """A replay answers a JSON-RPC batch as it was answered in the recording."""
     live = begun(record, BATCHES)
     live.check("""
         3-8
@@ -343,7 +343,7 @@ def test_a_member_of_a_batch_diverges_alone(record: Record) -> None:
 
 
 def test_a_deeply_nested_message_does_not_stop_a_replay(record: Record) -> None:
-    """In a replay, a message that is nested too deeply differs, and still gets an answer."""
+    """If a message of the client is nested too deeply, a replay still answers it."""
     live = begun(record, BOUND)
     deep = '{"a":' * 700 + "1" + "}" * 700
     live.send(3)

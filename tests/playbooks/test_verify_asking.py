@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def test_faults_of_the_recording_do_not_change_what_is_answered(record: Record) -> None:
-    """`verify` answers an agent's recorded requests, even if faults changed them then."""
+    """If a fault changed a recorded request of the agent, `verify` still answers it."""
     recorded = record(f'{START}<- {read("/a")}\n-> #0 result {{"content": "A"}}\n<- {END}')
     mark(recorded, 6, recorded.raw[6].replace(b"/a", b"/b"))
     live = verify(recorded).check(STARTED)
@@ -41,7 +41,7 @@ def test_faults_of_the_recording_do_not_change_what_is_answered(record: Record) 
 
 
 def test_an_answer_has_the_live_id(record: Record) -> None:
-    """An answer of `verify` has the id of the live request; no other byte changes."""
+    """An answer of `verify` has the id of the live request."""
     live = asking(
         record, f'<- {read("/p/f")}\n-> {{"jsonrpc":"2.0" , "id":0,"result":{{"content":"1e3"}}}}'
     )
@@ -56,7 +56,7 @@ def test_an_answer_has_the_live_id(record: Record) -> None:
 
 @pytest.mark.parametrize("live_", [read("/p/g"), write("/p/g", "x"), "#0 _x/y {}"])
 def test_an_unrecorded_request_is_refused(record: Record, live_: str) -> None:
-    """If an agent's request was not recorded, `verify` refuses it and lists similar requests."""
+    """If a request of the agent was not recorded, `verify` refuses it."""
     live = asking(
         record,
         f"""
@@ -96,10 +96,7 @@ def test_a_request_beyond_the_recorded_number_is_refused(record: Record) -> None
 
 
 def test_a_refusal_describes_the_divergence(record: Record) -> None:
-    """When `verify` refuses a request, the error names the kind of divergence and the session.
-
-    It also lists similar recorded requests.
-    """
+    """If `verify` refuses a request, the error says how the request diverges."""
     again = '<- #7 _x/y {"sessionId": "s"}'
     recorded = record(f"""
         {START}
@@ -138,7 +135,7 @@ def test_a_refusal_describes_the_divergence(record: Record) -> None:
 def test_only_a_recorded_request_can_be_exhausted(
     record: Record, recorded: str, other: str
 ) -> None:
-    """`verify` calls a request with other params than recorded unmatched, and not repeated."""
+    """If a request has other params than recorded, `verify` calls it unmatched."""
     again = recorded.replace("#0", "#2")
     live = asking(record, f"<- {recorded}\n-> #0 result {{}}")
     live.check(f"""
@@ -173,7 +170,7 @@ def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> Non
 
 
 def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> None:
-    """If a request comes more often than recorded, `verify` reports it even beside an open one."""
+    """If an agent repeats an answered request, `verify` refuses it even beside an open one."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"}'
     recorded = f"<- {create % (0, 'ls')}\n-> #0 result {{}}\n<- {create % (1, 'ps')}"
     live = asking(record, f"{recorded}\n-> #1 result {{}}")
@@ -232,7 +229,7 @@ def test_near_misses_list_ids_last(record: Record) -> None:
 def test_a_directory_is_moved_once(
     record: Record, was: str, now: str, transcript: str, came: str
 ) -> None:
-    """`verify` replaces a directory in a path once, even if the live one is below the recorded."""
+    """If the live directory is below the recorded one, `verify` replaces the directory once."""
     start = START.replace('"/p"', f'"{was}"')
     recorded = record(f'{start}\n<- {read(transcript)}\n-> #0 result {{"content": "A"}}\n<- {END}')
     live = verify(recorded, roots={was: now})
@@ -248,7 +245,7 @@ def test_a_directory_is_moved_once(
 
 
 def test_near_misses_of_any_params_are_found(record: Record) -> None:
-    """For a refused request with params of any form, `verify` finds similar recorded ones."""
+    """If `verify` refuses a request, it lists similar recorded requests."""
     deep = '{"a": ' * 700 + "1" + "}" * 700
     ask = '#%d _x/%s {"sessionId": "s", "path": "/p", "x": %s}'
     live = asking(record, f"<- {write('/p/f', 'x')}\n-> #0 result {{}}", roots={"/p": "/p"})
@@ -264,7 +261,7 @@ def test_near_misses_of_any_params_are_found(record: Record) -> None:
 
 
 def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) -> None:
-    """With --lenient, `verify` answers a request with the method's next recorded answer."""
+    """With `--lenient`, `verify` answers a request with the next recorded answer of its method."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "x"}}', lenient=True)
     live.check(f"""
         <- {read("/p/g")}
@@ -276,7 +273,7 @@ def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) ->
 
 
 def test_ignored_places_do_not_count_for_equality(record: Record) -> None:
-    """For `verify`, requests are equal if they differ only at pointers named by `--ignore`."""
+    """For `verify`, requests are equal if they differ only in ignored values."""
     call = '#%d elicitation/create {"sessionId": "s", "x": %d, "t": %d}'
     live = asking(
         record,
@@ -321,7 +318,7 @@ def test_only_the_question_that_was_accepted_is_accepted(
 
 
 def test_a_command_is_identified_by_its_arguments(record: Record) -> None:
-    """`verify` matches requests for commands by their arguments, in any order of requests."""
+    """`verify` matches requests for commands by their arguments."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"%s}'
     live = asking(
         record,
@@ -365,7 +362,7 @@ def test_a_request_without_recorded_answer_gets_none(record: Record) -> None:
 
 
 def test_requests_in_a_batch_are_answered_in_a_batch(record: Record) -> None:
-    """`verify` answers a JSON-RPC batch of requests by a batch, with the live ids."""
+    """`verify` answers a JSON-RPC batch of requests by a batch."""
     asked = '[{"jsonrpc": "2.0", "id": %s, "method": "_x/a"}, {"jsonrpc": "2.0", "id": %s, "method": "_x/b"}]'
     answered = (
         '[{"jsonrpc": "2.0", "id": %s, "result": 1}, {"jsonrpc": "2.0", "id": %s, "result": 2}]'
@@ -381,7 +378,7 @@ def test_requests_in_a_batch_are_answered_in_a_batch(record: Record) -> None:
 
 
 def test_an_answer_before_its_request_is_withheld_until_that_comes(record: Record) -> None:
-    """`verify` sends an answer that was recorded too early only after its request."""
+    """If an answer was recorded before its request, `verify` sends it after the request."""
     recorded = record(f'{START}-> #0 result {{"content": "A"}}\n<- {read("/a")}\n<- {END}')
     live = verify(recorded).check(STARTED)
     assert live.informed == ["withheld in connection 6"]
@@ -396,7 +393,7 @@ def test_an_answer_before_its_request_is_withheld_until_that_comes(record: Recor
 
 
 def test_an_answer_without_a_request_is_withheld(record: Record) -> None:
-    """`verify` does not send an answer without a request, or a repeated answer."""
+    """`verify` does not send a recorded answer without a request."""
     recorded = record(f"""
         {START}
         -> #"none" result {{"content": "stray"}}

@@ -24,7 +24,7 @@ def answer(token: object, text: str) -> str:
 
 
 def test_a_batch_is_sent_without_answers_that_were_not_requested(record: Record) -> None:
-    """Of a recorded JSON-RPC batch of answers, `verify` first sends those whose requests came."""
+    """Of a recorded JSON-RPC batch of answers, `verify` sends those whose requests came."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"""
         <- {read("/p/a", "11")}
@@ -40,7 +40,7 @@ def test_a_batch_is_sent_without_answers_that_were_not_requested(record: Record)
 
 
 def test_the_rest_of_a_batch_may_never_be_sent(record: Record) -> None:
-    """`verify` never sends an answer of a recorded JSON-RPC batch whose request never came."""
+    """If a request never came, `verify` does not send its answer from a recorded JSON-RPC batch."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"<- {read('/p/b', '11')}\n.. 1s\n-> [{answer(11, 'B')}]\n<- {END}\n-> end")
     assert (live.mismatches, live.informed) == ([], ["early in s 8"])
@@ -48,7 +48,7 @@ def test_the_rest_of_a_batch_may_never_be_sent(record: Record) -> None:
 
 
 def test_a_batch_with_a_request_does_not_wait_for_its_answers(record: Record) -> None:
-    """`verify` sends a recorded JSON-RPC batch with a request before the agent asks for answers."""
+    """`verify` sends the request in a recorded JSON-RPC batch without the answers beside it."""
     ask = '{"jsonrpc": "2.0", "id": 7, "method": "_x/y"}'
     conversation = f"<- {read('/p/a', '10')}\n-> [{answer(10, 'A')}, {ask}]\n<- #7 result 1"
     live = asking(record, conversation)
@@ -65,7 +65,7 @@ def test_a_batch_with_a_request_does_not_wait_for_its_answers(record: Record) ->
 
 
 def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
-    """`verify` waits for a JSON-RPC batch of notifications like for one message of the agent."""
+    """`verify` waits for a recorded JSON-RPC batch of notifications."""
     recorded = record("""
         1-4 session
         5 <- [{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}]
@@ -77,7 +77,7 @@ def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
 
 
 def test_messages_are_counted_from_a_batch_with_an_answer(record: Record) -> None:
-    """`verify` waits for updates after a JSON-RPC batch in which the agent answered."""
+    """After a JSON-RPC batch in which the agent answered, `verify` waits for later updates."""
     end = '{"jsonrpc": "2.0", "id": 2, "result": {}}'
     update = '{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}'
     recorded = record(f"""

@@ -36,7 +36,7 @@ CANCELLED = f"""{SESSION}
 
 
 def test_a_cancellation_is_sent_after_as_many_updates(record: Record) -> None:
-    """`verify` sends a cancellation after as many updates of the agent as were recorded."""
+    """`verify` cancels a turn after as many updates as were recorded."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -49,7 +49,7 @@ def test_a_cancellation_is_sent_after_as_many_updates(record: Record) -> None:
 
 
 def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None:
-    """If an agent is silent, `verify` sends the recorded cancellation before the stall timeout."""
+    """If an agent is silent, `verify` cancels its turn before the stall timeout."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -67,7 +67,7 @@ def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None
 
 
 def test_a_slow_agent_is_not_cancelled_early(record: Record) -> None:
-    """If an agent is slow, `verify` cancels its open turn only shortly before the stall timeout."""
+    """If an agent is slow, `verify` does not cancel its turn early."""
     live = verify(record(CANCELLED)).check(f"{HAS_SESSION}\n-> 5\n.. 26s\n<- 6\n.. 26s\n<- 7\n-> 8")
     assert live.informed == []
     live = verify(record(CANCELLED), stall_ns=None)
@@ -88,7 +88,7 @@ def test_a_finished_turn_is_not_cancelled(record: Record) -> None:
 
 
 def test_only_an_open_request_is_cancelled(record: Record) -> None:
-    """`verify` does not send a `$/cancel_request` for an answered request."""
+    """`verify` does not cancel a request that was already answered."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/list {}
@@ -110,7 +110,7 @@ def test_only_an_open_request_is_cancelled(record: Record) -> None:
 
 
 def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
-    """Once `verify` has cancelled a turn, it answers later permission requests with `cancelled`."""
+    """After `verify` has cancelled a turn, it answers permission requests with `cancelled`."""
     live = asking(
         record,
         f"""
@@ -135,7 +135,7 @@ def test_a_request_after_a_cancellation_is_cancelled(record: Record) -> None:
 
 
 def test_a_cancellation_answers_open_permission_requests(record: Record) -> None:
-    """When `verify` cancels, permission requests get the recorded answer, or `cancelled`."""
+    """When `verify` cancels a turn, it answers the open permission requests."""
     live = asking(
         record,
         f"""

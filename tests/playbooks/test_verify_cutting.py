@@ -45,7 +45,7 @@ STOPPED = f"""{SESSION}
     ],
 )
 def test_the_cutting_of_a_text_does_not_matter(record: Record, cut: list[list[str]]) -> None:
-    """`verify` cancels after the same length of text, however the text is cut into chunks."""
+    """However a text is cut into chunks, `verify` cancels after the same length of text."""
     first, (*before, last) = ([chunk(text) for text in texts] for texts in cut)
     sent = "\n".join(f"<- {what}" for what in [*first, UPDATE % 2, *before])
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n{sent}\n.. 9s")
@@ -54,7 +54,7 @@ def test_the_cutting_of_a_text_does_not_matter(record: Record, cut: list[list[st
 
 
 def test_a_character_may_be_cut_in_two(record: Record) -> None:
-    """When `verify` counts text, a character that is split between two chunks counts as one."""
+    """If a character is split between two chunks, `verify` counts it once."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {chunk(FIRST_HALF)}
@@ -69,7 +69,7 @@ def test_a_character_may_be_cut_in_two(record: Record) -> None:
 
 
 def test_a_thought_is_another_text(record: Record) -> None:
-    """When `verify` counts text, thoughts and other messages' texts do not count for a message."""
+    """`verify` does not count the text of a thought as text of a message."""
     live = verify(record(STOPPED)).check(
         f"{HAS_SESSION}\n-> 5\n<- {chunk('Let me think so it is')}"
     )
@@ -80,7 +80,7 @@ def test_a_thought_is_another_text(record: Record) -> None:
     "kind", ["usage_update", "session_info_update", "available_commands_update"]
 )
 def test_state_updates_do_not_count(record: Record, kind: str) -> None:
-    """`verify` neither waits for updates of a session's state nor counts them."""
+    """`verify` does not count updates of a session's state."""
     state = STATE % kind
     recorded = record(f"""{SESSION}
         5 <- {state}
@@ -98,7 +98,7 @@ def test_state_updates_do_not_count(record: Record, kind: str) -> None:
 
 
 def test_the_end_waits_for_state_updates(record: Record) -> None:
-    """If a recording ends with updates of state, `verify` waits five seconds for them."""
+    """If a recording ends with updates of state, `verify` waits a few seconds for them."""
     title, usage = STATE % "session_info_update", STATE % "usage_update"
     recorded = record(f"""{SESSION}
         5 <- {title}
@@ -113,7 +113,7 @@ def test_the_end_waits_for_state_updates(record: Record) -> None:
 
 
 def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
-    """Before `verify` cancels a turn, it waits longer for a slow text than for other updates."""
+    """If a text comes slowly, `verify` does not cancel its turn early."""
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n<- {UPDATE % 1}\n<- {UPDATE % 2}")
     for _ in range(7):
         live.check(f"<- {chunk('a')}\n.. 26s")
@@ -124,7 +124,7 @@ def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
 
 
 def test_the_cutting_does_not_matter_in_recorded_order(record: Record) -> None:
-    """With ``--order recorded``, `verify` counts the characters of texts, however they are cut."""
+    """With `--order recorded`, `verify` also counts texts by their characters."""
     recorded = record(STOPPED)
     live = verify(recorded, order=Order.RECORDED).check(f"{HAS_SESSION}\n-> 5")
     for text in "Let me thin":

@@ -24,7 +24,7 @@ ERROR = 'error {"code": -32603, "message": "no"}'
 
 
 def test_a_session_that_cannot_be_created_is_given_up(record: Record) -> None:
-    """If a session cannot be created, `verify` gives it up, and other sessions go on."""
+    """If a session cannot be created, `verify` gives the session up."""
     live = verify(record(CONVERSATION)).check(f"""
         1-3
         <- #1 {ERROR}
@@ -37,7 +37,7 @@ def test_a_session_that_cannot_be_created_is_given_up(record: Record) -> None:
 
 
 def test_a_session_that_cannot_be_loaded_is_given_up(record: Record) -> None:
-    """If a session cannot be loaded, `verify` gives it up, unless it was created in this run."""
+    """If a session cannot be loaded, `verify` gives the session up."""
     load = '#2 session/load {"sessionId": "%s", "cwd": "/p"}'
     conversation = f'{CONVERSATION}\n9 -> {load % "old"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "old"}}'
     played = "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> 9"
@@ -49,7 +49,7 @@ def test_a_session_that_cannot_be_loaded_is_given_up(record: Record) -> None:
 
 
 def test_a_failed_handshake_gives_up_all_lanes(record: Record) -> None:
-    """If the handshake fails, `verify` gives up all sessions; what follows is a consequence."""
+    """If the handshake fails, `verify` gives up all sessions."""
     live = verify(record(CONVERSATION)).check(f"""
         -> 1
         <- #0 {ERROR}
@@ -81,7 +81,7 @@ def test_an_abandoned_lane_counts_as_not_played(record: Record) -> None:
 
 @pytest.mark.parametrize("answer", [ERROR, 'result {"stopReason": "refusal"}'])
 def test_another_result_does_not_stop_the_conversation(record: Record, answer: str) -> None:
-    """In `verify`, an answer that differs from the recorded one does not end the conversation."""
+    """If an answer differs from the recorded one, `verify` still goes on."""
     live = verify(record(CONVERSATION)).check(f"""
         1-5
         <- #2 {answer}
@@ -93,7 +93,7 @@ def test_another_result_does_not_stop_the_conversation(record: Record, answer: s
 
 
 def test_silence_is_a_stall_while_an_answer_is_pending(record: Record) -> None:
-    """If an agent is silent, `verify` reports a stall and names the answer that is missing."""
+    """If an agent is silent, `verify` reports a stall and names the missing answer."""
     live = verify(record(CONVERSATION)).check("""
         1-5
         .. 20s
@@ -133,7 +133,7 @@ def test_a_stall_names_the_oldest_pending_answer_first(record: Record) -> None:
 
 
 def test_without_a_limit_there_is_no_stall(record: Record) -> None:
-    """Without a stall timeout, `verify` waits forever."""
+    """Without a stall timeout, `verify` never reports a stall."""
     verify(record(CONVERSATION), stall_ns=None).check("""
         -> 1
         .. 5000s
@@ -154,7 +154,7 @@ def test_an_agent_that_does_not_read_is_a_stall(record: Record) -> None:
 
 
 def test_an_agent_that_leaves_too_early_is_reported(record: Record) -> None:
-    """`verify` reports an agent that leaves before all was sent and answered."""
+    """If an agent leaves before it has answered, `verify` reports this."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
     assert live.mismatches == ["agent-left primary in s 5"]
     assert "the agent left before it had answered session/prompt" in live.divergences[0].summary
@@ -165,7 +165,7 @@ def test_an_agent_that_leaves_too_early_is_reported(record: Record) -> None:
 
 
 def test_an_agent_may_leave_when_all_was_sent(record: Record) -> None:
-    """`verify` reports nothing if an agent leaves after everything was sent and answered."""
+    """If an agent leaves after it has answered everything, `verify` reports nothing."""
     trailing = f"{CONVERSATION}\n9 <- _x/y {{}}"
     live = verify(record(trailing)).check(
         "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n<- end\n-> end"
@@ -174,7 +174,7 @@ def test_an_agent_may_leave_when_all_was_sent(record: Record) -> None:
 
 
 def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
-    """In `verify`, an agent may leave where it left in the recording."""
+    """If an agent leaves where it left in the recording, `verify` reports nothing."""
     recorded = record("""
         1-2 handshake
         3 -> #1 _x/y {}
@@ -186,7 +186,7 @@ def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
 
 
 def test_nothing_is_missing_after_the_recorded_point_of_leaving(record: Record) -> None:
-    """`verify` reports no missing messages after the recorded departure of the agent."""
+    """If the recorded agent left, `verify` does not miss any later messages."""
     conversation = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
     live = verify(record(conversation % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
     assert live.mismatches == []
@@ -195,7 +195,7 @@ def test_nothing_is_missing_after_the_recorded_point_of_leaving(record: Record) 
 
 
 def test_an_additional_answer_is_reported(record: Record) -> None:
-    """`verify` reports an answer that comes twice, unless the recorded agent did the same."""
+    """If an agent answers twice, `verify` reports the second answer."""
     live = verify(record(CONVERSATION)).check("""
         1-3
         <- #0 result {"protocolVersion": 2}
@@ -215,7 +215,7 @@ def test_an_additional_answer_is_reported(record: Record) -> None:
 
 
 def test_an_additional_answer_after_the_end_is_reported(record: Record) -> None:
-    """After the agent's input has ended, `verify` still reports an answer that comes twice."""
+    """If an agent answers twice after its input has ended, `verify` reports the second answer."""
     live = verify(record(CONVERSATION)).check("""
         1-8
         -> end
@@ -225,7 +225,7 @@ def test_an_additional_answer_after_the_end_is_reported(record: Record) -> None:
 
 
 def test_an_invalid_line_is_information(record: Record) -> None:
-    """`verify` only notes that an agent sends more invalid lines than recorded."""
+    """If an agent sends invalid lines, `verify` only notes them."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- | hello\n<- 2\n-> 3")
     assert (live.mismatches, live.informed) == ([], ["malformed-input in connection"])
     live = verify(record("1 <- | hello\n2 -> #0 _x/y {}\n3 <- #0 result 1")).check("-> 2\n<- 1")
@@ -233,7 +233,7 @@ def test_an_invalid_line_is_information(record: Record) -> None:
 
 
 def test_an_invalid_line_of_the_client_is_sent_in_its_place(record: Record) -> None:
-    """`verify` sends a recorded client's invalid line in its turn, and awaits no answer."""
+    """`verify` sends an invalid line of the recorded client."""
     recorded = record("""
         1-2 handshake
         3 -> | what?
@@ -259,7 +259,7 @@ def test_endless_output_is_a_flood(record: Record) -> None:
 
 
 def test_an_endless_line_is_a_flood_and_no_silence(record: Record) -> None:
-    """`verify` gives up an agent that sends an endless line, and does not call this silence."""
+    """`verify` gives up an agent that sends an endless line."""
     live = verify(record(CONVERSATION), stall_ns=3 * 10**9).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     live.part(1 << 20)
     for _ in range(10):
@@ -273,7 +273,7 @@ def test_an_endless_line_is_a_flood_and_no_silence(record: Record) -> None:
 
 
 def test_a_stall_names_the_open_turn_in_v2(record: Record) -> None:
-    """In v2, a stall of `verify` names the turn whose last update is missing."""
+    """In v2, a stall of `verify` names the turn that has not ended."""
     idle = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}
@@ -300,7 +300,7 @@ DRIP = '<- _x/drip {"sessionId": "s"}'
 
 
 def test_the_time_limit_ends_a_verification(record: Record) -> None:
-    """When its `--timeout` has passed, `verify` ends, and names the answer that is missing."""
+    """After its `--timeout`, `verify` ends and names the missing answer."""
     live = verify(record(CONVERSATION), timeout_ns=60 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n.. 10s\n<- 4\n-> 5")
     for _ in range(49):

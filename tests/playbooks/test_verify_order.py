@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
-    """`verify` sends a message only after the recorded answers before it, however late."""
+    """`verify` sends a message only after the answers that were recorded before it."""
     live = verify(
         record(f'{SESSION} 5 -> #2 session/prompt {{"sessionId": "s"}}\n6 <- #2 result {{}}')
     )
@@ -33,7 +33,7 @@ def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
 
 
 def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
-    """If requests were open together in the recording, `verify` sends them together."""
+    """If requests were open at the same time in the recording, `verify` sends them together."""
     recorded = record("""
         1-2 handshake
         3 -> #"a" session/new {"cwd": "/p"}
@@ -54,7 +54,7 @@ def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
 
 
 def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
-    """`verify` sends a message after the answers that were recorded before it, in any session."""
+    """`verify` sends a message after the recorded answers of any session before it."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
@@ -77,7 +77,7 @@ def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
 
 
 def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> None:
-    """`verify` waits before a message for the updates recorded before it, or for a silence."""
+    """`verify` sends a message after the updates that were recorded before it."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -98,7 +98,7 @@ def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> No
 
 
 def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
-    """If the recorded agent was silent for two seconds, `verify` waits nine seconds for it."""
+    """If the recorded agent was silent for a while, `verify` waits longer for its updates."""
     recorded = record(f"""{SESSION}
         .. 2s
         5 <- {UPDATE % 1}
@@ -116,7 +116,7 @@ def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
 
 
 def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
-    """`verify` waits for an agent's updates only for a limited time, even if others come."""
+    """`verify` waits for the agent's recorded updates only for a limited time."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -129,7 +129,7 @@ def test_the_wait_for_updates_has_a_limit(record: Record) -> None:
 
 
 def test_the_end_waits_for_the_last_messages(record: Record) -> None:
-    """At its end, `verify` waits for the recorded number of last messages, or for a silence."""
+    """At its end, `verify` waits for the last recorded messages."""
     recorded = record(f"{SESSION} 5 <- {UPDATE % 1}\n6 <- {UPDATE % 2}")
     verify(recorded).check(f"""{HAS_SESSION}
         <- 5
@@ -153,7 +153,7 @@ def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
 
 
 def test_answers_keep_their_place_among_requests(record: Record) -> None:
-    """If an agent asks for a command's output fewer times, `verify` still ends the command."""
+    """If an agent requests terminal output less often than recorded, `verify` still goes on."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- #0 terminal/create {{"sessionId": "s", "command": "ls"}}
@@ -181,7 +181,7 @@ def test_answers_keep_their_place_among_requests(record: Record) -> None:
 
 
 def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
-    """`verify` holds back an answer only briefly, since the agent may wait for it."""
+    """`verify` holds back an answer only for a short time."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": [1]}}
         6 <- #2 result {{}}
@@ -204,7 +204,7 @@ def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
 
 
 def test_recorded_order_waits_for_all_messages(record: Record) -> None:
-    """With ``--order recorded``, `verify` also waits for messages of other sessions."""
+    """With `--order recorded`, `verify` also waits for messages of other sessions."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
@@ -233,7 +233,7 @@ def test_recorded_order_waits_for_all_messages(record: Record) -> None:
     ],
 )
 def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, gap: float) -> None:
-    """With a pace, `verify` delays a message by the recorded gap from when it may be sent."""
+    """With a pace, `verify` delays a message by the recorded gap."""
     recorded = record(f"""
         1-2 handshake
         .. {thought * 1000 - 1}ms
@@ -274,7 +274,7 @@ def test_a_prompt_waits_for_the_turn_before_it_in_v2(record: Record) -> None:
 
 
 def test_a_message_of_a_finished_turn_is_sent_at_once(record: Record) -> None:
-    """If its turn is over already, `verify` sends a recorded message at once, and notes it."""
+    """If a turn has ended early, `verify` sends the turn's other recorded messages at once."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {UPDATE % 1}

@@ -82,7 +82,7 @@ READ = {"operation": "file_read", "resource": "/p/a"}
 def test_a_draft_request_for_something_else_is_not_granted(
     record: Record, came: dict[str, Any]
 ) -> None:
-    """In the 1.0 draft, `verify` grants only recorded operations on recorded resources."""
+    """In the 1.0 draft, `verify` grants only the recorded operations."""
     live = drafted(record, f"<- {draft_ask(**READ)}\n-> {GRANTED}")
     live.check(f"""
         <- {draft_announce(tool="terminal/create", input={"command": "rm -rf /"})}
@@ -98,7 +98,7 @@ def test_a_draft_request_for_something_else_is_not_granted(
 
 @pytest.mark.parametrize("more", [{}, {"reason": "because"}, {"toolCallId": "unknown"}])
 def test_a_draft_request_for_the_same_is_granted(record: Record, more: dict[str, Any]) -> None:
-    """In the 1.0 draft, `verify` grants the same operation and resource, whatever the ids are."""
+    """In the 1.0 draft, `verify` grants the recorded operation even if its ids differ."""
     live = drafted(record, f"<- {draft_ask(**READ, reason='to see')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(**READ, **more)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -129,7 +129,7 @@ def test_a_draft_operation_without_a_resource_names_nothing(record: Record) -> N
 
 
 def test_a_draft_denial_is_repeated(record: Record) -> None:
-    """If a permission was denied in the 1.0 draft, `verify` denies whatever is asked instead."""
+    """If a permission was denied in the 1.0 draft, `verify` denies it."""
     live = drafted(record, f'<- {draft_ask(**READ)}\n-> #7 result {{"granted": false}}')
     live.check(f"<- {draft_ask(operation='file_delete', resource='/')}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -169,7 +169,7 @@ def test_an_id_stands_for_what_was_announced(record: Record) -> None:
 
 
 def test_an_id_for_something_else_is_refused(record: Record) -> None:
-    """`verify` denies a permission request for a tool call that was announced differently."""
+    """If the tool call was announced differently, `verify` denies its permission request."""
     elsewhere = announce("c", **LS).replace('"sessionId": "s"', '"sessionId": "t"')
     for first in (
         [announce(**RM)],
@@ -202,7 +202,7 @@ def test_the_place_of_a_member_does_not_matter(record: Record) -> None:
 
 
 def test_a_tool_call_that_changes_before_the_answer_is_refused(record: Record) -> None:
-    """If a tool call changes before the answer, `verify` denies its permission request."""
+    """If a tool call changes before its permission is answered, `verify` denies it."""
     slow = (
         f"<- {announce(**LS)}\n<- {bare()}\n<- #9 _x/wait {{}}\n-> #9 result 1\n-> {selected('y')}"
     )
@@ -251,7 +251,7 @@ def v2_command(command: str = "ls", cwd: str = "/p", **more: Any) -> str:
 def test_a_command_of_v2_and_its_directory_must_be_as_recorded(
     record: Record, came: str, *, is_same: bool
 ) -> None:
-    """In v2, `verify` permits a command only in the recorded directory, but with any title."""
+    """In v2, `verify` permits a command only in the recorded directory."""
     live = asking(record, f"<- {v2_command()}\n-> {selected('y')}")
     answer = "7" if is_same else outcome("n")
     live.check(f"<- {came}\n-> {answer}\n<- {END}\n-> end")
@@ -265,7 +265,7 @@ def member(what: str) -> str:
 
 
 def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
-    """`verify` compares and answers each permission request in a JSON-RPC batch by itself."""
+    """`verify` answers each permission request in a JSON-RPC batch separately."""
     item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     conversation = f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"
@@ -284,7 +284,7 @@ def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
 
 
 def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Record) -> None:
-    """In a JSON-RPC batch, `verify` chooses no permission option of another kind than recorded."""
+    """In a JSON-RPC batch, `verify` chooses no option of another kind than recorded."""
     item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     live = asking(record, f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]")

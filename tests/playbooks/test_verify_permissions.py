@@ -67,7 +67,7 @@ def elsewhere(record: Record, recorded: str) -> LiveAgent:
 def test_permission_for_something_else_is_not_granted(
     record: Record, was: dict[str, Any], came: dict[str, Any]
 ) -> None:
-    """If `verify` denies another action, the recorded permission can still be granted later."""
+    """After `verify` has denied another action, it still grants the recorded action."""
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(came, token=9)}
@@ -97,7 +97,7 @@ def test_permission_for_something_else_is_not_granted(
 def test_permission_for_the_same_is_granted(
     record: Record, was: dict[str, Any], came: dict[str, Any]
 ) -> None:
-    """`verify` grants permission for the same action, whatever the title and ids are."""
+    """`verify` grants permission for the recorded action, even if its title differs."""
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     token = {"toolCallId": "other"}
     live.check(f"<- {permission({**came, **token})}\n-> 7\n<- {END}\n-> end")
@@ -115,7 +115,7 @@ def test_permission_for_the_same_is_granted(
 def test_an_offered_option_is_chosen(
     record: Record, offered: tuple[str, ...], answer: str | None
 ) -> None:
-    """To reject a permission request, `verify` prefers the option reject-once to reject-always."""
+    """To deny a permission request, `verify` prefers the option that rejects only once."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(RM, *offered, token=5)}
@@ -160,7 +160,7 @@ def test_other_options_do_not_matter(
     *,
     lenient: bool,
 ) -> None:
-    """`verify` chooses a permission's option by its recorded kind, and then by its id."""
+    """`verify` chooses the option of a permission request that has the recorded kind."""
     named = (
         "y:allow_once:Yes",
         "b:allow_once:Both",
@@ -181,10 +181,7 @@ def test_other_options_do_not_matter(
 
 
 def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
-    """`verify` also chooses an option that was not offered if the recorded client did so.
-
-    If the live request offers this option, `verify` cancels.
-    """
+    """If the recorded client chose an option that was not offered, `verify` does so too."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('what')}")
     live.check(f"<- {permission(LS)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -198,7 +195,7 @@ def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
 
 
 def test_options_decide_among_equal_requests(record: Record) -> None:
-    """`verify` tells equal permission requests apart by the options that they offer."""
+    """`verify` distinguishes equal permission requests by their options."""
     recorded = f"<- {permission(LS)}\n-> {selected('y')}\n<- {permission(LS, REJECT, token=1)}\n-> {selected('n', 1)}"
     live = asking(record, recorded)
     live.check(f"""
@@ -214,7 +211,7 @@ def test_options_decide_among_equal_requests(record: Record) -> None:
 
 
 def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
-    """`verify` takes a permission request as repeated only if it is about the same action."""
+    """`verify` calls a permission request repeated only if it is about the same action."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(LS)}
@@ -233,14 +230,14 @@ def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
 
 
 def test_a_rejection_is_repeated_for_any_request(record: Record) -> None:
-    """If a permission was rejected when recorded, `verify` rejects whatever is asked instead."""
+    """If a permission was denied in the recording, `verify` denies every request in its place."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('n')}")
     live.check(f"<- {permission(RM)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
 
 
 def test_each_request_gets_its_own_answer_in_any_order(record: Record) -> None:
-    """In `verify`, permission requests may come in any order: each gets its own answer."""
+    """If permission requests come in another order, `verify` gives each its own answer."""
     recorded = f"<- {permission(LS)}\n-> {selected('y')}\n<- {permission(RM, token=1)}\n-> {selected('n', 1)}"
     live = asking(record, recorded)
     live.check(f"""
@@ -277,7 +274,7 @@ def test_a_request_that_names_nothing_is_refused_even_unchanged(
 
 @pytest.mark.parametrize("call", NAMELESS[1:])
 def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -> None:
-    """With --lenient, `verify` compares permission requests that name no action by title."""
+    """With `--lenient`, `verify` compares the titles of permission requests without an action."""
     for came, is_allowed in ((call, True), ({**call, "title": "rm"}, False), (RM, False)):
         live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
         answer = "7" if is_allowed else outcome("n")
@@ -286,7 +283,7 @@ def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -
 
 
 def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
-    """With --lenient, `verify` answers similar permission requests, but grants no others."""
+    """With `--lenient`, `verify` still denies another action than the recorded one."""
     for offered, answer in (((ALLOW, REJECT), "n"), ((ALLOW,), None)):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=True)
         live.check(f"<- {permission(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
@@ -294,7 +291,7 @@ def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
 
 
 def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
-    """`verify` denies another action even if only a pointer that `--ignore` names differs."""
+    """`verify` denies another action even if only an ignored value differs."""
     ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind", "/params")
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", ignored=ignored)
     live.check(f"<- {permission(RM)}\n-> {outcome('n')}\n<- {END}\n-> end")
@@ -302,7 +299,7 @@ def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
 
 
 def test_a_request_in_a_cancelled_turn_is_cancelled(record: Record) -> None:
-    """If a turn was cancelled, `verify` answers its later permission requests with `cancelled`."""
+    """After a cancelled turn, `verify` answers the turn's permission requests with `cancelled`."""
     conversation = (
         f'-> session/cancel {{"sessionId": "s"}}\n<- {permission(LS)}\n-> {selected("y")}'
     )
@@ -312,7 +309,7 @@ def test_a_request_in_a_cancelled_turn_is_cancelled(record: Record) -> None:
 
 
 def test_a_request_that_is_nested_too_deeply_is_not_allowed(record: Record) -> None:
-    """`verify` denies a permission request that is nested too deeply to be read."""
+    """`verify` denies a permission request that is nested too deeply."""
     deep: Any = {"command": "ls"}
     for _ in range(700):
         deep = {"a": deep}
@@ -335,7 +332,7 @@ ASKING = sorted(path for path in PAIRS.glob("*.a.jsonl") if requests(path)[1])
 @pytest.mark.parametrize("path", ASKING, ids=lambda path: path.name.partition(".")[0])
 @pytest.mark.parametrize("turned", [False, True])
 def test_two_runs_of_a_real_agent_have_the_same_scopes(path: Path, *, turned: bool) -> None:
-    """Permission requests in two runs of a real agent are equal, despite ids and times."""
+    """For `verify`, the permission requests in two runs of a real agent are equal."""
     paths = [path, path.with_name(path.name.replace(".a.", ".b."))]
     (old_cwd, old), (new_cwd, new) = map(requests, reversed(paths) if turned else paths)
     bindings = Bindings(roots={old_cwd: new_cwd})
@@ -354,7 +351,7 @@ def test_two_runs_of_a_real_agent_have_the_same_scopes(path: Path, *, turned: bo
 def test_a_command_that_only_its_title_names_is_denied(
     record: Record, where: dict[str, Any]
 ) -> None:
-    """`verify` denies a command that only its title names, and reports both titles."""
+    """`verify` denies a command that is named only in the title of its tool call."""
     call = {"kind": "execute", "title": "npm test", **where}
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
     assert live.play(f"<- {permission({**call, 'title': 'rm -rf /'})}") == [f"-> {outcome('n')}"]

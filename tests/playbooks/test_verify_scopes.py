@@ -396,7 +396,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 def test_permission_for_anything_else_is_refused(record: Record, case: Case) -> None:
-    """`verify` denies permission if any member of the request is changed, added or removed."""
+    """If any JSON member of a permission request is changed, `verify` denies it."""
     recorded = recording(record, case)
     changes = [*mutations(case)]
     assert len(changes) > 2
@@ -409,7 +409,7 @@ def test_permission_for_anything_else_is_refused(record: Record, case: Case) -> 
 
 
 def test_permission_for_the_same_is_granted(record: Record, case: Case) -> None:
-    """`verify` grants each tested permission request again, unless it names no action."""
+    """`verify` grants each permission request of the tests if it comes again unchanged."""
     recorded = recording(record, case)
     for name, said in variations(case):
         reply, live = replies(recorded, said)
@@ -420,7 +420,7 @@ def test_permission_for_the_same_is_granted(record: Record, case: Case) -> None:
 
 
 def test_permission_is_granted_in_another_directory(record: Record, case: Case) -> None:
-    """`verify` grants the recorded permission in another directory."""
+    """If the live directory differs, `verify` still grants the recorded permission."""
     text = json.dumps(documents_of(case))
     said = json.loads(text.replace(case.cwd, "/live/here"))
     reply, live = replies(recording(record, case), said, roots={case.cwd: "/live/here"})
@@ -431,7 +431,7 @@ def test_permission_is_granted_in_another_directory(record: Record, case: Case) 
 
 
 def test_there_are_cases_of_all_forms() -> None:
-    """The permission requests that test `verify` have every form, some from real agents."""
+    """The permission requests that test `verify` have every form."""
     named = [case for case in cases() if not case.is_nameless]
     assert len(cases()) > 30
     assert len(named) > 20

@@ -25,7 +25,7 @@ def updated(**members: Any) -> str:
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("other", ["y:allow_always", "y:reject_once", "y:allow_once_more"])
 def test_an_id_of_two_kinds_is_not_chosen(record: Record, other: str, *, lenient: bool) -> None:
-    """`verify` never chooses an option id that two options of different kinds share."""
+    """If two options of different kinds have one id, `verify` does not choose this id."""
     for offered in (("y:allow_once", other), (other, "y:allow_once")):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=lenient)
         live.check(f"<- {permission(LS, *offered)}\n-> {outcome(None)}\n<- {END}\n-> end")
@@ -33,7 +33,7 @@ def test_an_id_of_two_kinds_is_not_chosen(record: Record, other: str, *, lenient
 
 
 def test_an_ambiguous_id_does_not_reject(record: Record) -> None:
-    """To reject, `verify` chooses an option with a unique id, or answers `cancelled`."""
+    """To deny a permission request, `verify` chooses an option with a unique id."""
     both = ("x:reject_once", "x:allow_once")
     for offered, answer in ((both, None), ((*both, "n:reject_always"), "n")):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
@@ -42,7 +42,7 @@ def test_an_ambiguous_id_does_not_reject(record: Record) -> None:
 
 
 def test_all_of_a_title_counts(record: Record) -> None:
-    """With --lenient, `verify` grants permission by a title only if all of the title is equal."""
+    """With `--lenient`, `verify` grants permission only if the whole title is equal."""
     long = "rm -rf " + "a/" * 100
     for title, is_allowed in ((f"{long}x", True), (f"{long}y", False)):
         call = {"title": f"{long}x", "kind": "execute"}
@@ -89,7 +89,7 @@ def test_a_title_that_changes_before_the_answer_is_not_trusted(record: Record) -
 def test_a_lenient_client_does_not_trust_a_missing_title(
     record: Record, call: dict[str, Any]
 ) -> None:
-    """With --lenient, `verify` does not match permission requests without a title."""
+    """With `--lenient`, `verify` does not grant a permission request without a title."""
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
     live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
@@ -106,7 +106,7 @@ def test_an_unreadable_update_changes_the_scope(record: Record) -> None:
 
 @pytest.mark.parametrize("name", ["insertAt", "start_at", "cut_at_ms", "timestamp"])
 def test_a_small_number_is_no_time(record: Record, name: str) -> None:
-    """For `verify`, a small number is not a time, even if its name is ``insertAt``."""
+    """`verify` does not take a small number for a time."""
     raw = {"path": "/p/a"}
     was = {"rawInput": {**raw, name: 5}}
     for value, is_allowed in ((5, True), (6, False)):
@@ -132,7 +132,7 @@ def test_a_small_number_is_no_time(record: Record, name: str) -> None:
     ],
 )
 def test_a_neighbour_of_the_directory_does_not_move_with_it(record: Record, text: str) -> None:
-    """`verify` does not replace a path that only resembles the recorded directory."""
+    """`verify` does not replace a path that only begins like the recorded directory."""
     was = {"rawInput": {"command": text}}
     came = {"rawInput": {"command": text.replace("/p", "/live")}}
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
@@ -140,7 +140,7 @@ def test_a_neighbour_of_the_directory_does_not_move_with_it(record: Record, text
 
 
 def test_escapes_of_other_bytes_are_other_paths(record: Record) -> None:
-    """For `verify`, URIs with escapes of different bytes are different paths."""
+    """For `verify`, two URIs that differ in escaped bytes are different paths."""
     was, came = ({"locations": [{"uri": f"file:///p/%{byte}"}]} for byte in ("ff", "fe"))
     live = asking(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"<- {permission(came)}\n-> {outcome('n')}\n<- {END}\n-> end")

@@ -25,14 +25,14 @@ TWO_PROMPTS = f"""
 
 
 def test_the_end_of_a_turn_cancels_no_other_turn(record: Record) -> None:
-    """When a turn ends, `verify` does not count another turn of the session as cancelled."""
+    """When a turn ends, `verify` does not take another turn of the session as cancelled."""
     live = verify(record(TWO_PROMPTS)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n<- 7")
     live.check(f"<- {permission(RM, token=9)}\n-> {outcome('n', 9)}\n<- 8\n-> 9\n<- 10\n-> end")
     assert (live.mismatches, live.informed) == (["permission-differs primary in s 8"], [])
 
 
 def test_a_cancellation_holds_for_all_turns_of_a_session(record: Record) -> None:
-    """When `verify` cancels a session, this holds for all open turns of the session."""
+    """When `verify` cancels a session, all open turns of the session are cancelled."""
     recorded = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -53,7 +53,7 @@ def test_a_cancellation_holds_for_all_turns_of_a_session(record: Record) -> None
 
 
 def test_a_request_of_the_next_turn_is_not_cancelled(record: Record) -> None:
-    """In `verify`, a request of the next turn is not cancelled with the turn before it."""
+    """If a turn was cancelled, `verify` does not cancel the requests of the next turn."""
     recorded = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -70,7 +70,7 @@ def test_a_request_of_the_next_turn_is_not_cancelled(record: Record) -> None:
 
 
 def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> None:
-    """A request that comes after a cancelled turn has ended is not cancelled by `verify`."""
+    """After a cancelled turn has ended, `verify` does not cancel later requests."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}
@@ -90,7 +90,7 @@ def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> No
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, version: int) -> None:
-    """`verify` waits for a request of the agent only until the end of the request's turn."""
+    """`verify` waits for a request of the agent only until the end of its turn."""
     answer, answered = ('{"stopReason": "end_turn"}', "") if version == 1 else ("{}", f"<- {IDLE}")
     ends = f"<- #2 result {answer}" if version == 1 else f"<- {IDLE}"
     begins = "" if version == 1 else f"<- #2 result {answer}"
@@ -120,7 +120,7 @@ def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, versio
 
 
 def test_an_open_turn_is_waited_for(record: Record) -> None:
-    """In v2, `verify` waits until an open turn has ended, and ignores earlier idle updates."""
+    """In v2, `verify` waits until the open turn has ended."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}

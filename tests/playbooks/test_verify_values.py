@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def test_a_session_has_its_live_name(record: Record) -> None:
-    """`verify` writes a session's live id in every message, and changes no other byte."""
+    """`verify` writes the live id of a session into every message."""
     recorded = record("""
         1-4 session
         5 -> {"jsonrpc":"2.0","method":"session/prompt","id":2,"params":{ "sessionId":"s", "x":[1e3,"s"]}}
@@ -30,7 +30,7 @@ def test_a_session_has_its_live_name(record: Record) -> None:
 
 
 def test_sessions_are_named_by_their_requests(record: Record) -> None:
-    """`verify` finds a session's live id by its request, whatever the order of answers is."""
+    """`verify` finds the live id of a session by the request that created it."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
@@ -60,7 +60,7 @@ ASKS = """
 
 
 def test_a_session_may_make_requests_before_it_is_named(record: Record) -> None:
-    """In `verify`, messages with an unknown session id belong to the session being created."""
+    """If a session is being created, `verify` takes an unknown session id as its id."""
     live = verify(record(ASKS)).check("""
         1-3
         <- #0 _x/y {"sessionId": "x"}
@@ -72,7 +72,7 @@ def test_a_session_may_make_requests_before_it_is_named(record: Record) -> None:
 
 
 def test_a_request_of_an_unknown_session_is_held_back(record: Record) -> None:
-    """If several sessions are being created, `verify` holds a request back until one is named."""
+    """If two sessions are being created, `verify` holds a request with an unknown id back."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
@@ -115,7 +115,7 @@ def test_state_updates_before_a_session_is_named_count(record: Record) -> None:
 
 
 def test_updates_are_counted_from_the_answer_that_names_the_session(record: Record) -> None:
-    """`verify` counts a session's updates from the answer that names the session."""
+    """`verify` counts a session's updates from the answer that creates the session."""
     update = 'session/update {"sessionId": "%s", "update": {"n": %d}}'
     recorded = record(f"""
         1-2 handshake
@@ -159,7 +159,7 @@ def test_a_session_of_an_earlier_process_keeps_its_name(record: Record) -> None:
 
 
 def test_a_session_of_this_run_is_loaded_by_its_live_name(record: Record) -> None:
-    """`verify` loads or forks a session of its own run by the live id."""
+    """`verify` loads a session of its own run by the live id."""
     recorded = record("""
         1-4 session
         5 -> #2 session/load {"sessionId": "s", "cwd": "/p"}
@@ -195,7 +195,7 @@ ROOTS = {"/p": "/tmp/new", "/q": "/tmp/q"}
 
 
 def test_directories_are_replaced_where_the_protocol_has_them(record: Record) -> None:
-    """`verify` replaces directories in all members for paths, also to match requests."""
+    """`verify` replaces directories in all JSON members for paths."""
     live = verify(record(MOVED), roots=ROOTS).check("""
         -> 1
         <- 2
@@ -212,7 +212,7 @@ def test_directories_are_replaced_where_the_protocol_has_them(record: Record) ->
 
 
 def test_directories_are_replaced_in_texts_on_request(record: Record) -> None:
-    """`verify` replaces directories in texts and contents of files only with an option."""
+    """`verify` replaces directories in texts only with an option."""
     verify(record(MOVED), roots=ROOTS, rewrite_text=True).check("""
         -> 1
         <- 2
@@ -243,7 +243,7 @@ def test_the_recorded_path_is_another_path(record: Record) -> None:
 
 
 def test_a_relative_directory_is_replaced_where_the_protocol_has_it(record: Record) -> None:
-    """`verify` replaces a relative working directory, and paths below it, but not in texts."""
+    """`verify` replaces a relative working directory."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": ".", "additionalDirectories": ["../q"]}

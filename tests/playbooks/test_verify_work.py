@@ -83,7 +83,7 @@ def parallel(record: Record, ask: Callable[[int], str], many: int) -> tuple[int,
 def test_the_work_for_parallel_requests_is_linear(
     record: Record, ask: Callable[[int], str]
 ) -> None:
-    """For four times as many parallel requests, `verify` takes four times the work."""
+    """The work of `verify` grows in proportion to the number of parallel requests."""
     few, live = parallel(record, ask, FEW)
     assert (live.mismatches, live.engine.is_over) == ([], True)
     many, live = parallel(record, ask, MANY)
@@ -92,7 +92,7 @@ def test_the_work_for_parallel_requests_is_linear(
 
 
 def test_the_work_for_requests_in_another_order_is_linear(record: Record) -> None:
-    """The work of `verify` for requests in another order grows in proportion to their number."""
+    """If requests come in another order, the work of `verify` grows in proportion to them."""
 
     def backwards(many: int) -> int:
         def ask(n: int, call: str) -> str:
@@ -109,7 +109,7 @@ def test_the_work_for_requests_in_another_order_is_linear(record: Record) -> Non
 
 @pytest.mark.parametrize("is_over", [False, True])
 def test_other_sessions_add_no_work(record: Record, is_over: bool) -> None:
-    """In `verify`, the work for a message does not grow with the number of other sessions."""
+    """The work of `verify` for a message does not depend on the number of sessions."""
 
     def work(many: int) -> int:
         made = "\n".join(
@@ -130,7 +130,7 @@ def test_other_sessions_add_no_work(record: Record, is_over: bool) -> None:
 
 
 def test_a_thousand_refusals_are_a_flood(record: Record) -> None:
-    """`verify` gives up after it has refused a thousand requests without a recorded one."""
+    """After `verify` has refused a thousand requests, it gives up."""
     read = '<- #%d fs/read_text_file {"sessionId": "s", "path": "/p/%d"}'
     live = asking(record, f"{read % (0, 0)}\n-> #0 result {{}}")
     live.play(*(read % (n, n) for n in range(1, 1000)))

@@ -75,7 +75,7 @@ ACTIVE: dict[str, dict[str, Any]] = {
 def test_an_inert_agent_sends_no_acting_request(
     record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
-    """A replay with ``--inert`` sends no request with effects, alone or in a JSON-RPC batch."""
+    """`replay --inert` sends no request that would change something."""
     live = asked(record, answered(method, ACTIVE[method]), dialect, inert=True)
     assert live.send(5) == ["<- 8"]
     assert live.mismatches == []
@@ -96,7 +96,7 @@ def test_an_inert_agent_sends_no_acting_request(
 def test_an_inert_agent_reads_and_asks(
     record: Record, method: str, dialect: tuple[str, str]
 ) -> None:
-    """A replay with ``--inert`` still sends requests to read a file or to ask a person."""
+    """`replay --inert` still sends requests to read a file."""
     live = asked(record, answered(method, HARMLESS[method]), dialect, inert=True)
     assert live.send(5) == ["<- 6"]
     assert live.send(7) == ["<- 8"]
@@ -104,14 +104,14 @@ def test_an_inert_agent_reads_and_asks(
 
 
 def test_an_inert_agent_sends_no_method_unknown_in_its_dialect(record: Record) -> None:
-    """A replay with ``--inert`` sends no method that the recording's dialect does not have."""
+    """`replay --inert` sends no method that the dialect does not have."""
     live = asked(record, answered("fs/read_text_file", {"path": "/p/a"}), V2, inert=True)
     assert live.send(5) == ["<- 8"]
 
 
 @pytest.mark.parametrize(("mode", "passes"), [("form", True), (None, True), ("url", False)])
 def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes: bool) -> None:
-    """A replay with ``--inert`` sends forms, but does not ask the client to open web pages."""
+    """`replay --inert` does not ask the client to open a web page."""
     params = (
         {"message": "?"} if mode is None else {"message": "?", "mode": mode, "url": "https://x"}
     )
@@ -138,7 +138,7 @@ def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes:
 def test_an_inert_agent_sends_no_other_acting_line(
     record: Record, line: str, *, passes: bool
 ) -> None:
-    """A replay with ``--inert`` sends no unknown notification, and no broken request."""
+    """`replay --inert` sends no unknown notification."""
     live = asked(record, f"<- {line}", inert=True)
     assert live.send(5) == (["<- 6", "<- 7"] if passes else ["<- 7"])
 
@@ -156,7 +156,7 @@ PUSHED = f"""
 
 @pytest.mark.parametrize("order", ["session", "recorded"])
 def test_output_of_a_withheld_terminal_is_not_awaited(record: Record, order: str) -> None:
-    """If a replay withholds a request that creates a terminal, it awaits no output for it."""
+    """If a replay withholds `terminal/create`, it does not wait for the terminal's output."""
     live = asked(record, PUSHED, DRAFT, inert=True, order=order)
     assert live.send(5) == ["<- 14"]
     live.leave()
@@ -164,7 +164,7 @@ def test_output_of_a_withheld_terminal_is_not_awaited(record: Record, order: str
 
 
 def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
-    """A replay does not await messages to an MCP server whose connection it has withheld."""
+    """If a replay withholds an MCP connection, it does not wait for messages to the server."""
     live = asked(
         record,
         f"""
@@ -181,7 +181,7 @@ def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
 
 
 def test_requests_after_a_withheld_extension_are_optional(record: Record) -> None:
-    """After a replay has withheld an agent's extension request, the client may omit such ones."""
+    """If a replay withholds an extension request, the client may leave out later ones."""
     story = f"""
         {answered("_ext/run", {"job": 1})}
         -> #3 _ext/done {{"sessionId": "s", "job": 1}}
@@ -267,7 +267,7 @@ INSIDE: list[tuple[str, dict[str, Any]]] = [
 def test_requests_inside_the_clients_directories_go_out(
     record: Record, method: str, params: dict[str, Any]
 ) -> None:
-    """A replay sends requests inside of the client's directories, with live paths."""
+    """A replay sends requests inside of the client's directories with live paths."""
     live = asked(record, answered(method, params))
     assert len(live.send(5)) == 1
     assert live.report.withheld == ()
@@ -275,7 +275,7 @@ def test_requests_inside_the_clients_directories_go_out(
 
 
 def test_acting_requests_are_withheld_before_a_directory_is_named(record: Record) -> None:
-    """A replay withholds requests with effects until the client has named a directory."""
+    """Before the client has named a directory, a replay withholds requests with effects."""
     live = record("""
         1-2 handshake
         3 <- #7 terminal/create {"command": "ls"}
@@ -290,7 +290,7 @@ def test_acting_requests_are_withheld_before_a_directory_is_named(record: Record
 
 
 def test_all_requests_about_a_withheld_terminal_are_withheld(record: Record) -> None:
-    """If a replay withholds the creation of a terminal, it withholds all requests about it."""
+    """If a replay withholds `terminal/create`, it withholds all requests about the terminal."""
     live = asked(
         record,
         """
@@ -319,7 +319,7 @@ def test_all_requests_about_a_withheld_terminal_are_withheld(record: Record) -> 
 
 
 def test_a_hostile_recording_is_played_without_harm(record: Record) -> None:
-    """A hostile recording that writes and runs a shell is replayed without harm."""
+    """A replay of a recording that runs a shell runs nothing."""
     story = "\n".join(
         line.replace("#7", f"#{number}")
         for number, (method, params) in enumerate([*OUTSIDE, *INSIDE, *ACTIVE.items()], 100)
@@ -351,7 +351,7 @@ TWO_WAYS = [
 @pytest.mark.parametrize("inert", [False, True])
 @pytest.mark.parametrize("line", TWO_WAYS)
 def test_ambiguous_lines_are_withheld(record: Record, line: str, *, inert: bool) -> None:
-    """A replay withholds a malformed line that may be read as a request with effects."""
+    """A replay withholds a malformed line that may be read as a request."""
     came = line.replace("%s", WRITE_OUTSIDE).encode("unicode_escape").decode()
     live = asked(record, f"<- | {came}", inert=inert)
     assert live.send(5) == ["<- 7"]

@@ -33,10 +33,7 @@ def assert_sound(a: list[int], b: list[int], pairs: list[tuple[int, int]]) -> No
 
 @given(few, few)
 def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
-    """`diff` pairs as many equal items of two short sequences as possible, in order.
-
-    For long sequences, it pairs equal items in order.
-    """
+    """`diff` pairs as many equal items of two short sequences as possible."""
     pairs = align(a, b)
     assert_sound(a, b, pairs)
     if len(a) * len(b) <= 1024:
@@ -45,7 +42,7 @@ def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
 
 @given(st.lists(st.integers(0, 300), max_size=200, unique=True), st.randoms(use_true_random=False))
 def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random) -> None:
-    """If sequences of unique items are shuffled, `diff` pairs as many items as possible."""
+    """If two sequences of unique items are shuffled, `diff` pairs as many as possible."""
     b = sorted(a, key=lambda item: item + chance.randrange(40))
     pairs = align(a, b)
     assert_sound(a, b, pairs)
@@ -54,7 +51,7 @@ def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random)
 
 @pytest.mark.parametrize("kinds", [2, 3, 50, 100_000])
 def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
-    """For a few changes between two long sequences, `diff` fails to pair only few items."""
+    """If two long sequences have few changes, `diff` fails to pair only few items."""
     chance = random.Random(kinds)
     a = [chance.randrange(kinds) for _ in range(20_000)]
     b = list(a)
@@ -70,7 +67,7 @@ def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
 
 
 def test_a_chain_of_anchors_takes_linear_work() -> None:
-    """When `diff` pairs two sequences, the number of items that it reads grows linearly."""
+    """When `diff` pairs two sequences, its work grows in proportion to their length."""
 
     class Seen(list[str]):
         looked = 0
@@ -89,7 +86,7 @@ def test_a_chain_of_anchors_takes_linear_work() -> None:
 
 @given(st.lists(st.integers(0, 30), max_size=30))
 def test_the_longest_increasing_choice(places: list[int]) -> None:
-    """When `diff` aligns items, it finds a longest increasing subsequence of their numbers."""
+    """When `diff` aligns items, it finds a longest increasing subsequence."""
     pairs = list(enumerate(places))
     chosen = longest_in_order(pairs)
     assert_sound([0] * 31, [0] * 31, chosen)

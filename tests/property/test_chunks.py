@@ -58,7 +58,7 @@ def obvious(raw: bytes) -> Chunk | None:
 
 @given(messages, st.booleans())
 def test_both_readers_agree(message: Any, escaped: bool) -> None:
-    """For text chunks, the fast parser and a simple one agree on any session update."""
+    """The fast and the simple parser of text chunks agree on any session update."""
     text = json.dumps(message, ensure_ascii=escaped)
     raw = text.encode(errors="replace")
     assert chunk_of(raw) == obvious(raw)
@@ -66,7 +66,7 @@ def test_both_readers_agree(message: Any, escaped: bool) -> None:
 
 @given(kinds, texts, st.none() | texts)
 def test_the_text_of_a_chunk_is_read(kind: str, text: str, message_id: str | None) -> None:
-    """The code that reads text chunks returns a chunk's text unchanged, and no other text."""
+    """The parser of text chunks returns the text of a chunk unchanged."""
     update = {"sessionUpdate": kind, "messageId": message_id}
     update_params = {"update": {**update, "content": {"type": "text", "text": text}}}
     raw = json.dumps({"method": "session/update", "params": update_params}).encode()

@@ -146,7 +146,7 @@ def lines_of(handshake: str, steps: list[tuple[str, Any]], end: str) -> list[str
 def test_any_conversation_can_be_checked(
     handshake: str, steps: list[tuple[str, Any]], end: str, dialect: str | None
 ) -> None:
-    """Each finding of `check` names an existing frame, and is at most as severe as its rule."""
+    """Whatever a conversation contains, each finding of `check` names a frame that exists."""
     lines = lines_of(handshake, steps, end)
     report = Checker(reader_of(lines), dialect).read()
     assert report == Checker(reader_of(lines), dialect).read()

@@ -106,7 +106,7 @@ def correlate(
 
 @given(st.sampled_from(all_captures()), st.data())
 def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject) -> None:
-    """If the recorder's state is stored and loaded at any frame, later labels do not change."""
+    """If the recorder's state is stored and loaded at any frame, later frames are unchanged."""
     frames = captured(path)
     stops = data.draw(st.sets(st.integers(0, len(frames) - 1), max_size=5))
     assert correlate(frames, stops) == correlate(frames)
@@ -116,7 +116,7 @@ def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject)
     "path", all_captures(), ids=lambda path: str(path.relative_to(ROOT)).partition(".jsonl")[0]
 )
 def test_real_conversations_are_labelled_completely(path: Path) -> None:
-    """In each recording of a real agent, all responses are paired, and all turns but one end."""
+    """In each recording of a real agent, every response is paired with its request."""
     labels, exchanges, turns, state = correlate(captured(path), range(len(captured(path))))
     assert state.handshake.dialect == "v1"
     for label, (_, _, raw) in zip(labels, captured(path), strict=True):
@@ -143,7 +143,7 @@ def test_real_conversations_are_labelled_completely(path: Path) -> None:
 def test_any_conversation_can_be_interrupted(
     conversation: list[tuple[Direction, Any]], stops: set[int], dialect: str
 ) -> None:
-    """The state of a recorder can be stored and loaded at any frame of any conversation."""
+    """The state of a recorder can be stored and loaded at any frame."""
     frames = frames_of(conversation)
     assert correlate(frames, stops, dialect) == correlate(frames, dialect=dialect)
 
@@ -161,7 +161,7 @@ def flattened(conversation: list[tuple[Direction, Any]]) -> list[tuple[Direction
 def test_a_response_belongs_to_the_oldest_open_request(
     conversation: list[tuple[Direction, Any]], dialect: str
 ) -> None:
-    """The recorder pairs a response with the oldest open request that has its id."""
+    """A response is paired with the oldest open request that has its id."""
     waiting: list[tuple[Direction, str, int]] = []
     expected: list[int | None] = []
     for direction, message in flattened(conversation):
@@ -191,7 +191,7 @@ def test_a_response_belongs_to_the_oldest_open_request(
 
 @given(conversations, dialects)
 def test_labels_agree_with_turns(conversation: list[tuple[Direction, Any]], dialect: str) -> None:
-    """A recorded turn belongs to one session, and goes from its prompt to its end."""
+    """A recorded turn belongs to one session."""
     messages = flattened(conversation)
     labels, _, turns, _ = correlate(frames_of(list(messages)), dialect=dialect)
     for number, turn in turns.items():

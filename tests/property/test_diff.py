@@ -44,13 +44,13 @@ NAMES_THE_MESSAGE = ("method", "sessionUpdate", "jsonrpc", "id")
 @pytest.mark.parametrize("expect", Expect)
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_recording_equals_itself(path: Path, expect: Expect, exact: bool) -> None:
-    """For `diff`, a recording does not differ from itself at any level of comparison."""
+    """`diff` finds no difference between a recording and itself."""
     report, entries = compare(path, RecordingReader(path), expect=expect, exact=exact)
     assert (report.is_equal, entries) == (True, [])
 
 
 def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
-    """For `diff`, a recording of a real agent does not differ from itself."""
+    """`diff` finds no difference between a captured conversation and itself."""
     assert len(sources) > 30
     for path in sources:
         report, entries = compare(path, RecordingReader(path))
@@ -59,7 +59,7 @@ def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
 
 @given(data=st.data())
 def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.DataObject) -> None:
-    """If one value of one message changes, `diff` reports that JSON member and nothing else."""
+    """If one value of one message changes, `diff` reports only this value."""
     path = data.draw(st.sampled_from(sources))
     line = data.draw(st.sampled_from(lines_of(path)))
     ways = [*compared_leaves(line)]
@@ -69,7 +69,7 @@ def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.Dat
 
 @pytest.mark.soak
 def test_every_changed_value_is_exactly_that_field(sources: list[Path]) -> None:
-    """If any single value of a recording changes, `diff` reports that value and nothing else."""
+    """If any single value of a recording changes, `diff` reports only this value."""
     every = [(path, line) for path in sources for line in lines_of(path)]
     assert len(every) > 600
     for path, line in every:
@@ -93,7 +93,7 @@ def assert_exactly_that_field(path: Path, line: Line, way: tuple[str, ...], old:
 def test_another_id_in_one_frame_is_exactly_that_field(
     sources: list[Path], data: st.DataObject
 ) -> None:
-    """If an id changes in a single frame, `diff` reports this change and nothing else."""
+    """If an id changes in a single frame, `diff` reports only this change."""
     path = data.draw(st.sampled_from(sources))
     calls = [line for line in lines_of(path) if "toolCallId" in str(line.message)]
     assume(calls)
@@ -109,10 +109,7 @@ def test_another_id_in_one_frame_is_exactly_that_field(
 
 @WITH_SOME_OR_ALL
 def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """If a frame is removed from B, `diff` reports it as only in A.
-
-    If it is a text's chunk, the text around it stays one text.
-    """
+    """If a frame is removed from B, `diff` reports that only A has it."""
     for path, line in chosen(statements(sources)):
         report, entries = compare(path, changed(path, {line.place: None}))
         if line.is_piece and not alone_in_its_run(path, line):
@@ -124,7 +121,7 @@ def test_a_removed_frame_is_only_in_a(sources: list[Path], chosen: Choice) -> No
 
 @WITH_SOME_OR_ALL
 def test_an_added_frame_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
-    """If a notification is repeated in B, `diff` reports it as an additional frame."""
+    """If a notification is repeated in B, `diff` reports an additional frame."""
     for path, line in chosen(statements(sources)):
         report, entries = compare(path, doubled(path, line))
         if line.is_piece:
@@ -154,7 +151,7 @@ def test_swapped_frames_are_one_move(sources: list[Path]) -> None:
 
 @given(data=st.data())
 def test_several_changes_are_all_reported(sources: list[Path], data: st.DataObject) -> None:
-    """`diff` reports each of several changes as it would report the change alone."""
+    """If a recording has several changes, `diff` reports each of them."""
     path = data.draw(st.sampled_from(sources))
     lines = [line for line in lines_of(path) if is_statement(line) and not line.is_piece]
     assume(len(lines) > 1)

@@ -69,7 +69,7 @@ def what(entry: DiffEntry) -> What:
 
 @WITH_SOME_OR_ALL
 def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """If a response is removed from B, `diff` reports this response and nothing else."""
+    """If a response is removed from B, `diff` reports only this response."""
     for path, line in from_all(sources, ANSWER, chosen):
         report, entries = compare(path, changed(path, {line.place: None}))
         title = f"the answer to {method_of(path, line)}"
@@ -79,7 +79,7 @@ def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) -> None:
-    """If a response is repeated in B, `diff` pairs the first one and reports the second."""
+    """If a response is repeated in B, `diff` reports the second one."""
     for path, line in from_all(sources, ANSWER, chosen):
         report, entries = compare(path, doubled(path, line))
         assert report.counts == Counts(only_b=1)
@@ -88,7 +88,7 @@ def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_request_is_only_in_b(sources: list[Path], chosen: Choice) -> None:
-    """If a request is repeated in B, `diff` reports it as only in B, without its response."""
+    """If a request is repeated in B, `diff` reports that only B has it."""
     for path, line in from_all(sources, REQUEST, chosen):
         report, (entry,) = compare(path, doubled(path, line))
         assert report.counts == Counts(only_b=1)
@@ -98,7 +98,7 @@ def test_a_repeated_request_is_only_in_b(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_removed_request_is_only_in_a(sources: list[Path], chosen: Choice) -> None:
-    """If a request is removed from B, `diff` reports only the request, and not its response."""
+    """If a request is removed from B, `diff` reports only the request."""
     for path, line in from_all(sources, REQUEST, chosen):
         with changed(path, {line.place: None}) as without:
             report = diff(opened(path), without)
@@ -119,7 +119,7 @@ def is_made_once(path: Path, line: Line) -> bool:
 
 
 def test_swapping_messages_of_two_kinds_is_one_move(sources: list[Path]) -> None:
-    """If a notification and a neighbouring request are swapped, `diff` reports one move."""
+    """If a notification and a request change places, `diff` reports one move."""
     moves, free = 0, 0
     for path in sources:
         for line, after in neighbours(path):
@@ -154,7 +154,7 @@ def may_change_places(path: Path, line: Line, after: Line) -> bool:
 
 
 def test_a_changed_handshake_is_exactly_that_field(sources: list[Path]) -> None:
-    """If a value of ``initialize`` or of its response changes, `diff` reports only this value."""
+    """If a value of `initialize` changes, `diff` reports only this value."""
     tried = set()
     for path in sources:
         for line in handshake_of(path):
@@ -174,7 +174,7 @@ def test_a_changed_handshake_is_exactly_that_field(sources: list[Path]) -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_half_a_handshake_is_a_difference(path: Path) -> None:
-    """For `diff`, a handshake without its response, or without its request, is a difference."""
+    """If the response to `initialize` is missing in B, `diff` reports a difference."""
     request, answer = handshake_of(path)
     report, entries = compare(path, changed(path, {answer.place: None}))
     assert (report.counts, entries) == (Counts(handshake=1), [])
@@ -187,7 +187,7 @@ def test_half_a_handshake_is_a_difference(path: Path) -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_a_second_handshake_is_one_more_exchange(path: Path) -> None:
-    """For `diff`, a second ``initialize`` is an ordinary exchange, not a handshake."""
+    """`diff` compares a second `initialize` like any other request."""
     request, answer = handshake_of(path)
     report, entries = compare(path, doubled(path, request))
     assert report.counts == Counts(only_b=1)
@@ -199,7 +199,7 @@ def test_a_second_handshake_is_one_more_exchange(path: Path) -> None:
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_another_ending_is_exactly_that_field(path: Path) -> None:
-    """If `diff` compares how recordings end, another exit code or signal is one difference."""
+    """If the exit code changes, `diff` reports one difference."""
     report, entries = compare(path, ended(path, 3))
     assert (report.counts, entries) == (Counts(ending=1), [])
     assert report.ending == (Field("/exit_code", 0, 3),)
@@ -212,5 +212,5 @@ def test_another_ending_is_exactly_that_field(path: Path) -> None:
 
 @pytest.mark.parametrize("state", ["incomplete", "recording"])
 def test_an_unknown_ending_is_not_compared(state: str) -> None:
-    """If a recorder was killed before its agent ended, `diff` does not compare the ending."""
+    """If a recorder was killed, `diff` does not compare how the agent ended."""
     assert compare(HEALTHY[0], ended(HEALTHY[0], 3, state=state))[0].is_equal

@@ -64,7 +64,7 @@ def lines_of(drawn: Sequence[Frame], direction: Direction) -> list[bytes]:
 @given(drawn=frames)
 @settings(max_examples=5)
 def test_a_plan_whose_rules_never_fire_is_transparent(kind: str, drawn: list[Frame]) -> None:
-    """With fault rules that never fire, every byte arrives at once and in order."""
+    """If no fault rule fires, every byte arrives at once and in order."""
     for trigger in NEVER:
         outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')} {trigger}"), drawn)
         for direction in Direction:
@@ -77,7 +77,7 @@ def test_a_plan_whose_rules_never_fire_is_transparent(kind: str, drawn: list[Fra
 
 @given(drawn=frames)
 def test_noop_is_transparent(drawn: list[Frame]) -> None:
-    """The fault `noop` fires and changes nothing."""
+    """The fault `noop` changes nothing."""
     outputs = run(plan_of("noop"), drawn)
     for direction in Direction:
         assert arrived(outputs, direction) == b"".join(lines_of(drawn, direction))
@@ -95,7 +95,7 @@ def test_noop_is_transparent(drawn: list[Frame]) -> None:
 )
 @given(drawn=frames, seed=st.integers(0, 9))
 def test_slow_kinds_lose_and_swap_nothing(rules: list[str], drawn: list[Frame], seed: int) -> None:
-    """Faults that slow a direction deliver all of its bytes in order."""
+    """Faults that slow a stream deliver all of its bytes in order."""
     outputs = run(plan_of(*rules), drawn, seed)
     for direction in Direction:
         assert arrived(outputs, direction) == b"".join(lines_of(drawn, direction))
@@ -115,7 +115,7 @@ def test_slow_kinds_lose_and_swap_nothing(rules: list[str], drawn: list[Frame], 
 )
 @given(drawn=frames)
 def test_reordering_kinds_lose_and_repeat_nothing(rule: str, drawn: list[Frame]) -> None:
-    """Faults that reorder frames deliver each line once and whole, before the stream's end."""
+    """Faults that reorder frames deliver each line once."""
     outputs = run(plan_of(rule), drawn)
     for direction in Direction:
         sent = [
@@ -127,7 +127,7 @@ def test_reordering_kinds_lose_and_repeat_nothing(rule: str, drawn: list[Frame])
 
 @given(drawn=frames, seed=st.integers(0, 9))
 def test_corrupt_keeps_the_number_of_lines(drawn: list[Frame], seed: int) -> None:
-    """The fault `corrupt` neither adds nor removes lines, in any of its modes."""
+    """The fault `corrupt` does not change the number of lines."""
     for mode in ("flip", "bad-utf8", "bad-json", "nul", "bom", "crlf"):
         outputs = run(plan_of(f"corrupt mode={mode}"), drawn, seed)
         for direction in Direction:
@@ -139,7 +139,7 @@ def test_corrupt_keeps_the_number_of_lines(drawn: list[Frame], seed: int) -> Non
 @given(drawn=frames, seed=st.integers(0, 3))
 @settings(max_examples=5)
 def test_every_kind_accepts_every_frame(kind: str, drawn: list[Frame], seed: int) -> None:
-    """No frame makes a fault rule raise an exception, and every firing belongs to a frame."""
+    """No frame makes a fault raise an exception."""
     outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')}"), drawn, seed)
     for fired in (o for o in outputs if isinstance(o, Fired)):
         if fired.received is not None:
@@ -184,7 +184,7 @@ def interleaved(order: random.Random) -> list[Frame]:
 
 
 def test_interleaving_changes_nothing() -> None:
-    """A fault plan gives each session the same faults, in whatever order sessions alternate."""
+    """If sessions alternate in another order, each still gets the same faults."""
     expected = what_fired(RULES, interleaved(random.Random(0)))
     assert len(expected) > 20
     for run_number in range(1, 101):
@@ -194,7 +194,7 @@ def test_interleaving_changes_nothing() -> None:
 @pytest.mark.parametrize("added", ["noop", "noop probability=0.5", "duplicate name=more times=1"])
 @pytest.mark.parametrize("place", [0, 2, 4])
 def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
-    """If a rule is added to a fault plan, the other rules still fire at the same frames."""
+    """If a rule is added to a fault plan, the other rules fire at the same frames."""
     drawn = interleaved(random.Random(3))
 
     def fired(rules: list[str]) -> set[tuple[str, int]]:
@@ -210,7 +210,7 @@ def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
 
 
 def test_rules_of_one_kind_draw_independently() -> None:
-    """If a rule of a fault plan has no name, another rule does not change its random numbers."""
+    """If a fault plan gets another rule of the same kind, a rule's random numbers do not change."""
     drawn = interleaved(random.Random(4))
     rule, other = "drop probability=0.3", "drop probability=0.1 where=dir:to-agent"
 

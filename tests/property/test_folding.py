@@ -62,7 +62,7 @@ def timelines(draw: st.DrawFn) -> list[Row]:
 
 @given(rows=timelines())
 def test_folding_loses_nothing(rows: list[Row]) -> None:
-    """If `log` joins chunks to one line, each frame is in one line, and the totals are right."""
+    """If `log` joins chunks, each frame is still in one line."""
     left = iter(rows)
     for item in fold(iter(rows)):
         if not isinstance(item, ChunkRun):
@@ -82,7 +82,7 @@ def test_folding_loses_nothing(rows: list[Row]) -> None:
 
 @given(rows=timelines(), alone=st.sets(st.integers(1, 30)))
 def test_folding_is_idempotent(rows: list[Row], alone: set[int]) -> None:
-    """If `log` joins chunks to one line, frames that a filter chose keep lines of their own."""
+    """`log` never joins a chunk that has to stay alone."""
     items = list(fold(rows, alone))
     for item in items:
         if isinstance(item, ChunkRun):
@@ -99,7 +99,7 @@ WIDE = st.text(
 
 @given(words=WIDE, columns=st.integers(1, 20))
 def test_cut_text_fits(words: str, columns: int) -> None:
-    """Text that `log` shortens is the beginning of the text, no wider than the given columns."""
+    """A text that `log` shortens is not wider than the given columns."""
     shown = visible(words)
     cut = fit(shown, columns)
     assert sum(map(columns_of, clusters(cut))) <= columns

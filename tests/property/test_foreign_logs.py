@@ -46,13 +46,13 @@ stderr = words.filter(str.strip).map(lambda text: Sent(STDERR, text.encode()))
 
 
 def test_every_format_has_a_writer() -> None:
-    """For each log format that `import` reads, the tests can write logs in this format."""
+    """The tests can write logs in each format that `import` reads."""
     assert {writer.format for writer in WRITERS.values()} == {*NAMES}
 
 
 @given(st.sampled_from(sorted(WRITERS)), st.lists(sent | stderr, max_size=6), st.data())
 def test_written_logs_are_read(name: str, conversation: list[Sent], data: st.DataObject) -> None:
-    """A log that `import` reads in pieces of any size gives the same messages and line numbers."""
+    """If `import` reads a log in pieces of any size, it finds the same messages."""
     writer = WRITERS[name]
     conversation = [
         entry for entry in conversation if entry.stream is not STDERR or writer.has_stderr
@@ -73,7 +73,7 @@ def test_written_logs_are_read(name: str, conversation: list[Sent], data: st.Dat
 
 @given(st.lists(json_values, max_size=5), st.integers(1, 9), st.sampled_from([None, 1]))
 def test_objects_are_found_in_an_array(items: list[Any], size: int, indent: int | None) -> None:
-    """`import` finds the objects of a JSON array in a log, wherever the array is cut."""
+    """`import` finds the objects of a JSON array wherever the array is cut."""
     text = json.dumps(items, indent=indent).encode()
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     parts = ObjectSplitter(b"[").split(pieces)

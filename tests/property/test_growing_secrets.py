@@ -34,7 +34,7 @@ def texts_of(known: SecretValues) -> st.SearchStrategy[str]:
 def test_words_are_found_as_by_one_automaton(
     first: list[str], later: list[str], text: str, data: st.DataObject
 ) -> None:
-    """Secrets that become known between two scans are masked as if they had been known before."""
+    """Needles that are added between two searches are found as if they had been known before."""
     begin = [word.encode() for word in first]
     needles = GrowingNeedles(Needles(begin)) if begin else GrowingNeedles()
     words = [word.lower() for word in begin]
@@ -52,7 +52,7 @@ def test_words_are_found_as_by_one_automaton(
 
 @given(VALUES, st.data())
 def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataObject) -> None:
-    """Of overlapping secrets, the search finds the leftmost first, and of these the longest."""
+    """If secrets overlap, masking replaces the leftmost one."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)
@@ -71,7 +71,7 @@ def test_values_are_found_as_by_one_expression(values: list[str], data: st.DataO
 
 @given(VALUES, st.data())
 def test_pieces_are_found_as_by_new_values(values: list[str], data: st.DataObject) -> None:
-    """Pieces of known secrets are found, whether or not a search was made before."""
+    """Pieces of a known secret are found even if a search was made before it was known."""
     known = SecretValues()
     for n, value in enumerate(values):
         known.add(value, f"<{n}>", named=True, is_known=True)

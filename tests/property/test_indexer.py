@@ -93,14 +93,14 @@ def rows_of(recorder: LogWriter, limits: list[int]) -> dict[str, list[Any]]:
     st.lists(st.sampled_from([1, 40, 100, 300, 1000]), min_size=1, max_size=4),
 )
 def test_any_batches_give_the_same_rows(chunks: Chunks, ends: set[int], limits: list[int]) -> None:
-    """A capture log gives the same database rows, in whatever steps it is read."""
+    """In whatever steps a capture log is read, its database rows are the same."""
     with log_of(chunks, ends) as recorder:
         assert rows_of(recorder, limits) == rows_of(recorder, [WHOLE])
 
 
 @given(random_chunks | conversations(), st.sets(streams), st.sampled_from([1, 100, WHOLE]))
 def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -> None:
-    """In a recording, the lines of a direction are together the bytes that passed."""
+    """The recorded lines of a stream add up to the bytes of the stream."""
     with log_of(chunks, ends) as recorder, new_database() as connection:
         index(recorder, connection, [limit])
         for stream in (1, 2, 3):
@@ -115,7 +115,7 @@ def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -
 def test_large_lines_are_indexed_as_lines(
     chunks: Chunks, ends: set[int], limit: int, large: int
 ) -> None:
-    """If a line is too large for memory, its recorded frame is complete except for labels."""
+    """If a line is too large for memory, its recorded frame has all bytes."""
     read_from_line = {"kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call"}
     read_from_line |= {"terminal", "parse_error"}
 
@@ -136,7 +136,7 @@ def test_large_lines_are_indexed_as_lines(
 def test_the_last_bytes_of_a_stream_are_undelivered(
     chunks: Chunks, stream: int, lost: int, ended: bool, limit: int
 ) -> None:
-    """A recorder marks a frame as delivered, partial or undelivered, by the bytes lost."""
+    """If the last bytes of a stream were lost, their frames are marked as undelivered."""
     with log_of(chunks, set()) as recorder, new_database() as connection:
         recorder.event(UNDELIVERED, stream, bytes=lost)
         if ended:
@@ -188,7 +188,7 @@ class Flaky:
 def test_commits_may_fail(
     chunks: Chunks, limit: int, failures: list[bool], same_indexer: bool
 ) -> None:
-    """If some database commits fail, the recorder still stores each frame exactly once."""
+    """If some commits to the database fail, each frame is still stored once."""
     with log_of(chunks, {1, 2, 3}) as recorder, new_database() as connection:
         with reader(recorder.log_path) as log:
             flaky = cast("sqlite3.Connection", Flaky(connection, failures))

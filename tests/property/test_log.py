@@ -48,7 +48,7 @@ def told(records: list[LogRecord]) -> list[tuple[int, bytes]]:
 
 @given(chunks, limits)
 def test_appended_chunks_are_read(appended: list[tuple[int, bytes]], limit: int) -> None:
-    """Chunks that a recorder writes to its capture log are read in order and whole."""
+    """The chunks that a recorder writes to its capture log are read in order."""
     with new_log() as log:
         write(log, appended)
         records = read_all(log.path, limit)
@@ -62,7 +62,7 @@ def test_appended_chunks_are_read(appended: list[tuple[int, bytes]], limit: int)
 
 @given(chunks, st.data())
 def test_a_torn_log_is_a_prefix(appended: list[tuple[int, bytes]], data: st.DataObject) -> None:
-    """Wherever a capture log is cut off, its complete records are read, and no other one."""
+    """Wherever a capture log is cut off, its complete records are read."""
     with new_log() as log:
         write(log, appended)
         cut = data.draw(st.integers(0, log.physical_size))
@@ -89,7 +89,7 @@ def test_junk_between_records_is_skipped(
 
 @given(chunks, st.sets(st.integers(0, 8)))
 def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[int]) -> None:
-    """If a recorder empties its capture log, records keep the positions that they were given."""
+    """If a recorder empties its capture log, later records keep their offsets."""
     records: list[LogRecord] = []
     with new_log() as log:
         for n, (stream, chunk) in enumerate(appended):
@@ -106,7 +106,7 @@ def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[
 
 @given(st.dictionaries(st.text("abcdef_", min_size=1), values | st.lists(values, min_size=1)))
 def test_fields_come_back(packed: dict[str, str | int | list[str]]) -> None:
-    """The data of an event in a capture log is read as it was written, whatever its bytes."""
+    """The data of an event in a capture log is read as it was written."""
     lists = {key: v if isinstance(v, list) else [v] for key, v in packed.items()}
     assert unpack_fields(pack_fields(packed)) == lists
     with new_log() as log:

@@ -64,10 +64,7 @@ def by_click(args: list[str]) -> RecordOptions:
 
 @given(arguments, environments)
 def test_both_read_the_same(args: list[str], environ: dict[str, str]) -> None:
-    """If `record` accepts options without click, click reads the same values from them.
-
-    Click accepts or refuses the others. A refusal is one line on stderr and exit code 2.
-    """
+    """The quick parser of `record` reads the same values from options as click."""
     quick = parse(args, environ)
     with mock.patch.dict(os.environ, environ, clear=True):
         if quick is not None:
@@ -99,7 +96,7 @@ def plain_value(option: Any) -> st.SearchStrategy[str]:
 
 @given(st.data())
 def test_ordinary_use_needs_no_click(data: st.DataObject) -> None:
-    """`record` can read ordinary options and variables itself, without importing click."""
+    """`record` reads ordinary options without importing click."""
     args, environ = [], {}
     for option in data.draw(st.lists(st.sampled_from(EARLY), unique=True)):
         value = data.draw(plain_value(option)) if option.read else ""

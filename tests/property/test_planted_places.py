@@ -28,7 +28,7 @@ def masking(path: Path, **start: Any) -> LogWriter:
 
 @pytest.mark.parametrize("dialect", ["draft-1.0", pytest.param("unstable", marks=pytest.mark.soak)])
 def test_no_cut_lets_a_secret_through(tmp_path: Path, dialect: str) -> None:
-    """A masked recording contains no secret, at whichever character a secret is cut in two."""
+    """At whichever character a secret is split, a masked recording does not contain it."""
     made = conversation(dialect, every_cut=True, large=0, early=True)
     with masking(tmp_path / "x.db", arg=["agent", *made.command]) as recorder:
         for side, line in made.steps:
@@ -50,7 +50,7 @@ AT_ONCE = 40
 
 
 def test_secrets_of_all_shapes_are_masked_in_output(tmp_path: Path) -> None:
-    """Secrets in the output of tools are masked, with any text around them."""
+    """Secrets in the output of tools are masked, whatever text is around them."""
     chosen = secrets()[::3]
     assert len(chosen) > 250
     for first in range(0, len(chosen), AT_ONCE):
@@ -63,7 +63,7 @@ def test_secrets_of_all_shapes_are_masked_in_output(tmp_path: Path) -> None:
 
 
 def test_look_alikes_stay_as_they_are(tmp_path: Path) -> None:
-    """Masking changes at most one in 200 harmless texts, and never an id or a method."""
+    """Masking changes at most one of 200 harmless texts."""
     lines = [_output(words) for words in look_alikes()]
     with masking(tmp_path / "x.db") as recorder:
         recorder.to_client(*lines)

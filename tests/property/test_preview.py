@@ -78,14 +78,14 @@ def spoiled(draw: st.DrawFn, value: Any) -> Any:
 def test_any_bytes_have_a_preview(
     raw: bytes, kind: str, method: str | None, error: str | None
 ) -> None:
-    """`log` can shorten any frame to a line, whatever its bytes and labels are."""
+    """`log` can print any bytes as one line."""
     assert is_plain(preview(raw, kind, method, error))
 
 
 @settings(max_examples=300)
 @given(method=st.sampled_from(METHODS), value=VALUES)
 def test_any_message_has_a_preview(method: str, value: Any) -> None:
-    """`log` shortens params, results and errors of any shape to one printable line."""
+    """`log` prints any params as one line without control characters."""
     for kind, member in (("request", "params"), ("response", "result"), ("error", "error")):
         shown = preview(json.dumps({member: value}).encode(), kind, method)
         assert is_plain(shown)
@@ -93,7 +93,7 @@ def test_any_message_has_a_preview(method: str, value: Any) -> None:
 
 @given(st.sampled_from(EXAMPLES), st.data())
 def test_a_spoiled_message_has_a_preview(example: Any, data: st.DataObject) -> None:
-    """`log` can shorten any ACP message to one line, whatever its values are."""
+    """`log` can print any changed ACP message as one line."""
     message = data.draw(spoiled(example.message))
     kind = "error" if "error" in example.message else example.kind
     assert is_plain(preview(json.dumps(message).encode(), kind, example.method))
@@ -111,13 +111,13 @@ def test_any_update_has_a_preview(update: str, value: dict[str, Any]) -> None:
 
 @given(st.sampled_from(CASES), st.integers(0, 400))
 def test_the_beginning_of_an_example_has_a_preview(case: Case, size: int) -> None:
-    """`log` can print a line for a message that is cut off at any character."""
+    """If a message is cut off at any character, `log` can still print a line."""
     assert is_plain(preview(case.raw[:size], case.kind, case.method))
 
 
 @given(st.sampled_from(CASES), st.integers(0, 2**32), st.data())
 def test_no_preview_shows_base64(case: Case, seed: int, data: st.DataObject) -> None:
-    """The line that `log` prints for a message has no base64, wherever it is in the message."""
+    """The line that `log` prints for a message contains no base64."""
     picture = base64.b64encode(random.Random(seed).randbytes(data.draw(st.integers(150, 4000))))
     around = data.draw(
         st.sampled_from(

@@ -66,7 +66,7 @@ SIZES = st.lists(st.integers(1, 70_000) | st.integers(1000, 1100), min_size=1, m
 def test_any_bytes_pass_in_any_chunks(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """Through a recorder, client and agent get the bytes that were sent, and all are recorded."""
+    """Through a recorder, client and agent get exactly the bytes that were sent."""
     expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
 
 
@@ -110,7 +110,7 @@ def test_no_level_of_masking_changes_the_forwarded_bytes(
     agent_sizes: list[int],
     client_sizes: list[int],
 ) -> None:
-    """At every level of masking, a recorder forwards exactly the bytes that each peer sent."""
+    """At every level of masking, a recorder forwards the bytes unchanged."""
     planted = b"".join(secret + b"\n" for secret in [*SECRET_LINES, *secrets])
     to_agent, to_client = planted + to_agent, planted[::-1] + planted + to_client
     for level in ("none", "secrets", "private"):
@@ -129,7 +129,7 @@ def test_no_level_of_masking_changes_the_forwarded_bytes(
 
 
 def test_random_lines_are_indexed_while_they_flow(tmp_path: Path) -> None:
-    """A recorder stores all bytes of the streams while the conversation goes on."""
+    """A recorder stores all bytes while the conversation goes on."""
     to_agent, to_client = b"\n".join(ODD_LINES[::-1]) + b"\n", b"\n".join(ODD_LINES) + b"\n"
     (tmp_path / "said").write_bytes(to_client)
     with Recorder(ACP_PROXY, tmp_path) as record:
@@ -149,7 +149,7 @@ def test_random_lines_are_indexed_while_they_flow(tmp_path: Path) -> None:
 @needs_proc
 @pytest.mark.slow
 def test_a_line_of_64_mb_costs_no_memory(tmp_path: Path) -> None:
-    """A recorder needs less than 96 MB of memory for 64 MB in one line in each direction."""
+    """A recorder needs less than 96 MB of memory for a line of 64 MB."""
     noise = base64.b64encode(random.Random(64).randbytes(3 << 18)) * 64
     to_agent = b'{"jsonrpc":"2.0","method":"m","params":["' + noise + b'"]}\n'
     to_client = b"not json, " * ((64 << 20) // 10) + b"\n"

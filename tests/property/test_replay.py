@@ -61,7 +61,7 @@ def assert_faithful(played: Played, order: Order) -> None:
 def test_every_recording_replays_against_itself(
     conversations: list[Conversation], order: Order
 ) -> None:
-    """If a client reacts as recorded, a replay sends it the recorded bytes of each session."""
+    """If a client behaves as recorded, a replay sends the recorded bytes."""
     assert len(conversations) > 40
     for conversation in conversations:
         assert_faithful(play(conversation, order=order), order)
@@ -75,7 +75,7 @@ def leaving_out(number: int, step: Step, raw: bytes) -> list[bytes]:
 def test_a_message_left_out_is_named_unless_it_is_optional(
     conversations: list[Conversation],
 ) -> None:
-    """If a client omits a message and a replay reports nothing, its log names the request."""
+    """If a client leaves out an optional request, the replay names the request."""
     clean = 0
     for conversation in conversations:
         may_be = [say for say in conversation.frames if say.step.is_optional]
@@ -197,11 +197,7 @@ def test_one_mistake_is_one_divergence(
     mistake: Callable[[Step, bytes], list[bytes]],
     chosen: Callable[[list[Place]], list[Place]],
 ) -> None:
-    """If a client makes one mistake at a required message, a replay reports one divergence.
-
-    There are two exceptions. Among equal requests it is unknown which one is missing or surplus.
-    And if the agent closed its output, nothing is read from the client after the last frame.
-    """
+    """If a client makes one mistake, a replay reports one divergence."""
     places = [
         (conversation, step) for conversation in conversations for step in conversation.required
     ]
@@ -245,7 +241,7 @@ def is_last_word(conversation: Conversation, step: Step) -> bool:
 def test_a_response_before_its_request_is_one_divergence(
     conversations: list[Conversation],
 ) -> None:
-    """If a client replies before a replay's request, the replay reports one divergence."""
+    """If a client replies before a replay has sent the request, one divergence is reported."""
     made = 0
     for conversation in conversations:
         for reply in conversation.required:
@@ -275,7 +271,7 @@ def moved(conversation: Conversation, reply: Step, to: int) -> Any:
 
 
 def test_ignored_differences_stay_clean(conversations: list[Conversation]) -> None:
-    """A replay accepts messages with another spelling, id, file content or client name."""
+    """A replay accepts a message that differs only in spelling, ids or the client's name."""
     for conversation in conversations:
         played = play(conversation, forgiven)
         assert played.counted == [], conversation.path.name
@@ -410,7 +406,7 @@ def recorded(lines: list[Line]) -> Iterator[Conversation]:
 
 @given(mixed_sessions(), st.sampled_from(Order))
 def test_any_conversation_replays_against_itself(lines: list[Line], order: Order) -> None:
-    """A replay of several sessions sends the recorded bytes, with late updates and cancels."""
+    """A replay of several sessions sends the recorded bytes."""
     for conversation in recorded(lines):
         assert_faithful(play(conversation, order=order), order)
 
@@ -422,7 +418,7 @@ PACINGS = [Pacing(), Pacing(0.001)]
 def test_the_interleaving_of_lanes_changes_no_lane(
     lines: list[Line], chance: random.Random
 ) -> None:
-    """In a replay, the order and pace of a client's sessions do not change any session."""
+    """In a replay, the pace of one session does not change another session."""
     for conversation in recorded(lines):
         for pacing in PACINGS:
             played = play(conversation, choose=chance.choice, pacing=pacing)
@@ -433,7 +429,7 @@ def test_the_interleaving_of_lanes_changes_no_lane(
 
 @given(mixed_sessions(), st.integers(0, 2**32))
 def test_the_same_input_gives_the_same_output(lines: list[Line], seed: int) -> None:
-    """A replay sends the same bytes for the same input, even if the client makes mistakes."""
+    """For the same input, a replay sends the same bytes."""
     for conversation in recorded(lines):
         streams = set()
         for _ in range(3):

@@ -75,7 +75,7 @@ def types_of(name: str) -> DialectSchema:
 def test_a_message_of_a_version_fits_its_dialect(
     dialect: str, name: str, body: tuple[Direction, str, bool, Any]
 ) -> None:
-    """A message that fits one protocol version's schema fits the merged schema of its dialect."""
+    """A message that fits the schema of one version fits the schema of its dialect."""
     direction, method, is_params, value = body
     types = types_of(name)
     if types.knows(direction, method, is_result=not is_params):
@@ -92,7 +92,7 @@ METHODS = sorted({(direction, method) for direction, method, _, _ in BODIES})
 def test_any_json_is_judged(
     dialect: str, method: tuple[Direction, str], is_result: bool, value: Any
 ) -> None:
-    """The check by ACP's schema judges any JSON without an exception, and shortens long values."""
+    """The schema check judges any JSON without an exception."""
     comparison = SCHEMAS[dialect].compare(*method, is_result, value)
     for problem in comparison.problems:
         assert problem.pointer.startswith("/result" if is_result else "/params")
@@ -104,6 +104,6 @@ def test_any_json_is_judged(
 def test_any_change_of_an_example_is_judged(
     dialect: str, body: tuple[Direction, str, bool, Any]
 ) -> None:
-    """The check by ACP's schema judges any changed example of ACP without an exception."""
+    """The schema check judges any changed example of ACP without an exception."""
     direction, method, is_params, value = body
     SCHEMAS[dialect].compare(direction, method, not is_params, value)

@@ -81,7 +81,7 @@ def test_a_text_is_found_exactly_where_it_is(
 def test_a_regular_expression_is_found_exactly_where_it_matches(
     pieces: list[str], source: str, choices: list[int], ignore_case: bool
 ) -> None:
-    """`search` by a regular expression finds the frames in which a match of the text begins."""
+    """`search` by a regular expression finds exactly the frames in which a match begins."""
     pattern = Pattern(source, is_regex=True, ignore_case=ignore_case)
     frames = [chunk(n, text, choices) for n, text in enumerate(pieces, 1)]
     assert found_by(pattern, frames) == found_naively(pattern, pieces, frames)
@@ -91,7 +91,7 @@ def test_a_regular_expression_is_found_exactly_where_it_matches(
 def test_the_size_of_the_search_window_does_not_matter(
     pieces: list[str], needle: str, full: int
 ) -> None:
-    """`search` in the parts of a long message finds the same as in the whole message."""
+    """`search` finds the same in the parts of a long message as in the whole message."""
     pattern = Pattern(needle, ignore_case=True)
     frames = [chunk(n, text, [0]) for n, text in enumerate(pieces, 1)]
     searcher = Searcher(pattern)

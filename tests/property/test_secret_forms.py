@@ -119,7 +119,7 @@ def leaked(path: Path, secret: str) -> list[str]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_secret_is_stored_nowhere(tmp_path: Path, way: str | int) -> None:
-    """No eight characters of a secret are in a recording's database or its text form (JSONL)."""
+    """No eight characters of a secret are stored in a recording."""
     path = tmp_path / "x.db"
     with LogWriter(path, **{"redaction": "secrets", MARKER_KEY: KEY}) as recorder:
         for form in FORMS:
@@ -139,7 +139,7 @@ PLACES = ("env", "header", "argument", "path", "query", "member", "variable")
 def test_a_secret_by_its_place_is_stored_nowhere(
     tmp_path: Path, place: str, first: str, way: str | int
 ) -> None:
-    """If a name reveals a secret, masking replaces the secret before and after this name."""
+    """If a name reveals a secret, masking also replaces the secret before the name."""
     path, secret = tmp_path / "x.db", "Vb7QxL2mRk9TzWp4/Yc8NdHf5"
     if place in ("path", "query"):
         secret = secret.replace("/", "-")

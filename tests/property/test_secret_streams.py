@@ -34,14 +34,14 @@ def as_frame(text: str, how: str) -> bytes:
 def test_a_line_with_a_secret_is_not_passed_over(
     case: Planted, before: str, after: str, how: str
 ) -> None:
-    """The quick check for secrets reports every line with a secret, whatever its escapes are."""
+    """The quick check for secrets finds every line that contains a secret."""
     line = as_frame(before + case.text + " " + after, how)
     assert may_hold(line)
 
 
 @given(st.lists(st.sampled_from(look_alikes()), max_size=4).map(" ".join), st.booleans())
 def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> None:
-    """The quick check for secrets never misses a secret that the full search finds."""
+    """The quick check for secrets finds every secret that the full search finds."""
     if find(text, loose=loose):
         assert may_hold(text.encode())
         assert may_hold(json.dumps(text).encode())
@@ -51,10 +51,7 @@ def test_the_check_of_a_line_agrees_with_the_search(text: str, loose: bool) -> N
 def test_a_secret_in_two_pieces_is_kept_back(
     case: Planted, before: str, data: st.DataObject
 ) -> None:
-    """If a streamed text may end in a secret, masking keeps the end back until more comes.
-
-    The end is searched again, together with the text that follows.
-    """
+    """If a chunk may end within a secret, masking waits for the next chunk."""
     text = before + case.text
     start, end = len(before) + case.start, len(before) + case.end
     split = data.draw(st.integers(0, len(text)))
@@ -75,7 +72,7 @@ def too_early(text: str) -> bool:
 
 
 def test_harmless_texts_are_seldom_kept_back() -> None:
-    """If a harmless text is cut at a space, masking holds it back in at most one of 20 cases."""
+    """Masking seldom holds back a harmless text."""
     cuts = kept = 0
     for text in list(written())[::5]:
         for place, character in enumerate(text):

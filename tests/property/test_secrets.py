@@ -78,7 +78,7 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
     prompts: list[list[tuple[str, int]]],
     others: list[list[tuple[str, int]]],
 ) -> None:
-    """A replay of a masked recording has the same divergences as one of the unmasked recording."""
+    """A replay of a masked recording has the same divergences as one of the original."""
     own, live = secrets[:2], secrets[2:]
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         recordings = []
@@ -104,7 +104,7 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
 
 
 def test_every_recording_plays_without_its_secrets(every_recording: list[Path]) -> None:
-    """A masked recording replays without divergence to a client that sends the real secrets."""
+    """A masked recording replays without a divergence if the client sends the real secrets."""
     for path in every_recording:
         with RecordingReader(path, unredacted=True) as whole, RecordingReader(path) as masked:
             loaded = Conversation.load(whole)

@@ -126,7 +126,7 @@ def value_or_nothing(data: bytes) -> Any:
 @settings(max_examples=200)
 @given(documents())
 def test_the_parser_reads_what_the_oracle_reads(data: bytes) -> None:
-    """`setup` reads settings with comments and trailing commas, and finds each value's offset."""
+    """`setup` can read settings with comments."""
     root = parse(decode(data))
     assert (None if root is None else root.value) == value_of(data)
     text = decode(data)
@@ -137,7 +137,7 @@ def test_the_parser_reads_what_the_oracle_reads(data: bytes) -> None:
 @settings(max_examples=200)
 @given(documents())
 def test_an_entry_is_added_beside_the_others(data: bytes) -> None:
-    """When `setup` adds an entry to settings, the text before and after the entry stays."""
+    """When `setup` adds an entry to settings, the other text does not change."""
     change = insertion(data, SECTION, NAME, ENTRY)
     old = value_or_nothing(data)
     assert value_of(change.after) == {**old, SECTION: {**old.get(SECTION, {}), NAME: ENTRY}}
@@ -150,7 +150,7 @@ def test_an_entry_is_added_beside_the_others(data: bytes) -> None:
 
 @given(documents(), documents())
 def test_an_entry_is_removed_wherever_it_stands(data: bytes, other: bytes) -> None:
-    """When `setup` removes a settings entry, only the entry, its comma and its line go."""
+    """When `setup` removes an entry from settings, the other text does not change."""
     agents = {"first": 1, NAME: ENTRY, "last": value_or_nothing(other)}
     for names in (["first", NAME, "last"], [NAME, "first"], ["first", NAME], [NAME]):
         some = json.dumps({SECTION: {name: agents[name] for name in names}}, indent=1)
@@ -168,7 +168,7 @@ def test_an_entry_is_removed_wherever_it_stands(data: bytes, other: bytes) -> No
 
 @given(documents(), st.sampled_from(["file", "link", "missing"]))
 def test_undo_restores_every_byte(data: bytes, kind: str) -> None:
-    """`setup --undo` restores a settings file or a link to it, and removes a file that it made."""
+    """`setup --undo` restores every byte of a settings file."""
     with tempfile.TemporaryDirectory() as place:
         path = settings_in(Path(place), data, kind)
         before = surroundings(path)
@@ -186,7 +186,7 @@ def test_undo_restores_every_byte(data: bytes, kind: str) -> None:
 def test_undo_after_another_change_removes_the_entry_alone(
     data: bytes, where: int, value: Any
 ) -> None:
-    """`setup --undo` keeps text that was added around the entry in the meantime."""
+    """`setup --undo` keeps text that was added around its entry."""
     change = insertion(data, SECTION, NAME, ENTRY)
     edits = [
         change.after.rstrip() + b" // more\n",
@@ -219,7 +219,7 @@ def _added(data: bytes, section: str, name: str, value: Any) -> bytes:
 
 @given(documents())
 def test_a_change_in_between_is_refused(data: bytes) -> None:
-    """`setup` does not overwrite a settings file that changed after it was read."""
+    """If a settings file has changed since it was read, `setup` does not overwrite it."""
     with tempfile.TemporaryDirectory() as place:
         path = settings_in(Path(place), data, "file")
         file = read(path)
@@ -233,7 +233,7 @@ def test_a_change_in_between_is_refused(data: bytes) -> None:
 
 @given(documents(), st.booleans())
 def test_read_only_is_refused(data: bytes, is_directory: bool) -> None:
-    """`setup` does not change a read-only settings file, or one in a read-only directory."""
+    """`setup` does not change a read-only settings file."""
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place, "config")
         directory.mkdir()
@@ -252,7 +252,7 @@ def test_read_only_is_refused(data: bytes, is_directory: bool) -> None:
 
 @given(documents(), documents())
 def test_undo_of_a_changed_entry_is_refused(data: bytes, other: bytes) -> None:
-    """`setup --undo` refuses an entry that was changed or removed since it was added."""
+    """If the entry of `setup` was changed since, `setup --undo` refuses to remove it."""
     file = SettingsFile(Path("x"), Path("x"), data)
     change = insertion(data, SECTION, NAME, ENTRY)
     with tempfile.TemporaryDirectory() as place:

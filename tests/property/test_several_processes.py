@@ -100,11 +100,7 @@ uses other tool call ids. Nothing that the clients send before distinguishes the
 def test_each_start_plays_its_own_recording(
     conversations: list[Conversation], agent: str, played: str
 ) -> None:
-    """A client that is tested with several starts of an agent gets each start's recording.
-
-    Only session ids differ. All clients with `played` in their names are played, with all
-    recordings of their agent.
-    """
+    """If a client starts several recorded agents, each start gets its own recording."""
     of_agent = [other for other in conversations if other.path.name.startswith(agent)]
     assert len(of_agent) >= 5
     for conversation in (other for other in of_agent if played in other.path.name):

@@ -78,7 +78,7 @@ STEPS = st.lists(st.tuples(st.integers(1, 3), LINES) | EVENTS, max_size=25)
 
 @given(steps=STEPS, is_closed=st.booleans(), pause=st.sampled_from([0, 70 * 10**9]))
 def test_any_recording_has_a_first_screen(steps: list[Any], is_closed: bool, pause: int) -> None:
-    """The text and the JSON of `show` have no control characters, live or after the end."""
+    """Whatever a recording contains, `show` prints no control characters."""
     with tempfile.TemporaryDirectory() as directory:
         with LogWriter(Path(directory, "x.db")) as recorder:
             for step in steps:
@@ -113,7 +113,7 @@ def told(findings: Iterable[Finding]) -> list[Finding]:
 
 @given(half=VALUES)
 def test_any_initialize_has_capabilities(half: Any) -> None:
-    """Whatever a peer sends in ``initialize``, `show` lists the peer's capabilities as names."""
+    """Whatever a peer sends in `initialize`, `show` can list its capabilities."""
     params = half if isinstance(half, dict) else {}
     demanded = capabilities(params, "requiredClientCapabilities")
     for names in (capabilities(params), demanded, auth_method_ids(params)):

@@ -88,14 +88,14 @@ def recorded(happened: list[tuple[Any, int, Any]], closed: bool, dialect: str) -
 def test_a_recording_comes_back_from_its_text(
     happened: list[tuple[Any, int, Any]], closed: bool, dialect: str
 ) -> None:
-    """A recording of any bytes and events can be restored from its text form (JSONL)."""
+    """A recording of any bytes is the same after an export as text and an import."""
     with recorded(happened, closed, dialect) as path:
         assert_comes_back(path)
 
 
 @given(conversations(), st.integers(4, 60))
 def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> None:
-    """A line that is too large for memory is restored from a recording's text form (JSONL)."""
+    """In the text form, a line that is too large for memory is kept."""
     pieces = [
         ("chunk", stream, chunk[start : start + large])
         for stream, chunk in chunks
@@ -133,7 +133,7 @@ rows = st.lists(
 
 @given(rows, st.integers(-(2**63), 2**63 - 1), texts)
 def test_every_column_comes_back(frames: list[dict[str, Any]], seed: int, note: str | None) -> None:
-    """In the text form (JSONL) of a recording, gaps, notes, masks and faults are kept."""
+    """The text form of a recording keeps notes and faults."""
     with TemporaryDirectory() as directory:
         path = Path(directory, "x.db")
         recording = Recording("c0ffee", "x", "0.1.0", STARTED_AT, state="complete", seed=seed)
@@ -162,7 +162,7 @@ def add(write: RowWriter, frame: dict[str, Any]) -> None:
 
 @given(numbers)
 def test_milliseconds_are_exact(ns: int) -> None:
-    """In a recording's text form (JSONL), times are exact to the nanosecond."""
+    """In the text form of a recording, times are exact to the nanosecond."""
     text = milliseconds(ns)
     assert nanoseconds("after_ms", json.loads(text)) == ns
     assert text.startswith(b'"') == (abs(ns) >= 10**15)
@@ -170,7 +170,7 @@ def test_milliseconds_are_exact(ns: int) -> None:
 
 @given(st.dictionaries(st.sampled_from(["wall", "bytes", "x", "é"]), json_values, max_size=3))
 def test_the_data_of_events_come_back(data: dict[str, Any]) -> None:
-    """The text form (JSONL) of a recording restores the data of an event as the same text."""
+    """The text form of a recording keeps the data of events."""
     for text in (
         json.dumps(data),
         json.dumps(data, indent=1),

@@ -25,13 +25,13 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 @given(raw=st.binary())
 def test_any_bytes_have_a_first_prompt_or_none(raw: bytes) -> None:
-    """`list` accepts any bytes in place of a first prompt without an exception."""
+    """`list` accepts any bytes in place of a first prompt."""
     assert first_prompt(raw).isprintable()
 
 
 @given(value=VALUES)
 def test_any_prompt_is_printable(value: Any) -> None:
-    """`list` prints any first prompt as one printable line."""
+    """`list` prints any first prompt as one line."""
     assert first_prompt(json.dumps({"params": value}).encode()).isprintable()
     assert first_prompt(json.dumps({"params": {"prompt": value}}).encode()).isprintable()
 
@@ -41,5 +41,5 @@ def test_any_prompt_is_printable(value: Any) -> None:
 )
 @given(data=st.dictionaries(KEYS, VALUES, max_size=4))
 def test_any_event_has_a_sentence(kind: str, data: dict[str, Any]) -> None:
-    """`log` describes any event by a sentence, whatever the event's data is."""
+    """`log` describes any event by a sentence."""
     assert isinstance(describe_event(kind, data), str)

@@ -28,7 +28,7 @@ def markup(reader: RecordingReader) -> Iterator[str]:
 
 @given(steps=STEPS)
 def test_any_messages_have_a_transcript(steps: list[tuple[int, Any]]) -> None:
-    """`transcript` accepts messages with any members, with and without a filter."""
+    """`transcript` accepts messages with any JSON members."""
     with recorded(steps) as path, RecordingReader(path) as reader:
         assert all("](" not in line for line in markup(reader))
         for _ in TranscriptReader(reader, parse("kind:response|error or call:*")).read():
@@ -37,7 +37,7 @@ def test_any_messages_have_a_transcript(steps: list[tuple[int, Any]]) -> None:
 
 @given(words=steps)
 def test_each_frame_is_in_one_section(words: list[tuple[str, int]]) -> None:
-    """`transcript` puts prompts, chunks and requests of overlapping sessions in their turns."""
+    """`transcript` puts each frame into one section."""
     with reader_of(lines_of(words)) as reader:
         items = [*TranscriptReader(reader).read()]
         frames = {row["seq"]: row for row in reader.frames()}

@@ -29,7 +29,7 @@ def payloads(reader: RecordingReader, where: str = "1") -> dict[int, bytes]:
 
 @given(steps)
 def test_every_conversation_replays(words: list[tuple[str, int]]) -> None:
-    """The conversations from which the tests export single turns also replay as a whole."""
+    """The conversations from which the tests export turns replay as a whole."""
     with reader_of(lines_of(words)) as reader:
         rehearsal = rehearse(reader)
         assert rehearsal.verdict == "clean", text(rehearsal)
@@ -37,7 +37,7 @@ def test_every_conversation_replays(words: list[tuple[str, int]]) -> None:
 
 @given(steps, st.integers(1, 5), st.integers(0, 2))
 def test_some_turns_replay(words: list[tuple[str, int]], first: int, more: int) -> None:
-    """A test that is exported from any turns replays clean, and has no frame of other turns."""
+    """A test exported from any turns replays without a divergence."""
     with reader_of(lines_of(words)) as reader:
         chosen = [turn for turn in turns_of(reader) if first <= turn <= first + more]
         if not chosen:
@@ -58,7 +58,7 @@ def test_some_turns_replay(words: list[tuple[str, int]], first: int, more: int) 
 
 @given(steps, st.integers(1, 5))
 def test_only_whole_exchanges_are_left(words: list[tuple[str, int]], turn: int) -> None:
-    """A test that is exported from some turns has a request only together with its response."""
+    """A test exported from some turns has a request only together with its response."""
     with reader_of(lines_of(words)) as reader:
         if turn not in turns_of(reader):
             return
@@ -75,7 +75,7 @@ def test_only_whole_exchanges_are_left(words: list[tuple[str, int]], turn: int) 
 
 @given(steps)
 def test_all_turns_of_one_session_keep_its_settings(words: list[tuple[str, int]]) -> None:
-    """If an exported test is exported again with the same turns, nothing changes."""
+    """If an exported test is exported again, nothing changes."""
     with reader_of(lines_of(words)) as reader:
         if not turns_of(reader):
             return

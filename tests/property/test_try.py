@@ -55,7 +55,7 @@ PARAMS = CREATE | ASKED | st.dictionaries(st.sampled_from(NAMES), VALUES, max_si
 def test_every_request_of_an_agent_has_an_answer(
     method: str, params: Any, dialect: str, policy: Policy
 ) -> None:
-    """`try` answers any request with a result or an error, and can describe the request."""
+    """`try` answers any request of an agent."""
     message = {"method": method, "params": params}
 
     async def answer() -> None:
@@ -76,7 +76,7 @@ def test_every_request_of_an_agent_has_an_answer(
 
 @given(st.lists(st.tuples(st.sampled_from(METHODS), PARAMS | VALUES), max_size=6))
 def test_every_message_can_be_shown_as_it_comes(messages: list[tuple[str, Any]]) -> None:
-    """`try` can print requests, answers and updates of any shape without an exception."""
+    """`try` can print any message without an exception."""
     entries = LiveEntries()
     for number, (method, params) in enumerate(messages):
         for message in (

@@ -45,7 +45,7 @@ def check(played: Verified) -> None:
 
 
 def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
-    """If an agent is unchanged, `verify` sends it exactly the recorded bytes, without delay."""
+    """If an agent is unchanged, `verify` sends it exactly the recorded bytes."""
     played = verify(recording, lenient=recording.name in NAMELESS)
     check(played)
     assert [send.seq for send in played.sent] == sorted(played.recorded)
@@ -55,12 +55,12 @@ def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
 def test_an_unchanged_agent_passes_with_all_options(
     recording: Path, options: dict[str, Any]
 ) -> None:
-    """An unchanged agent passes `verify` in any order of messages, and with --lenient."""
+    """An unchanged agent passes `verify` with all options."""
     check(verify(recording, **{"lenient": recording.name in NAMELESS, **options}))
 
 
 def test_a_permission_that_names_nothing_is_not_granted(tmp_path: Path) -> None:
-    """`verify` denies a tool call that only its title describes: titles are not compared."""
+    """`verify` denies permission for a tool call that only its title describes."""
     count = 0
     for path in CAPTURES:
         name = f"{path.parent.name}-{path.stem}.db"
@@ -106,7 +106,7 @@ ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
 def test_verification_ends_whatever_the_agent_sends(
     words: list[tuple[str, int]], acts: dict[int, str]
 ) -> None:
-    """Whatever an agent does, `verify` ends, and gives a reason for frames it did not send."""
+    """Whatever an agent does, `verify` ends."""
     count = iter(range(1000))
 
     def act(_: Step, raw: bytes) -> list[bytes]:
