@@ -93,7 +93,7 @@ def _lines() -> Iterator[str]:
         yield f"\n## {group}\n"
         own = [rule for rule in every if rule.group == group]
         contents = ", ".join(f"[{rule.id.partition('.')[2]}](#{_anchor(rule)})" for rule in own)
-        yield f"{_GROUPS[group]}: {contents}.\n"
+        yield f"Rules of the group `{group}` ({_GROUPS[group]}): {contents}.\n"
         yield "| rule | who | severity | dialects | |\n|---|---|---|---|---|"
         yield from map(_row, own)
     yield "\n## Left out\n\n| rule | why |\n|---|---|"
