@@ -163,7 +163,7 @@ def _refuse_to_skip(report: Report) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets the code that opens a recording wait only 20 ms for files that another process changes."""
+    """Lets the code that opens a recording wait at most 20 ms for changed files."""
     monkeypatch.setattr("acp_proxy.store.reader._LONGEST_PAUSE_S", 0.001)
 
 

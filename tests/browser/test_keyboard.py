@@ -41,7 +41,8 @@ IS_IDLE = """() => {
   const title = document.querySelector(".detail-title")?.textContent ?? "";
   const isReading = document.querySelector(".entry-pending, .list-pending") !== null
     || /^Reading/.test(document.querySelector(".calls-tools [role=status]")?.textContent);
-  const isComplete = boxes.every((box) => box.hasChildNodes()) && title.startsWith(`#${state.seq} `);
+  const isFilled = boxes.every((box) => box.hasChildNodes());
+  const isComplete = isFilled && title.startsWith(`#${state.seq} `);
   window.calm = isComplete && !isReading ? (window.calm ?? 0) + 1 : 0;
   return window.calm > 2;
 }"""
