@@ -178,7 +178,7 @@ def test_every_offered_filter_is_one(window: Visit, tmp_path: Path) -> None:
 
 
 def test_enter_in_the_search_waits_for_the_first_hit(window: Visit, tmp_path: Path) -> None:
-    """If Enter is pressed before a search on a report page has results, the first is chosen."""
+    """If Enter is pressed during a search on a report page, the first match is chosen."""
     page = window.open(report(DIRECTORY / "hello.db", tmp_path), "#seq=1")
     assert page.ask(ENTER_AT_ONCE) == 0
     page.page.wait_for_function(

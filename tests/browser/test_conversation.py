@@ -247,7 +247,7 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
 
 
 def test_an_entry_leads_to_its_frame(window: Visit, tmp_path: Path) -> None:
-    """On a report page, the keys j and k choose the next and the previous frame."""
+    """On a report page, the keys j and k choose frames."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.page.locator(".entry-prompt").first.click()
     seq = page.ask("() => window.acpReport.state.seq")

@@ -105,7 +105,7 @@ def test_nothing_in_a_recording_takes_the_head_over(
 
 
 def test_a_link_to_the_problems_opens_them(window: Visit, tmp_path: Path) -> None:
-    """The link in the head of a report page that counts the findings opens their list."""
+    """In the head of a report page, the link with the number of findings opens their list."""
     page = window.open(report(DIRECTORY / "tour.db", tmp_path)).page
     link = page.locator("#head a[href='#problems']")
     link.click()

@@ -148,7 +148,7 @@ def test_a_view_opens_at_its_first_row(window: Visit, path: Path, view: str) -> 
 
 @pytest.mark.parametrize(("view", "rows"), [("list", 16), ("sequence", 16)])
 def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str, rows: int) -> None:
-    """A printed report page has each frame of the list."""
+    """A printed report page contains every frame of its list."""
     page = window.open(path, f"#view={view}").page
     window.ask("() => acpReport.recording.cells(0)")
     page.emulate_media(media="print")
@@ -180,7 +180,7 @@ def test_a_print_waits_until_the_page_is_complete(visit: Visitor, path: Path, vi
 
 
 def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) -> None:
-    """If a report page shows the conversation, all its steps are printed."""
+    """If a report page is printed while it shows the conversation, all steps are printed."""
     page = window.open(path).page
     page.wait_for_selector(".view-conversation >> text=Greet someone else.")
     window.ask("() => dispatchEvent(new Event('beforeprint'))")

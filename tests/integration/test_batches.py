@@ -135,7 +135,7 @@ def test_each_failure_is_found_and_told(
 
 @pytest.mark.usefixtures("whole")
 def test_a_batch_that_is_killed_goes_on_where_it_was(batches: Batches, expected: Kinds) -> None:
-    """If `verify` of several recordings is killed, a restart does only the rest."""
+    """If `verify` of several recordings is killed and run again, it does only the rest."""
     words = ("recs", "--results=1.jsonl", "--jobs=2", *MANNER)
     results = batches.directory / "1.jsonl"
     started = batches.begin("verify", *words)

@@ -31,7 +31,7 @@ def name(path: Path) -> str:
 
 @pytest.mark.parametrize("path", all_text_forms(), ids=name)
 def test_a_recorded_conversation_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
-    """The bytes of a shipped recording pass a recorder unchanged."""
+    """The bytes of a shipped recording pass through a recorder unchanged."""
     capture = tmp_path / "capture.jsonl"
     save(load_text_form(path), capture)
     assert_passes(acp_proxy, tmp_path, capture)
@@ -39,7 +39,7 @@ def test_a_recorded_conversation_passes(acp_proxy: Path, tmp_path: Path, path: P
 
 @pytest.mark.parametrize("path", [*weighted_captures()])
 def test_a_captured_conversation_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
-    """The bytes of a captured conversation pass a recorder unchanged."""
+    """The bytes of a captured conversation pass through a recorder unchanged."""
     assert_passes(acp_proxy, tmp_path, path)
 
 

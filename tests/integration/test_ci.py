@@ -106,7 +106,7 @@ def test_what_goes_in_and_comes_out_is_documented(kind: str) -> None:
 
 
 def test_the_page_uses_what_there_is() -> None:
-    """The manual page about CI uses only inputs of the GitHub action that exist."""
+    """The manual page about CI names no input that the GitHub action does not have."""
     workflows = [block for block in BLOCKS if "jobs" in block]
     steps = [
         step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]

@@ -176,7 +176,7 @@ def test_each_recording_has_one_verdict_though_a_worker_is_killed(fleet: Fleet, 
 
 
 def test_a_check_finds_the_same_however_recordings_travel(fleet: Fleet) -> None:
-    """On Dask, `check` finds the same in recordings that are sent as in shared ones."""
+    """On Dask, `check` has the same findings whether a recording is sent or on a shared disk."""
     names = ["tour.db", "crash.db", "terminal.db"]
     words = [f"recordings/{name}" for name in names] + [f"file://{RECORDINGS}/{n}" for n in names]
     with fleet.cluster("") as cluster:

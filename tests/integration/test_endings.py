@@ -39,7 +39,7 @@ def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) 
 
 @needs_proc
 def test_output_of_a_grandchild_arrives_after_the_exit(record: Recorder, tmp_path: Path) -> None:
-    """If a child of the agent writes after the agent's exit, its output is delivered."""
+    """If a child of the agent writes after the agent's exit, the child's output is delivered."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('(read go <"$1"; echo later) & printf "%08d\n" $$', gate.path))
     conversation.run(until=lambda: len(conversation.received) == 9)
@@ -87,7 +87,7 @@ def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Pat
 
 
 def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path: Path) -> None:
-    """Bytes of a client without a newline are recorded."""
+    """An unfinished line of a client is recorded."""
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('head -c 8 >"$1"; echo received; read go <"$2"', tmp_path / "received", gate.path)
@@ -181,7 +181,7 @@ def test_nothing_is_left_behind_by_a_stopped_agent(
 @needs_proc
 @pytest.mark.slow
 def test_only_what_holds_the_output_is_killed(record: Recorder, tmp_path: Path) -> None:
-    """After an agent's end, a recorder kills only children that keep its output open."""
+    """After an agent's end, a recorder kills only children that keep the agent's output open."""
     conversation = record(leaver(tmp_path, "sleep 1000 &", "exit 3"), env=IMPATIENT)
     left = left_by(conversation)
     try:

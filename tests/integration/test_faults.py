@@ -360,7 +360,7 @@ def test_what_drop_and_other_faults_do_to_a_response(
 def test_a_plan_that_never_fires_changes_nothing(
     record: Recorder, tmp_path: Path, rule: str
 ) -> None:
-    """If no fault rule fires, all bytes pass a recorder unchanged."""
+    """If no fault rule fires, all bytes pass through a recorder unchanged."""
     chance = random.Random(4)
     speech = b"".join(
         chance.randbytes(size) + end

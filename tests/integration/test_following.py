@@ -86,7 +86,7 @@ def test_each_chunk_is_shown_while_the_turn_runs(fork_server: ForkServer, tmp_pa
 def test_following_continues_when_the_log_is_indexed(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """`log --follow` prints each frame once, even if it is indexed meanwhile."""
+    """`log --follow` prints each frame once, even if the frame is indexed meanwhile."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")

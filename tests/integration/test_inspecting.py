@@ -68,7 +68,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_verdict_is_the_exit_code_also_without_a_reader(
     acp_proxy: Path, words: list[str], code: int
 ) -> None:
-    """If nobody reads stdout any more, a command still exits with its verdict."""
+    """If nobody reads stdout any more, a command still has its usual exit code."""
     reader, writer = os.pipe()
     os.close(reader)
     command: list[str | Path] = [acp_proxy, *words]
@@ -80,7 +80,7 @@ def test_a_verdict_is_the_exit_code_also_without_a_reader(
 
 
 def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
-    """If stdout is closed while a command prints, it exits with 0."""
+    """If stdout is closed while a command prints, the command exits with 0."""
     with LogWriter(home / "recordings" / "long.db") as recorder:
         for number in range(3000):
             recorder.to_client(update("s", "agent_message_chunk", content=text(f"{number}" * 50)))

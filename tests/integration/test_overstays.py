@@ -37,7 +37,7 @@ def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
 
 
 def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
-    """If a client closes its pipe but still reads, late output is delivered to it."""
+    """If a client closes its pipe but still reads, late output is delivered to the client."""
     conversation = record(shell("cat >/dev/null; sleep 1.5; echo done"), "--grace", "0.1")
     assert conversation.exchange(b"hello\n") == b"done\n"
     assert conversation.wait() == 0
@@ -87,7 +87,7 @@ def test_an_agent_without_requests_is_ended(record: Recorder) -> None:
 
 
 def test_a_request_of_the_agent_does_not_keep_it_alive(record: Recorder) -> None:
-    """If a client has left, an agent that waits for its answer is ended."""
+    """If a client has left, an agent that waits for the client's answer is ended."""
     question = '{"jsonrpc":"2.0","id":0,"method":"session/request_permission"}'
     conversation = record(shell(f"{ANSWERS} echo '{question}'; exec sleep 1000"), "--grace", "0.3")
     conversation.write(PROMPT)

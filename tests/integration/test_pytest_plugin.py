@@ -580,7 +580,7 @@ def test_parallel_runs_are_independent(suite: Suite) -> None:
 
 
 def test_it_works_in_workers(suite: Suite) -> None:
-    """With pytest-xdist, a diverged replay fails its test in the main process."""
+    """With pytest-xdist, the main process reports a test whose replay diverged."""
     pytest.importorskip("xdist")
     suite.recorded("hello")
     suite.tests(RECORDING_TEST)

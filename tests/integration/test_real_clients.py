@@ -217,7 +217,7 @@ def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Pa
 
 
 def test_the_recording_has_the_bytes_of_the_sdk(python: Talks) -> None:
-    """The recording of a client on an SDK has the client's bytes."""
+    """The recording of a client on an SDK contains exactly the bytes that the SDK sent."""
     client = Wire.load(python.client.directory / "client.wire")
     assert python.recording.wire() == Wire(received=client.sent, sent=client.received)
     sent = [json.dumps(m, separators=(",", ":")).encode() for m in python.proxied.agent.sent]

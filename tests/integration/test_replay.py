@@ -154,7 +154,7 @@ def test_a_divergence_is_on_stderr_and_in_the_exit_code(
 def test_the_option_of_the_report_allows_the_divergence(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path, name: str
 ) -> None:
-    """With the option that a replay's report suggests, the replay does not diverge."""
+    """If a replay is repeated with the option that its report suggests, it does not diverge."""
     place, rules = "/params/prompt/0/text", tmp_path / "rules.toml"
     rules.write_text(f'{name.strip("-")} = ["{place}"]', encoding="utf-8")
     option = (name, place) if name == "--ignore" else ("--rules", str(rules))
@@ -420,7 +420,7 @@ def test_replays_agree_under_any_hash_seed(
 def test_the_scripted_client_plays_every_recording(
     acp_proxy: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The client that is played from a recording exits with 0 against its replay."""
+    """The client that is played from a recording accepts a replay of the recording."""
     for name in RECORDINGS:
         recording = str(ROOT / "recordings" / f"{name}.db")
         words = [recording, "--", str(acp_proxy), "replay", recording]

@@ -138,7 +138,7 @@ def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
 
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool) -> None:
-    """If an agent has a session of its own, it still gets the signals."""
+    """If an agent has left its process group, it still gets the signals."""
     script = "import os, time; os.setsid(); print('ready', flush=True); time.sleep(1000)"
     ignore = "" if obeys else IGNORE
     python = [sys.executable, "-IS", "-c", script]

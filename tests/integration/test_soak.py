@@ -57,7 +57,7 @@ def test_a_million_frames(installed: Recorder, tmp_path: Path) -> None:
 def test_thousands_of_random_streams(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """Random bytes pass a recorder unchanged."""
+    """Random bytes pass through a recorder unchanged."""
     expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
 
 

@@ -154,7 +154,7 @@ def test_descriptors_that_do_not_block(
 def test_standard_descriptors_that_are_closed(
     record: Recorder, tmp_path: Path, closed: str
 ) -> None:
-    """If stdin is closed when a recorder starts, it becomes /dev/null."""
+    """If stdin is closed when a recorder starts, stdin becomes /dev/null."""
     gate = Gate(tmp_path / "gate")
     script = 'cat; echo sent; echo complained >&2; read go <"$1"; exit 3'
     if "<" not in closed:

@@ -325,7 +325,7 @@ def test_stopping_verify_stops_the_agent(
 
 
 def test_an_ignored_signal_does_not_stop_verify(verify: Verifier) -> None:
-    """If a signal was ignored when `verify` started, it does not stop `verify`."""
+    """If a signal was ignored when `verify` started, the signal does not stop `verify`."""
     verify.server = None
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -414,7 +414,7 @@ def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
 
 
 def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> None:
-    """If the file for the new run of `verify` exists, it is not changed."""
+    """If the file for the new run of `verify` exists, the file is not changed."""
     taken = tmp_path / "new.db"
     taken.write_text("mine")
     result = verify("hello", PLAIN_AGENT, "-o", str(taken))

@@ -54,7 +54,7 @@ def job(tmp_path: Path) -> tuple[ActionRun, dict[str, Any]]:
 
 
 def test_the_steps_that_try_the_wheel_run_here(tmp_path: Path) -> None:
-    """The steps of the GitHub workflow that try the wheel pass here."""
+    """The steps of the GitHub workflow that try the wheel also pass locally."""
     run, steps = job(tmp_path)
     interpreter, script, *recordings = steps["Inspect and replay"]["run"].split()
     assert (interpreter, ROOT / script) == ("python", TRIAL)

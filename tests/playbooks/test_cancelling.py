@@ -126,7 +126,7 @@ def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> N
 
 
 def test_a_cancelled_turn_does_not_excuse_the_next(record: Record) -> None:
-    """If a client cancels a permission request but not its turn, a replay takes it as denied."""
+    """If a client cancels a permission request but not its turn, the request counts as denied."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -168,7 +168,7 @@ def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
 
 
 def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) -> None:
-    """If a client cancels a request that was not cancelled before, a replay reports this."""
+    """If a client cancels a request that the recording did not cancel, a replay reports this."""
     live = begun(record, PLAIN)
     live.send(5)
     (answer,) = live.send('$/cancel_request {"requestId": 2}')

@@ -62,7 +62,7 @@ def test_the_code_of_a_refusal_is_not_reserved(record: Record) -> None:
 
 
 def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
-    """After a session of a replay has diverged, later divergences of it are not primary."""
+    """After a session of a replay has diverged, its later divergences count as consequences."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -105,7 +105,7 @@ def test_open_requests_of_an_abandoned_session_are_answered(record: Record) -> N
 
 
 def test_a_repeated_message_is_exhausted(record: Record) -> None:
-    """If a client repeats a message, a replay reports that it came too often."""
+    """If a client repeats a message, a replay reports that it came more often than recorded."""
     live = begun(record)
     live.check("""
         -> 5
@@ -123,7 +123,7 @@ def test_a_repeated_message_is_exhausted(record: Record) -> None:
 
 
 def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
-    """If a client calls a method that was not recorded, a replay calls it unmatched."""
+    """If a client calls a method that was not recorded, a replay reports the call as unmatched."""
     live = begun(record)
     live.check("""
         -> #9 session/set_mode {"sessionId": "s", "modeId": "x"}
@@ -186,7 +186,7 @@ def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
 
 
 def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
-    """A replay reports a missing message a second after a later one."""
+    """A replay reports a missing message one second after a later message came."""
     live = begun(record)
     live.check("""
         -> 7
@@ -212,7 +212,7 @@ def test_reordered_messages_are_no_divergence(record: Record) -> None:
 
 
 def test_each_line_restarts_the_second(record: Record) -> None:
-    """Each line of a client gives a missing message another second in a replay."""
+    """With each line of the client, a replay waits another second for a missing message."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> 7
@@ -305,7 +305,7 @@ def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_after_another_handshake_all_divergences_are_cascades(record: Record) -> None:
-    """If the handshake differs, no later divergence of a replay is primary."""
+    """If the handshake differs, all later divergences of a replay count as consequences."""
     live = record(CHAT).replay()
     live.check("""
         -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": false}}
@@ -488,7 +488,7 @@ def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
 
 
 def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(record: Record) -> None:
-    """After a thousand other divergences, a replay still reports a primary one."""
+    """After a thousand other divergences, a replay still reports the first one of a session."""
     live = begun(record)
     live.send(*["| garbage"] * 1100)
     live.send('#7 session/prompt {"sessionId": "s", "prompt": []}')

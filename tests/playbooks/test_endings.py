@@ -183,7 +183,7 @@ def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order
 
 
 def test_an_incomplete_recording_ends_without_optional_requests(record: Record) -> None:
-    """At the end of its input, a replay of an incomplete recording does not wait."""
+    """At the end of its input, a replay of an incomplete recording waits for nothing."""
     live = record(LISTED).replay(1, 3)
     live.leave()
     result = report(live.engine, "recorded", is_incomplete=True)

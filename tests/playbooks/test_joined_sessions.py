@@ -68,7 +68,7 @@ OLDEST_MCP = """
 
 @pytest.mark.parametrize("transcript", [CHILD, MCP, OLD_MCP, OLDEST_MCP])
 def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
-    """If a request opened only one of two sessions, `replay --order` makes no difference."""
+    """If only one of two sessions was opened by a request, each `replay --order` is the same."""
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):
@@ -111,7 +111,7 @@ def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> No
 
 
 def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Record) -> None:
-    """A replay sends the frames of a session that was never announced in the recorded order."""
+    """If a session was never announced, a replay sends its frames in the recorded order."""
     record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}

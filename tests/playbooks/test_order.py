@@ -31,7 +31,7 @@ def test_a_replay_begins_with_the_client(record: Record) -> None:
 
 
 def test_each_message_releases_the_frames_after_it(record: Record) -> None:
-    """In a replay, each message of the client lets the frames recorded after it be sent."""
+    """In a replay, a frame waits for the client's messages that were recorded before it."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         1-7
@@ -151,7 +151,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(record: Record) -
 
 
 def test_updates_may_precede_the_reply_that_creates_their_session(record: Record) -> None:
-    """A replay sends an update recorded before the answer to `session/new` after that request."""
+    """In a replay, updates of a session wait for the request that creates the session."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
@@ -167,7 +167,7 @@ def test_updates_may_precede_the_reply_that_creates_their_session(record: Record
 
 
 def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
-    """A replay sends an update recorded after the end of a turn at once."""
+    """In a replay, an update that follows the end of a turn waits for no message."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -262,7 +262,7 @@ def test_an_optional_request_may_be_left_out(record: Record) -> None:
 
 
 def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
-    """A replay holds a reply back for a second if a request open at the same time is missing."""
+    """If two requests were open together and one is missing, a replay waits a second."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -341,7 +341,7 @@ def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
 
 
 def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -> None:
-    """A replay sends the frames that were recorded before the answer to `initialize` before it."""
+    """If a frame was recorded before the answer to `initialize`, a replay sends it first."""
     live = record("""
         1 <- _auth/status_update {"state": "out"}
         2 -> #0 initialize {"protocolVersion": 1}

@@ -156,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     record: Record, late: int, prompt: str
 ) -> None:
-    """If recordings differ in when an update came, a replay sends it after the prompt."""
+    """If recordings differ in when an update came, a replay sends the update after the prompt."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))

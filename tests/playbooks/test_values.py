@@ -154,7 +154,7 @@ def test_a_lone_surrogate_in_a_directory_is_escaped(record: Record) -> None:
 
 
 def test_another_path_below_the_directory_differs(record: Record) -> None:
-    """In a replay, a path below the client's directory must end as recorded."""
+    """If a path differs below the client's directory, a replay reports a divergence."""
     live = begun(record, BOUND)
     live.send('#1 session/new {"cwd": "/q", "additionalDirectories": ["/l"]}')
     live.check("""
@@ -165,7 +165,7 @@ def test_another_path_below_the_directory_differs(record: Record) -> None:
 
 
 def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
-    """If a client uses two directories in place of one, a replay reports a divergence."""
+    """If a client uses two directories in place of a recorded one, a replay diverges."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/p", "mcpServers": []}
@@ -183,7 +183,7 @@ def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
 
 
 def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record) -> None:
-    """If one message has two directories in place of one, a replay reports a divergence."""
+    """If one message names two directories in place of a recorded one, a replay diverges."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/p"]}

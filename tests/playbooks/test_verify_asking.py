@@ -170,7 +170,7 @@ def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> Non
 
 
 def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> None:
-    """If an agent repeats an answered request, `verify` refuses it even beside an open one."""
+    """`verify` refuses a repeated request even while another request is open."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"}'
     recorded = f"<- {create % (0, 'ls')}\n-> #0 result {{}}\n<- {create % (1, 'ps')}"
     live = asking(record, f"{recorded}\n-> #1 result {{}}")
@@ -229,7 +229,7 @@ def test_near_misses_list_ids_last(record: Record) -> None:
 def test_a_directory_is_moved_once(
     record: Record, was: str, now: str, transcript: str, came: str
 ) -> None:
-    """If the live directory is below the recorded one, `verify` replaces the directory once."""
+    """`verify` replaces a directory in a path only once."""
     start = START.replace('"/p"', f'"{was}"')
     recorded = record(f'{start}\n<- {read(transcript)}\n-> #0 result {{"content": "A"}}\n<- {END}')
     live = verify(recorded, roots={was: now})

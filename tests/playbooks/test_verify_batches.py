@@ -48,7 +48,7 @@ def test_the_rest_of_a_batch_may_never_be_sent(record: Record) -> None:
 
 
 def test_a_batch_with_a_request_does_not_wait_for_its_answers(record: Record) -> None:
-    """`verify` sends the request in a recorded JSON-RPC batch without the answers beside it."""
+    """If a recorded JSON-RPC batch has a request and answers, `verify` sends the request first."""
     ask = '{"jsonrpc": "2.0", "id": 7, "method": "_x/y"}'
     conversation = f"<- {read('/p/a', '10')}\n-> [{answer(10, 'A')}, {ask}]\n<- #7 result 1"
     live = asking(record, conversation)

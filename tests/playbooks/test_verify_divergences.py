@@ -186,7 +186,7 @@ def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
 
 
 def test_nothing_is_missing_after_the_recorded_point_of_leaving(record: Record) -> None:
-    """If the recorded agent left, `verify` does not miss any later messages."""
+    """If the recorded agent left, `verify` reports no later message as missing."""
     conversation = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
     live = verify(record(conversation % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
     assert live.mismatches == []

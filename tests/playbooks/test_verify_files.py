@@ -103,7 +103,7 @@ def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
 
 
 def test_the_first_recorded_contents_count(record: Record) -> None:
-    """If a file has two recorded contents, `verify` answers other requests with the first."""
+    """If a file has two recorded contents, `verify` answers other requests with the first one."""
     live = asking(
         record,
         f"""

@@ -129,7 +129,7 @@ def test_a_draft_operation_without_a_resource_names_nothing(record: Record) -> N
 
 
 def test_a_draft_denial_is_repeated(record: Record) -> None:
-    """If a permission was denied in the 1.0 draft, `verify` denies it."""
+    """In the 1.0 draft, `verify` repeats a recorded denial."""
     live = drafted(record, f'<- {draft_ask(**READ)}\n-> #7 result {{"granted": false}}')
     live.check(f"<- {draft_ask(operation='file_delete', resource='/')}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -202,7 +202,7 @@ def test_the_place_of_a_member_does_not_matter(record: Record) -> None:
 
 
 def test_a_tool_call_that_changes_before_the_answer_is_refused(record: Record) -> None:
-    """If a tool call changes before its permission is answered, `verify` denies it."""
+    """If a tool call changes before its permission is answered, `verify` denies permission."""
     slow = (
         f"<- {announce(**LS)}\n<- {bare()}\n<- #9 _x/wait {{}}\n-> #9 result 1\n-> {selected('y')}"
     )

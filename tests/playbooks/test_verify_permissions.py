@@ -160,7 +160,7 @@ def test_other_options_do_not_matter(
     *,
     lenient: bool,
 ) -> None:
-    """`verify` chooses the option of a permission request that has the recorded kind."""
+    """Of the options of a permission request, `verify` chooses the one of the recorded kind."""
     named = (
         "y:allow_once:Yes",
         "b:allow_once:Both",
@@ -274,7 +274,7 @@ def test_a_request_that_names_nothing_is_refused_even_unchanged(
 
 @pytest.mark.parametrize("call", NAMELESS[1:])
 def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -> None:
-    """With `--lenient`, `verify` compares the titles of permission requests without an action."""
+    """With `--lenient`, `verify` compares permission requests that name no action by title."""
     for came, is_allowed in ((call, True), ({**call, "title": "rm"}, False), (RM, False)):
         live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
         answer = "7" if is_allowed else outcome("n")

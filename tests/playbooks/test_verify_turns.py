@@ -90,7 +90,7 @@ def test_a_request_after_a_cancelled_turn_is_not_cancelled(record: Record) -> No
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_request_that_misses_its_turn_is_not_waited_for(record: Record, version: int) -> None:
-    """`verify` waits for a request of the agent only until the end of its turn."""
+    """`verify` waits for a request of the agent only until the request's turn ends."""
     answer, answered = ('{"stopReason": "end_turn"}', "") if version == 1 else ("{}", f"<- {IDLE}")
     ends = f"<- #2 result {answer}" if version == 1 else f"<- {IDLE}"
     begins = "" if version == 1 else f"<- #2 result {answer}"

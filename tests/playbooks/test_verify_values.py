@@ -72,7 +72,7 @@ def test_a_session_may_make_requests_before_it_is_named(record: Record) -> None:
 
 
 def test_a_request_of_an_unknown_session_is_held_back(record: Record) -> None:
-    """If two sessions are being created, `verify` holds a request with an unknown id back."""
+    """If two sessions are being created, `verify` delays a request with an unknown session id."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}

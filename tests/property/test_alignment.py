@@ -42,7 +42,7 @@ def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
 
 @given(st.lists(st.integers(0, 300), max_size=200, unique=True), st.randoms(use_true_random=False))
 def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random) -> None:
-    """If two sequences of unique items are shuffled, `diff` pairs as many as possible."""
+    """If two sequences of unique items are shuffled, `diff` pairs as many items as possible."""
     b = sorted(a, key=lambda item: item + chance.randrange(40))
     pairs = align(a, b)
     assert_sound(a, b, pairs)

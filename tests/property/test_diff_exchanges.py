@@ -79,7 +79,7 @@ def test_a_removed_response_is_only_in_a(sources: list[Path], chosen: Choice) ->
 
 @WITH_SOME_OR_ALL
 def test_a_repeated_response_is_unpaired(sources: list[Path], chosen: Choice) -> None:
-    """If a response is repeated in B, `diff` reports the second one."""
+    """If a response is repeated in B, `diff` reports the second response."""
     for path, line in from_all(sources, ANSWER, chosen):
         report, entries = compare(path, doubled(path, line))
         assert report.counts == Counts(only_b=1)

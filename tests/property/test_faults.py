@@ -184,7 +184,7 @@ def interleaved(order: random.Random) -> list[Frame]:
 
 
 def test_interleaving_changes_nothing() -> None:
-    """If sessions alternate in another order, each still gets the same faults."""
+    """If sessions alternate in another order, each session still gets the same faults."""
     expected = what_fired(RULES, interleaved(random.Random(0)))
     assert len(expected) > 20
     for run_number in range(1, 101):
@@ -210,7 +210,7 @@ def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
 
 
 def test_rules_of_one_kind_draw_independently() -> None:
-    """If a fault plan gets another rule of the same kind, a rule's random numbers do not change."""
+    """A new rule of the same kind does not change the random numbers of a fault rule."""
     drawn = interleaved(random.Random(4))
     rule, other = "drop probability=0.3", "drop probability=0.1 where=dir:to-agent"
 

@@ -34,7 +34,7 @@ def texts_of(known: SecretValues) -> st.SearchStrategy[str]:
 def test_words_are_found_as_by_one_automaton(
     first: list[str], later: list[str], text: str, data: st.DataObject
 ) -> None:
-    """Needles that are added between two searches are found as if they had been known before."""
+    """If a needle is added between two searches, the second search finds it."""
     begin = [word.encode() for word in first]
     needles = GrowingNeedles(Needles(begin)) if begin else GrowingNeedles()
     words = [word.lower() for word in begin]

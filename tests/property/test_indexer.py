@@ -93,7 +93,7 @@ def rows_of(recorder: LogWriter, limits: list[int]) -> dict[str, list[Any]]:
     st.lists(st.sampled_from([1, 40, 100, 300, 1000]), min_size=1, max_size=4),
 )
 def test_any_batches_give_the_same_rows(chunks: Chunks, ends: set[int], limits: list[int]) -> None:
-    """In whatever steps a capture log is read, its database rows are the same."""
+    """In whatever steps a capture log is read, the resulting database rows are the same."""
     with log_of(chunks, ends) as recorder:
         assert rows_of(recorder, limits) == rows_of(recorder, [WHOLE])
 

@@ -13,7 +13,7 @@ from tests.support.strategies import json_values, messages
 
 @given(messages)
 def test_the_envelope_makes_the_kind(message: dict[str, Any]) -> None:
-    """A JSON-RPC message with a method and an id is a request."""
+    """The members of a JSON-RPC message determine its kind."""
     parsed = read(json.dumps(message).encode())
     if "method" in message:
         kind = Kind.REQUEST if "id" in message else Kind.NOTIFICATION
@@ -26,7 +26,7 @@ def test_the_envelope_makes_the_kind(message: dict[str, Any]) -> None:
 
 @given(json_values)
 def test_any_json_is_a_message_or_has_a_reason(value: Any) -> None:
-    """Any JSON is read as a JSON-RPC message, or the reason why not is given."""
+    """JSON that is not a JSON-RPC message is read as invalid, with a reason."""
     message = read(json.dumps(value).encode())
     for label in (message.method, message.session, message.update, message.tool_call):
         assert label is None or label.encode().decode() == label

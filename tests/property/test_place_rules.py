@@ -24,7 +24,7 @@ def means(parts: tuple[str, ...], way: tuple[str, ...]) -> bool:
 @given(st.lists(st.tuples(patterns, st.booleans()), max_size=4), st.lists(keys, max_size=4))
 @example([(["**", "a"], True), (["a", "*"], False)], ["a", "a"])
 def test_a_state_agrees_with_the_rules(drawn: list[tuple[list[str], bool]], way: list[str]) -> None:
-    """Several rules of `diff` together ignore a JSON pointer if one of them does."""
+    """If one of several rules of `diff` ignores a JSON pointer, all rules together ignore it."""
     rules = [PlaceRule(pointer(parts), None if out else "name") for parts, out in drawn if parts]
     state = compiled(tuple(rules))
     for key in way:

@@ -252,7 +252,7 @@ def test_read_only_is_refused(data: bytes, is_directory: bool) -> None:
 
 @given(documents(), documents())
 def test_undo_of_a_changed_entry_is_refused(data: bytes, other: bytes) -> None:
-    """If the entry of `setup` was changed since, `setup --undo` refuses to remove it."""
+    """If the entry that `setup` added was changed, `setup --undo` refuses to remove it."""
     file = SettingsFile(Path("x"), Path("x"), data)
     change = insertion(data, SECTION, NAME, ENTRY)
     with tempfile.TemporaryDirectory() as place:

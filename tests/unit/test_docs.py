@@ -245,7 +245,7 @@ def test_every_variable_is_documented() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_documented_variables_exist(path: Path) -> None:
-    """Every variable of acp-proxy that the manual mentions exists."""
+    """Every environment variable of acp-proxy that the manual mentions exists."""
     named = set(re.findall(r"(?<!_)ACP_PROXY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8")))
     assert named <= {*variables(), *SPECIAL}
 
@@ -267,7 +267,7 @@ READ = ("LOG", "SHOW", "STATS")
 def test_the_variables_of_inspect_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """The variable of an option has the same effect as the option."""
+    """The environment variable of an option has the same effect as the option."""
     path = record_conversation(tmp_path / "x.db")
     command = variable.split("_")[2].lower()
     flag = f"--{'-'.join(variable.split('_')[3:]).lower()}"

@@ -128,7 +128,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 def test_every_command_that_runs_everywhere_is_inspected() -> None:
-    """The tests of commands without the functions that Windows lacks cover all such commands."""
+    """Each command that starts no agent is tested without the functions that Windows lacks."""
     starters = {"record", "replay", "verify", "setup", "doctor", "faults sweep", "try"}
     inspected = [" ".join(words) + " " for _, words in INSPECT]
     for name in commands_with():
@@ -171,7 +171,7 @@ def test_a_recording_is_replayed_to_its_client(recordings: Path, options: tuple[
 
 
 def test_commands_that_start_agents_are_refused(recordings: Path) -> None:
-    """On a system that cannot start agents, `record` and the like are refused in one line."""
+    """On a system that cannot start agents, `record` is refused in one line."""
     words = [("record", "--", "x"), ("verify", "hello", "--", "x"), ("setup", "zed", "--write"),
              ("doctor",), ("faults", "sweep", "hello", "--client", "x"),
              ("try", "--", "x"), ("verify", "--help")]  # fmt: skip

@@ -142,7 +142,7 @@ def test_missing_lines_are_nobodys_fault(group: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("cut", _CUTS)
 def test_no_missing_line_is_a_fault(cut: str) -> None:
-    """`check` finds nothing in part of an imported conversation that is not in the whole."""
+    """`check` finds nothing in a part of a log that it does not find in the whole log."""
     for group in GROUPS:
         for example in examples(group):
             if group not in CONVERSATION or not example.is_broken:
@@ -178,7 +178,7 @@ def test_inferred_directions_break_no_rule() -> None:
     ],
 )
 def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) -> None:
-    """`check` judges no message of an imported log that earlier versions read incompletely."""
+    """`check` judges no message of a log that an earlier version imported incompletely."""
     with RecordingReader(DATA / "text_form" / f"{name}.jsonl") as reader:
         result = Checker(reader).read()
     assert result.findings == []

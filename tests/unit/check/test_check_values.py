@@ -43,7 +43,7 @@ def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> No
     ],
 )
 def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
-    """`check` takes a recording as ACP even if its protocol version is wrong."""
+    """`check` recognizes a recording as ACP even if its protocol version is wrong."""
     assert note_of(params) is None
 
 

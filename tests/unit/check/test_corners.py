@@ -104,7 +104,7 @@ def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) ->
 
 @pytest.mark.parametrize("modes", [[{"id": ["a"]}], [None], {}, "ask", [{"id": "a"}, 7]])
 def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
-    """If a list of modes has a wrong JSON type, `check` breaks no rule about modes."""
+    """If a list of modes has a wrong JSON type, `check` finds no broken rule about modes."""
     state = {"currentModeId": "b", "availableModes": modes}
     opened = {"sessionId": "s", "modes": state, "configOptions": modes}
     lines = [

@@ -204,7 +204,7 @@ def test_nothing_rings_after_a_gap(recorder: LogWriter, reader: RecordingReader)
 
 
 def test_nothing_rings_at_the_size_cap(recorder: LogWriter, reader: RecordingReader) -> None:
-    """After a recording has reached --max-size, `log --until stall` reports no silence."""
+    """After a recording has reached `--max-size`, `log --until stall` reports no silence."""
     watch = LiveWatch(reader, 60)
     assert look(watch, reader, recorder, 50) is None
     recorder.event(capture_log.NOTE, action="full", reason="the recording has reached --max-size")

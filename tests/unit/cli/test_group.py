@@ -109,7 +109,7 @@ def test_help_stands_before_a_command_as_well() -> None:
 
 @pytest.mark.parametrize("typed", MEANT)
 def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
-    """If a command is often mistyped, the hint for it names a command that exists."""
+    """The hints for mistyped commands name commands that exist."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     if name != "*":
@@ -122,7 +122,7 @@ def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
 
 
 def test_nothing_is_meant_that_is_not_like_it() -> None:
-    """If a mistyped name is similar to no name, the error suggests none."""
+    """If a mistyped name is similar to no existing name, the error suggests no name."""
     assert "did you mean" not in complaint("faults", "explain", "@nosuch")
     assert complaint("faults", "explain", "@nosuch").count(", ") > 5
     assert "did you mean" not in complaint("xyzzy")

@@ -97,7 +97,7 @@ def test_calls_that_name_another_may_still_race() -> None:
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """`diff` does not take a tool call for a reading call because it mentions one."""
+    """A tool call that only mentions a reading call is not a reading call for `diff`."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)
@@ -165,7 +165,7 @@ def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[
     ],
 )
 def test_frames_that_a_filter_leaves_out_still_introduce_values(words: str) -> None:
-    """`diff` knows the session's directory even if its filter leaves that frame out."""
+    """`diff` knows the session's directory even if a filter leaves out `session/new`."""
 
     def run(number: int, said: str) -> Run:
         made = Run(number)

@@ -68,7 +68,7 @@ def test_calls_that_only_read_have_no_order() -> None:
 
 
 def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
-    """If a file request comes before its tool call in only one recording, `diff` reports it."""
+    """If a file request precedes its tool call in only one recording, `diff` reports a move."""
     told = ("a begun", "fs x", "b begun", "a done", "fs y", "b done")
     early = ("fs x", "a begun", "b begun", "a done", "fs y", "b done")
     assert compare(reading(0, *told), reading(1, *early))[0].counts == Counts(moved=1)

@@ -301,7 +301,7 @@ def test_capabilities_come_first() -> None:
 
 
 def test_a_line_that_is_not_a_message_is_compared_as_text() -> None:
-    """`diff` compares a line that is not a single message as text."""
+    """`diff` compares a JSON-RPC batch as text."""
     a = Run(0).add(IN, "debug: started in /home/a/project").add(IN, [notification("x"), result(9)])
     b = Run(1).add(IN, "debug: started in /home/bx/project").add(IN, [notification("x"), result(8)])
     assert compare(a.end(), b.end())[0].is_equal
@@ -363,7 +363,7 @@ def test_options_ignore_and_name() -> None:
 
 
 def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
-    """With an alias rule of `diff`, values that are equal in A must be equal in B."""
+    """If an alias rule of `diff` covers two values that are equal in A, they must be equal in B."""
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
@@ -409,7 +409,7 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 
 
 def test_one_kind_of_message_can_be_compared_apart() -> None:
-    """If `diff` compares one kind of message separately, messages of this kind may move."""
+    """If `diff` compares a kind of message separately, it ignores where these messages stand."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     result, (entry,) = compare(a, b)
     assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)

@@ -223,7 +223,7 @@ def test_show_counts_each_call() -> None:
 
 
 def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
-    """If an earlier version made a recording, `show` counts its tool calls again."""
+    """If an earlier version made a recording, `show` counts the tool calls anew."""
     path = import_text_form(iter(used_again().text_form()), tmp_path / "talk.jsonl", tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE turns SET tool_calls = 1")
@@ -331,7 +331,7 @@ def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
 
 
 def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
-    """If the last update of a tool call is too large to be read, it still ends the call."""
+    """If the last update of a tool call is too large to be read, the update still ends the call."""
     large = [{"type": "content", "content": {"type": "text", "text": "x" * (2 << 20)}}]
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):

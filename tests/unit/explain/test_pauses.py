@@ -136,7 +136,7 @@ def test_an_open_answer_never_ended(tmp_path: Path) -> None:
 def test_a_request_of_the_agent_names_who_answers(
     tmp_path: Path, method: str, params: dict[str, Any], awaited: str
 ) -> None:
-    """If the agent has requested something, `log` says who let it wait in a pause."""
+    """If the agent has an open request, `log` says at a pause who must answer the request."""
     ask = says(request(7, method, sessionId="s", **params))
     steps = (PROMPT, CHUNK, ask, wait(2 * SECOND), asks(result(7)), END)
     (pause,) = pauses_of(record(tmp_path / "x.db", *steps))

@@ -222,7 +222,7 @@ def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_session_without_a_prompt_waits_for_nothing(recorder: LogWriter) -> None:
-    """If a session has no prompt, `show` does not say that it waits."""
+    """If a session has no prompt, `show` does not list the session as waiting."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.t_ns += HOUR
     assert summary_of(recorder, live=True).waiting == []
@@ -354,7 +354,7 @@ def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
 
 
 def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: LogWriter) -> None:
-    """After a cancel, `show` says that the client must answer its permission request."""
+    """After a cancel, `show` says that the client must answer the open permission request."""
     permission(recorder)
     recorder.t_ns += HOUR
     assert summary_of(recorder, live=True).findings == []

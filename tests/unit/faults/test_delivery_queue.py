@@ -10,7 +10,7 @@ CLIENT = Direction.TO_CLIENT
 
 
 def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
-    """If the end of a stream is reported twice, frames that a fault delays are sent once."""
+    """If the end of a stream is reported twice, frames that a fault delays are sent only once."""
     recorded = check(["reorder after_frames=9"], "1 <- | a\n<- end\n<- 1\nend of to-client")
     assert list(recorded.engine.end(CLIENT, recorded.now)) == []
 

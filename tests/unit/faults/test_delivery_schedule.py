@@ -163,7 +163,7 @@ def test_side_effects_keep_their_order() -> None:
 
 
 def test_a_side_effect_can_have_a_moment() -> None:
-    """A side effect of a fault that has a set time happens then, even if bytes still wait."""
+    """If a side effect of a fault has a set time, it does not wait for earlier bytes."""
     schedule = added(write(b"late", 50))
     assert schedule.effect_due_at() is None
     schedule.add_later(KILL, 8)
@@ -177,7 +177,7 @@ def test_a_side_effect_can_have_a_moment() -> None:
 
 
 def test_a_side_effect_without_a_moment_is_never_due() -> None:
-    """A side effect of a fault without a set time waits for earlier bytes."""
+    """Without a set time, a side effect of a fault waits for earlier bytes."""
     assert added(write(b"a"), KILL).effect_due_at() is None
 
 
@@ -190,7 +190,7 @@ def test_a_side_effect_without_a_moment_is_never_due() -> None:
     ],
 )
 def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
-    """If a fault rule only fires, no bytes wait for delivery."""
+    """The note that a fault rule has fired adds no bytes to the delivery."""
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
     assert schedule.take_effects(0) == []

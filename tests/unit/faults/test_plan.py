@@ -179,7 +179,7 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
     ],
 )  # fmt: skip
 def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> None:
-    """The filter of a fault rule is refused if it needs data that comes after the frame."""
+    """The filter of a fault rule is refused if it needs data that is known only later."""
     text = f"[[fault]]\nkind = 'drop'\nwhere = '{where}'"
     assert refused(tmp_path, text) == f"fault[0].where: {message}"
 

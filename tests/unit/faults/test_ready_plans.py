@@ -305,7 +305,7 @@ def test_a_needed_login_has_the_code_of_its_dialect() -> None:
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """In v1, the fault plan `auth-required` uses v1's code even if `initialize` is as in 1.0."""
+    """In v1, the fault plan `auth-required` uses v1's code, whatever `initialize` looks like."""
     (initialize, *_), cwd = DRAFT_SAID, {"id": 1, "params": {"cwd": "/p", "mcpServers": []}}
     answer = (CLIENT, None, {"id": 0, "result": {"protocolVersion": 1}})
     said = [initialize, answer, (AGENT, "session/new", cwd)]

@@ -59,7 +59,7 @@ def test_the_messages_of_an_array_are_read_one_by_one() -> None:
     ],
 )  # fmt: skip
 def test_any_other_line_is_named(line: str, reason: str) -> None:
-    """In an imported log, a line with other text is an error."""
+    """In an imported log, a line that is not a message is an error."""
     entries = read_as("lines", f"> {_I}\n{line}\n< {_A}\n")
     (unread,) = [entry for entry in entries if isinstance(entry, UnreadLines)]
     assert (unread.first, unread.last) == (2, 2)
@@ -161,7 +161,7 @@ def test_a_direction_that_nothing_shows_is_asked_for() -> None:
 
 
 def test_a_line_of_many_objects_is_read_once() -> None:
-    """`import` skips JSON that follows a word in linear time."""
+    """In linear time, `import` skips JSON that follows a word."""
     entries = read_as("lines", "error " + '{"a":1} ' * 20_000 + f"\n→ {_I}\n")
     assert ([message.raw for message in messages(entries)], bad(entries)) == (
         [INITIALIZE],

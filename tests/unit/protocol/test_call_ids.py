@@ -10,6 +10,8 @@ from acp_proxy.protocol.jsonrpc import Direction, read
 from tests.support.log_writer import line, request, result, text, update
 
 NEW, SAME, ASK = "tool_call", "tool_call_update", "session/request_permission"
+# Each word is a message: its turn, ``+`` if it announces a call, ``~`` if it updates the call,
+# ``?`` if it asks for permission, and a status.
 CASES = {
     "an announced call and its updates": ("v1", "1+pending 1~in_progress 1~completed", "1"),
     "announced again when it is over": ("v1", "1+ 1~completed 1+ 1~failed 1+", "1 3 5"),
@@ -33,11 +35,7 @@ UPDATES = {"+": NEW, "~": SAME}
 
 @pytest.mark.parametrize("case", CASES)
 def test_messages_that_begin_a_call(case: str) -> None:
-    """If an agent reuses the id of a tool call, the first message of each call is found.
-
-    In the cases, each word is a message: its turn, `+` if it announces, `~` if it updates, `?` if
-    it asks for permission, and a status.
-    """
+    """If an agent reuses the id of a tool call, the first message of each call is found."""
     dialect, words, expected = CASES[case]
     calls = LastCalls[str](dialect)
     begun = []

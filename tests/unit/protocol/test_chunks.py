@@ -110,5 +110,5 @@ def test_the_examples_of_chunks_are_read() -> None:
     ],
 )
 def test_halves_that_belong_together_are_joined(cut: str, whole: str) -> None:
-    """Two halves of a character in a joined text are mended."""
+    """Two halves of a character in a joined text become one character."""
     assert mended(cut) == whole

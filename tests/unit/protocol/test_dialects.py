@@ -231,7 +231,7 @@ def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
 
 
 def test_a_body_is_an_object_or_nothing() -> None:
-    """If the params of a message are not an object, they are ignored for the dialect."""
+    """If the params of a message are not an object, they do not show the dialect."""
     assert body(read(b'{"method":"x","params":{"a":[1]}}'), "params") == {"a": [1]}
     for raw in (b'{"method":"x","params":[1]}', b'{"method":"x"}', b"[1]", b"{", b"\xff"):
         assert body(read(raw), "params") == {}

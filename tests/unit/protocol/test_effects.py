@@ -35,7 +35,7 @@ from tests.support import protocol_documents
 def test_a_method_has_an_effect(
     method: str | None, dialect: str | None, effect: ClientEffect
 ) -> None:
-    """The effect of an unknown method on the client is unknown."""
+    """A method that the table of effects does not list has an unknown effect on the client."""
     assert effect_of(method, dialect) is effect
 
 

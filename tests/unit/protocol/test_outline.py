@@ -67,7 +67,7 @@ def agrees(raw: str) -> bool:
     ],
 )
 def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
-    """In a huge line, the method and the ids are found at both ends."""
+    """The method and the ids of a huge line are read from the line's two ends."""
     assert agrees(line.replace("BIG", BIG))
 
 

@@ -366,7 +366,7 @@ async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock)
 
 
 async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
-    """If a child of an ended agent keeps stdout open without writing, a recorder kills it."""
+    """If a child of an ended agent keeps stdout open and is silent, a recorder kills the child."""
     scene = await play(clock, (10, Scene.agent_exits))
     assert scene.agent.sent == [(10 + LINGER, signal.SIGKILL)]
     assert scene.abandoned

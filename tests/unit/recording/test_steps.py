@@ -33,7 +33,7 @@ def lanes(*steps: Step) -> list[str | None]:
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
-    """`replay` keeps a response in one order with its request, whatever session it names."""
+    """`replay` keeps a response in order with its request, even if it names another session."""
     assert (
         lanes(
             step(1, kind="request", session="s", exchange=1),
@@ -48,7 +48,7 @@ def test_a_reply_is_in_the_lane_of_its_request() -> None:
 
 
 def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
-    """`replay` keeps a frame without a session in one order with the frame before it."""
+    """`replay` keeps a frame without a session in order with the frame before it."""
     stray = step(3, agent=True, kind="invalid")
     assert lanes(step(1, agent=True, session="s"), step(2), stray) == ["s", None, None]
     assert lanes(step(1, agent=True, session="s"), step(2, agent=True)) == ["s", "s"]
@@ -72,7 +72,7 @@ def test_an_error_with_an_id_answers_no_invalid_line() -> None:
 
 
 def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
-    """If an update announced a session, `replay` keeps both sessions in one order."""
+    """If an update announced a session, `replay` keeps the frames of both sessions in order."""
 
     def opening(seq: int, session: str) -> Step:
         return step(seq, kind="request", method="session/load", session=session, exchange=seq)

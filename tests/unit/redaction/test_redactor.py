@@ -365,7 +365,7 @@ def test_a_named_place_is_masked_as_a_whole() -> None:
 @example(b'{"token": "\\ud800abcdefgh"}', STDERR)
 @given(st.binary(max_size=200), st.sampled_from([TO_CLIENT, STDERR]))
 def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
-    """For any bytes, the edits of masking are in order."""
+    """For any bytes, masking returns its edits in the order of the line."""
     edits = knowing(VALUE).line(stream, raw)
     at = 0
     for edit in edits:

@@ -139,6 +139,6 @@ def test_other_ends_begin_no_secret() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_the_value_of_an_option_may_go_on(loose: bool) -> None:
-    """If a text ends after `--token abc`, masking takes the value as unfinished."""
+    """If a text ends with `--token abc`, masking takes `abc` as possibly unfinished."""
     text = "run --token abc"
     assert tail(text) == tail(text, search(text, loose=loose)) == 4

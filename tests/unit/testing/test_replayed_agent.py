@@ -72,7 +72,7 @@ def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
 
 
 def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
-    """The pytest plugin can see whether an agent has ended without locking a file."""
+    """Without locking a file, the pytest plugin can see whether an agent has ended."""
     leave(tmp_path, 1, None)
     (run,) = runs_in(tmp_path)
     assert run.is_over()

@@ -14,7 +14,7 @@ SERVER = ["/bin/tools", "--all"]
 
 @pytest.mark.parametrize("writes", [True, False])
 def test_writing_is_offered_only_if_it_is_served(writes: bool) -> None:
-    """`try` offers the agent to write files only if it serves writes."""
+    """`try` announces that it can write files only if it serves writes."""
     can = Forms(V1).initialize(writes=writes)["clientCapabilities"]
     assert can == {"fs": {"readTextFile": True, "writeTextFile": writes}, "terminal": writes}
     draft = Forms(DRAFT).initialize(writes=writes)["capabilities"]

@@ -33,7 +33,7 @@ def test_lines_are_counted_in_each_direction() -> None:
 
 
 def test_a_request_that_only_follows_is_no_line_of_the_probe() -> None:
-    """`try --probe` does not count its own check that the agent is still reading as a line."""
+    """A request that `try --probe` sends only to wait for the agent is not counted as a line."""
     tape = ProbeTape(open={'"probe:a:next"': None})
     tape.watch(OUT, line(id="probe:a:next", method="m"))
     tape.watch(IN, line(id="probe:a:next", result={}))

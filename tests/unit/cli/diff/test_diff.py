@@ -456,7 +456,7 @@ def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
 
 
 def test_differences_that_no_rule_removes_are_printed(tmp_path: Path) -> None:
-    """With any rules, `diff` reports a frame that only one recording has."""
+    """Whatever rules are given, `diff` reports a frame that only one recording has."""
     a, b = record(tmp_path / "a.db"), record_conversation(tmp_path / "b.db")
     result = run("inspect", "diff", a, a, "--learn")
     assert (result.exit_code, result.stdout) == (0, "")

@@ -68,7 +68,7 @@ def test_a_healthy_machine(tmp_path: Path) -> None:
 
 
 def test_a_sick_machine(tmp_path: Path) -> None:
-    """`doctor` prints below each problem the commands that solve it."""
+    """Below each problem, `doctor` prints the commands that solve the problem."""
     configure(tmp_path, f"{tmp_path}/gone/acp-proxy", "--", "gone")
     machine(tmp_path).recordings.chmod(0o777)
     result = doctor(tmp_path, ACP_PROXY_OFF="1", ACP_PROXY_KEEP="30")

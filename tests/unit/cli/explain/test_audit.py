@@ -241,7 +241,7 @@ PAIRED = {
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_recordings_in_the_repository(name: str) -> None:
-    """The actions that `audit` lists for each shipped recording are those listed by hand."""
+    """The actions that `audit` lists for each shipped recording equal a list made by hand."""
     assert listed(ROOT / "recordings" / f"{name}.db") == RECORDED[name]
 
 

@@ -202,7 +202,7 @@ def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
 
 
 def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
-    """If a frame has megabytes, `log --seq` cuts it and says how to print the rest."""
+    """If a frame has megabytes, `log --seq` cuts the frame and says how to print the rest."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "_ask", x="y" * (3 << 20)))
         recorder.to_client(result(1, x="z" * (3 << 20)))
@@ -237,7 +237,7 @@ def test_one_event_in_full(story: Path) -> None:
 
 @pytest.mark.parametrize("number", ["24", "9223372036854775808", "99999999999999999999999"])
 def test_an_unknown_number_is_refused(story: Path, number: str) -> None:
-    """`log --seq` reports that a frame number does not exist."""
+    """If a frame number does not exist, `log --seq` reports this."""
     answer = complaint("inspect", "log", "--seq", number, story)
     assert answer == f"no frame or event {number} in {story}; the last one is 23"
     assert complaint("inspect", "log", "--around", number, story) == answer

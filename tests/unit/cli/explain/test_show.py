@@ -382,7 +382,7 @@ def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("count", "heading"), [(2, "(2 lines)"), (99, "of 99 lines)")])
 def test_stderr_says_how_much_of_it_is_shown(tmp_path: Path, count: int, heading: str) -> None:
-    """Above the lines of stderr, `show` prints how many there are."""
+    """Above the lines of stderr, `show` prints how many lines there are."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in range(count):

@@ -84,7 +84,7 @@ def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> Non
 
 @pytest.mark.slow
 def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
-    """If a client hangs, `faults sweep` kills it."""
+    """If a client hangs, `faults sweep` kills the client."""
     plan("hangs", 'kind = "drop"')
     options = ["--plans", "plans", "--timeout", "3", "--json"]
     result = run(*sweep, *options, "--client", client("forks"))

@@ -151,7 +151,7 @@ def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Pa
 
 
 def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Path) -> None:
-    """If a log of Zed ends before the response to `session/load`, `show` says that it is open."""
+    """If a log of Zed ends before the answer to `session/load`, `show` calls the request open."""
     load = {"sessionId": "s", "cwd": "/x", "mcpServers": []}
     imported([*EXCERPT[:2], entry(OUT, "request", "l", "session/load", load)], home)
     said = run("inspect", "show", "zed", home=home).stdout

@@ -208,7 +208,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
 
 
 def test_tokens_and_cost_have_columns_if_an_agent_reported_them(home: Path) -> None:
-    """`list` has columns for tokens and cost only if a recording has any."""
+    """`list` has a column for tokens only if a recording reports tokens."""
     record_conversation(home / "x.db")
     assert "TOKENS" not in run("inspect", "list", home=home).stdout
     for name in ("claude-agent-acp-0.101.0", "copilot-1.0.102", "codex-acp-rust-0.16.0"):

@@ -63,7 +63,7 @@ def test_the_environments_of_tools_stay(tmp_path: Path) -> None:
 
 
 def test_what_an_editor_may_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` reports that editors may not find acp-proxy."""
+    """If editors may not find acp-proxy, `doctor` reports this."""
     monkeypatch.setattr(doctor_checks, "SYSTEM_PATH", "/nowhere")
     context = machine(tmp_path)
     path = context.own[0]

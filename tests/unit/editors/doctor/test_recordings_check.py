@@ -129,7 +129,7 @@ def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_none_is_running(tmp_path: Path) -> None:
-    """`doctor` does not list recorders that have ended as running."""
+    """`doctor` does not list a recorder as running if the recorder has ended."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     with LogWriter(context.recordings / "y.db") as killed:

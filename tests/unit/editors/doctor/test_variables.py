@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_usual_ones(tmp_path: Path) -> None:
-    """`doctor` reports all variables of acp-proxy that are set as one result."""
+    """`doctor` reports all set variables of acp-proxy in one result."""
     nothing = ["✓ no ACP_PROXY_* is set"]
     assert lines(variables(machine(tmp_path))) == nothing
     assert lines(variables(machine(tmp_path, ACP_PROXY_OFF=""))) == nothing

@@ -129,7 +129,7 @@ def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
 
 
 def test_a_call_that_is_only_asked_for() -> None:
-    """If a tool call was only named in a permission request, `audit` shows the answer."""
+    """If a tool call was only named in a permission request, `audit` shows the request's answer."""
     for chosen, decision, status in (
         (REJECT, "denied", "refused"),
         (None, "cancelled", "cancelled"),

@@ -68,7 +68,7 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """`audit` reports actions that an answer "always allow" may cover in a finding of their own."""
+    """`audit` has a separate finding for actions that an answer "always allow" may cover."""
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.call("d", **shell("npm install"))
@@ -153,7 +153,7 @@ def test_done_before_the_answer() -> None:
 
 
 def test_reported_before_the_answer() -> None:
-    """If a tool call was completed before its permission was answered, `audit` reports it."""
+    """If a tool call was completed before its permission was answered, `audit` finds a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("make")})
     answer = conversation.lines.pop()
@@ -167,7 +167,7 @@ def test_reported_before_the_answer() -> None:
 
 
 def test_permission_for_one_file_and_a_write_of_another() -> None:
-    """If permission was for one file and the agent wrote another file, `audit` reports it."""
+    """If permission was for one file and the agent wrote another, `audit` reports a problem."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -260,7 +260,7 @@ def test_files_that_look_like_credentials() -> None:
 
 
 def test_commands_that_name_paths_outside() -> None:
-    """`audit` reports a path in a command that is outside of the session's directory."""
+    """If a command names a path outside of the session's directory, `audit` reports the path."""
     conversation = Talk()
     conversation.call("c", **shell("/usr/bin/env cp /proj/app/a /proj/other/b 2>/dev/null"))
     assert conversation.findings()["command-outside"] == (

@@ -199,7 +199,7 @@ def test_an_agent_does_not_wait_for_a_login_for_ever(
 
 
 def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
-    """If a client cancels a turn without answering a permission request, `show` blames it."""
+    """If a client cancels a turn and leaves a permission request open, `show` blames the client."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(PERMISSION)
@@ -469,7 +469,7 @@ def test_an_empty_turn_is_told_with_the_error_in_its_metadata(
     ("message", "severity"), [("it failed", "warning"), ("not supported", "error")]
 )
 def test_an_internal_error_is_never_routine(chat: LogWriter, message: str, severity: str) -> None:
-    """If a client answers a method that it offers with an internal error, `show` blames it."""
+    """If a client answers an offered method with an internal error, `show` blames the client."""
     chat.to_agent(
         request(0, "initialize", protocolVersion=1,
                 clientCapabilities={"fs": {"readTextFile": True}})

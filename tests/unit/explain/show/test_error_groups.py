@@ -60,7 +60,7 @@ def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> st
 
 
 def test_the_sender_is_charged_for_missing_params(recorder: LogWriter) -> None:
-    """If a client of ACP v1 sends prompts in the form of the 1.0 draft, `show` blames it."""
+    """If a client of v1 sends prompts in the form of the 1.0 draft, `show` blames the client."""
     for rpc_id in range(1, 16):
         recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
         recorder.to_client(error(rpc_id, -32602, "Invalid params"))
@@ -122,7 +122,7 @@ def test_the_agent_is_charged_for_its_invalid_request(recorder: LogWriter) -> No
 
 
 def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) -> None:
-    """If a client loads a session although the agent does not offer that, `show` blames it."""
+    """If a client loads a session and the agent does not offer that, `show` blames the client."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(0, "initialize", protocolVersion=1))
     recorder.to_client(result(0, **AGENT))

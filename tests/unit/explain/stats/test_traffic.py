@@ -108,7 +108,7 @@ def test_the_cached_part_is_the_computed_one() -> None:
 
 
 def test_a_sparkline_shows_the_busiest_part_highest() -> None:
-    """A sparkline of `stats` shows a time with a single frame."""
+    """A sparkline of `stats` shows even a single frame."""
     assert sparkline([0, 1, 50, 100]) == " ▁▄█"
     assert sparkline([0, 0]) == "  "
     assert sparkline([]) == ""

@@ -52,7 +52,7 @@ HOUR = 3600 * SECOND
     ],
 )
 def test_the_waiting_part_depends_on_the_method(method: str | None, part: Part) -> None:
-    """`stats` decides by a request's method whether it waits for a person or a file."""
+    """By the method of a request, `stats` decides whether it waits for a person or a file."""
     assert waiting_part(method) is part
 
 

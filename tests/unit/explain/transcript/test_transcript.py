@@ -311,7 +311,7 @@ def test_a_terminal_of_the_agent_in_v2() -> None:
 
 
 def test_requests_have_their_answers() -> None:
-    """A transcript calls a file request without an answer failed."""
+    """A transcript marks a file request without an answer as failed."""
     conversation = Talk()
     conversation.asks("fs/read_text_file", {"content": "A\n"}, path="/a", line=3)
     conversation.asks("fs/write_text_file", {}, path="/b", content="B\n")
@@ -424,7 +424,7 @@ def test_a_filter_shows_whole_entries() -> None:
 
 
 def test_history_is_outside_of_turns() -> None:
-    """A transcript marks tool calls that `session/load` streams as history."""
+    """A transcript marks tool calls that belong to the history of a loaded session."""
     conversation = Talk()
     stop(conversation)
     conversation.to_agent(request(4, "session/load", sessionId="s", cwd=CWD, mcpServers=[]))

@@ -175,7 +175,7 @@ async def test_a_signal_counts_as_leaving_when_all_is_sent(
 async def test_what_ends_an_agent_ends_the_replay(
     nursery: trio.Nursery, mock_clock: MockClock, rule: str, fate: SignalEffect | ExitEffect
 ) -> None:
-    """If a fault ends the agent of a replay, its earlier output is still sent."""
+    """If a fault ends the agent of a replay, earlier output is still sent."""
     replayed = await started(nursery, "latency latency_ms=100", f"{rule} where=text:now")
     await replayed.out(b"before\nnow\n")
     assert await replayed.client_heard() == b""

@@ -110,7 +110,7 @@ def test_a_member_of_a_batch_is_a_message(recorded: RecordedTranscript) -> None:
 
 
 def test_a_session_that_a_request_opens_is_bound(recorded: RecordedTranscript) -> None:
-    """If a client's request opens a session, a replay pairs its id with the recorded id."""
+    """If a client's request opens a session, a replay pairs the live id with the recorded id."""
     comparison = Comparison(recorded)
 
     def load(session: str) -> bytes:

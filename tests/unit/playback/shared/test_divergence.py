@@ -33,7 +33,7 @@ EARLY = evolve(FOLLOWS, rank=Rank.INFO)
 
 
 def test_ranks() -> None:
-    """In a replay, only the first divergence of a session is primary."""
+    """In a replay, later divergences of a session count as consequences of the first."""
     log, a, b = DivergenceLog(MessageMask(None)), Lane("a"), Lane("b")
     noted = [
         log.note(kind, lane, "").rank
@@ -61,14 +61,14 @@ def test_information_is_no_divergence() -> None:
 
 
 def test_after_a_failed_handshake_all_divergences_are_cascades() -> None:
-    """After a failed handshake, no later divergence of a replay is primary."""
+    """After a failed handshake, all divergences of a replay count as its consequences."""
     log = DivergenceLog(MessageMask(None))
     log.note(DivergenceKind.PARAMS_DIFFER, Lane(None), "", of_handshake=True)
     assert log.note(DivergenceKind.UNMATCHED, Lane("a"), "").rank is Rank.CASCADE
 
 
 def test_a_limited_number_of_divergences_is_kept() -> None:
-    """After a thousand divergences, a replay keeps only the primary ones."""
+    """After a thousand divergences, a replay keeps only the first divergence of each session."""
     log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     for _ in range(1500):
         log.note(DivergenceKind.DRIFT, lane, "")
@@ -100,7 +100,7 @@ def test_a_used_up_near_miss_is_marked(peer: str) -> None:
 
 
 def test_cascades_are_shown_after_primary_divergences() -> None:
-    """The report of a replay shows primary divergences first."""
+    """The report of a replay shows a session's first divergence before its consequences."""
     shown = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
     assert [block[0].split(":")[0] for block in shown] == [
         "exhausted in s (primary)",

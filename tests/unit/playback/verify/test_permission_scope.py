@@ -118,7 +118,7 @@ def test_a_scope_that_cannot_be_read_equals_none() -> None:
 
 @pytest.mark.parametrize("terminal", ["term-2", 7])
 def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> None:
-    """`verify` repeats a permission for a terminal only if it is the matching live terminal."""
+    """`verify` repeats a permission only for the live terminal that matches the recorded one."""
     recorded, live = (
         scope(asking({"content": [{"type": "terminal", "terminalId": item}]}), {})
         for item in ("term-1", terminal)

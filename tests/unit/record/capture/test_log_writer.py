@@ -183,10 +183,7 @@ def test_what_is_not_indexed_is_not_trimmed(log: CaptureLog) -> None:
 
 
 def test_a_full_disk_becomes_a_gap() -> None:
-    """If the disk is full, a capture log counts the bytes that are lost.
-
-    A limit on the file's size simulates the disk.
-    """
+    """If the disk is full, a capture log counts the bytes that are lost."""
     with new_log() as log:
         program = """if True:
             import resource, sys

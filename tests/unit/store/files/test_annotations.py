@@ -52,7 +52,7 @@ def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
-    """Reading a recording of database version 1 does not change it."""
+    """Reading a recording of database version 1 does not change the file."""
     path = make_old(record_conversation(tmp_path / "x.db"))
     before = path.read_bytes()
     assert note_of(path) is None

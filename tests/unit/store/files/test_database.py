@@ -171,5 +171,5 @@ def _read(path: Path) -> None:
 
 
 def test_an_error_is_one_line(tmp_path: Path) -> None:
-    """If an error about a recording quotes the file, it is still one line."""
+    """An error that quotes text of a recording is still one line."""
     assert str(DamagedRecording(tmp_path, "no such\ncolumn")).count("\n") == 0

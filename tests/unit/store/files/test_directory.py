@@ -114,7 +114,7 @@ def test_texts_are_recordings(tmp_path: Path) -> None:
 
 
 def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> None:
-    """If a text form has a wrong line, `list` shows it with the number of the line."""
+    """If a text form has a wrong line, `list` shows the file with the number of the line."""
     text = write_text(tmp_path / "a.jsonl", "story")
     text.write_bytes(text.read_bytes() + b"{}\n")
     entry = read_listed(text)

@@ -242,7 +242,7 @@ def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name
 
 
 def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
-    """A recorder does not roll back a journal that somebody planted while it was running."""
+    """A recorder does not roll back a journal that somebody planted during the recording."""
     path = root / "report" / "x.db"
     connection = database.create(path)
     journal = Path(f"{path}-journal")
@@ -327,7 +327,7 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 
 
 def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
-    """An unfinished -shm file of SQLite beside a recording is accepted."""
+    """A -shm file of SQLite that has only three bytes is accepted beside a recording."""
     path = root / "report" / "x.db"
     record_conversation(path)
     index = Path(f"{path}-shm")

@@ -44,7 +44,7 @@ def add(write: RowWriter, stream: Stream, message: Any, t_ns: int = 0, **more: A
 
 
 def test_frames_and_events_share_a_numbering() -> None:
-    """Frames and events of a recording have one numbering."""
+    """Frames and events of a recording are numbered together."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/new"))
@@ -140,7 +140,7 @@ def test_state_is_stored_only_for_a_next_indexer() -> None:
 
 
 def test_a_dialect_can_be_forced() -> None:
-    """In v1, a turn ends at the answer to its prompt; in v2, it stays open."""
+    """In v1, a turn ends at the answer to its prompt."""
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:
@@ -242,7 +242,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """If the dialect is detected late, the state of the indexer contains it."""
+    """If the dialect is detected late, the state of the indexer contains the dialect."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:

@@ -62,7 +62,7 @@ def everything(reader: RecordingReader) -> str:
 
 
 def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
-    """All that is read from a recording is masked."""
+    """Whatever is read from a recording, its secrets are masked."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         shown = everything(reader)
         assert reader.masked_rows is not None
