@@ -66,7 +66,7 @@ def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) 
 def test_a_signal_is_returned_after_indexing(
     record: Recorder, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """If an agent is killed after its frames were indexed, its signal is recorded."""
+    """If an agent is killed after its frames were indexed, the signal is recorded."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('read line; read go <"$1"; kill -s TERM $$', gate.path), *options)
     conversation.write(PROMPT)
@@ -106,7 +106,7 @@ def test_the_first_process_of_a_container_exits_with_a_code(record: Recorder) ->
 
 
 def test_no_core_is_written_of_the_proxy(tmp_path: Path) -> None:
-    """If a recorder ends by its agent's signal, it writes no core file."""
+    """If a recorder ends by its agent's signal, the recorder writes no core file."""
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     script = (
         "import resource; from acp_proxy.record.capture.in_place import die_of;"

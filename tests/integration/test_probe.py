@@ -79,7 +79,7 @@ def test_the_page_says_what_is_broken_and_what_to_type_next(trials: Trials) -> N
 
 
 def test_prompts_are_announced_before_an_agent_starts(trials: Trials) -> None:
-    """`try --probe` says how many prompts it will send before it starts an agent."""
+    """Before it starts an agent, `try --probe` says how many prompts it will send."""
     process = trials.start("--probe", agent=["/no/such/agent"])
     printed, stderr = process.communicate()
     assert (process.returncode, printed) == (127, "")

@@ -573,7 +573,7 @@ def test_exit_ends_everything() -> None:
 
 
 def test_exit_after_half_a_frame() -> None:
-    """The fault `exit` can send half of its frame before it ends the agent."""
+    """The fault `exit` can send half of the matched frame before it ends the agent."""
     check(
         ["truncate keep_bytes=2 newline=false", "exit keep_frame=true code=0"],
         """

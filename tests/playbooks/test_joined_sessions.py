@@ -151,7 +151,7 @@ def test_a_child_is_verified(record: Record) -> None:
 
 
 def test_a_child_may_have_another_name(record: Record) -> None:
-    """If a child session has another id, `verify` takes it for the recorded one."""
+    """If a child session has another id, `verify` takes the session for the recorded one."""
     live = verify(
         record(f"""
             1-4 session

@@ -378,7 +378,7 @@ def test_requests_in_a_batch_are_answered_in_a_batch(record: Record) -> None:
 
 
 def test_an_answer_before_its_request_is_withheld_until_that_comes(record: Record) -> None:
-    """If an answer was recorded before its request, `verify` sends it after the request."""
+    """If an answer was recorded before its request, `verify` sends the answer after the request."""
     recorded = record(f'{START}-> #0 result {{"content": "A"}}\n<- {read("/a")}\n<- {END}')
     live = verify(recorded).check(STARTED)
     assert live.informed == ["withheld in connection 6"]

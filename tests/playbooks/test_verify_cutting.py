@@ -80,7 +80,7 @@ def test_a_thought_is_another_text(record: Record) -> None:
     "kind", ["usage_update", "session_info_update", "available_commands_update"]
 )
 def test_state_updates_do_not_count(record: Record, kind: str) -> None:
-    """`verify` does not count updates of a session's state."""
+    """When `verify` counts updates before a cancel, updates of a session's state do not count."""
     state = STATE % kind
     recorded = record(f"""{SESSION}
         5 <- {state}

@@ -284,7 +284,7 @@ def test_members_that_no_type_names_are_extra() -> None:
 
 
 def test_former_types_are_right_too() -> None:
-    """The schema check accepts types that only earlier drafts of v2 had."""
+    """The schema check accepts types that later versions of ACP have removed."""
     models = {"currentModelId": "m", "availableModels": [{"modelId": "m", "name": "M"}]}
     result = {"sessionId": "s", "models": models}
     assert wrong_result(V1, TO_AGENT, "session/new", result) == []

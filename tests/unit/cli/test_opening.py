@@ -227,6 +227,6 @@ def test_other_systems_use_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_failure_is_raised() -> None:
-    """If one of several processes raises an exception, the command raises it."""
+    """If one of several processes raises an exception, the command raises the exception too."""
     with pytest.raises(ZeroDivisionError):
         list(mapped(broken, THINGS))

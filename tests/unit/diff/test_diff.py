@@ -235,7 +235,7 @@ def test_a_null_is_a_line() -> None:
 
 
 def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
-    """`diff` compares a recorded text that looks like one of its own names, such as `session:1`."""
+    """A recorded text that looks like `session:1`, a name made by `diff`, is compared as text."""
     a = Run(0).tell("plan", entries=[], of=Run(0).session)
     assert not compare(a, Run(1).tell("plan", entries=[], of="session:1"))[0].is_equal
 

@@ -61,7 +61,7 @@ def test_of_several_sessions_with_a_server_the_one_at_work_counts() -> None:
 
 
 def test_a_connection_belongs_to_the_session_of_its_server() -> None:
-    """If an MCP connection runs over ACP, its messages belong to the session of its server."""
+    """Messages of an MCP connection over ACP belong to the session of the MCP server."""
     lines = [
         *mcp("s", "t", prompted="s"),
         said("<-", 1, "mcp/connect", {"serverId": "m1"}),

@@ -27,7 +27,7 @@ def waits_after(*lines: tuple[int, str, bytes]) -> Intervals:
 
 
 def test_only_the_longest_hangs_are_kept() -> None:
-    """`show` keeps the twenty longest silences and counts all of them."""
+    """`show` lists only the twenty longest silences and counts all of them."""
     lines: list[tuple[int, str, bytes]] = []
     t_ns = 0
     for n in range(50):

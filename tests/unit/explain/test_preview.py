@@ -86,7 +86,7 @@ def test_the_files_of_a_tool_call_are_listed() -> None:
 
 
 def test_a_tool_call_without_more_is_its_input_and_output() -> None:
-    """If a tool call has no content, its preview has its input and output."""
+    """If a tool call has no content, the call's preview shows its input and output."""
     given = {"command": "ls -la", "timeout": 10}
     assert update("tool_call", title="`ls -la`", rawInput=given) == "tool_call: `ls -la` timeout=10"
     blocks = [{"type": "text", "text": "3 files"}]

@@ -741,7 +741,7 @@ def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
 
 
 def test_an_empty_answer_to_a_prompt_means_v2_and_ends_no_turn() -> None:
-    """If an answer to a prompt has no stop reason, the dialect is v2."""
+    """If nothing else shows the dialect, an answer to a prompt without a stop reason means v2."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s", "prompt": []}
            session/prompt, exchange 1, session s, turn 1

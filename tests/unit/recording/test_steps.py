@@ -33,7 +33,7 @@ def lanes(*steps: Step) -> list[str | None]:
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
-    """`replay` keeps a response in order with its request, even if it names another session."""
+    """`replay` keeps a response in order with its request, even across sessions."""
     assert (
         lanes(
             step(1, kind="request", session="s", exchange=1),

@@ -325,7 +325,7 @@ def test_the_example_of_the_manual_is_what_is_printed(monkeypatch: pytest.Monkey
 
 
 def test_another_protocol_is_said_to_be_one(tmp_path: Path) -> None:
-    """`check` says of a recording of MCP that it is not one of ACP."""
+    """`check` says of a recording of MCP that the recording is not of ACP."""
     lines = [
         '-> #0 initialize {"protocolVersion": "2025-06-18", "capabilities": {},'
         ' "clientInfo": {"name": "ed", "version": "1"}}'

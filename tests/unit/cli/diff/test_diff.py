@@ -377,7 +377,7 @@ def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> 
 
 
 def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Path) -> None:
-    """`diff` compares an incomplete recording up to its end, and warns about it."""
+    """`diff` compares an incomplete recording up to its end and prints a warning."""
     a = record_conversation(tmp_path / "a.db")
     with LogWriter(tmp_path / "b.db") as recorder:
         handshake(recorder)

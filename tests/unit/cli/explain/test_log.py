@@ -338,7 +338,7 @@ def test_a_missing_recording_is_reported(streamed: Path) -> None:
 
 
 def test_around_a_frame(streamed: Path) -> None:
-    """`log --around` marks a frame and its answer, and prints both on lines of their own."""
+    """`log --around` prints a frame and its answer on lines of their own."""
     lines = run("inspect", "log", "--around", "5", "--context", "2", streamed).stdout.splitlines()
     assert [line[:2].strip() for line in lines] == ["", "", "▸", ""]
     assert [line[2:].split()[0] for line in lines] == ["3", "4", "5", "6–7"]

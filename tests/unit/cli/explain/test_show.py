@@ -184,7 +184,7 @@ def test_a_hint_is_no_problem(tmp_path: Path) -> None:
 
 
 def test_a_child_session_names_its_parent() -> None:
-    """If one session was started by another, `show` prints the name of its parent session."""
+    """If a session was started by another session, `show` prints the parent session's name."""
     path = Path(__file__).parents[3] / "data/conformance/healthy/subagent.jsonl"
     lines = run("inspect", "show", path).stdout.splitlines()
     at = lines.index("sessions    2")

@@ -80,7 +80,7 @@ def test_age_and_size_may_be_combined(home: Path) -> None:
 
 
 def test_a_file_whose_name_has_line_ends_is_one_line(home: Path) -> None:
-    """If a file name contains line ends, `prune` prints it on one line."""
+    """If a file name contains line ends, `prune` prints the name on one line."""
     (home / "old.db").rename(home / "a\nb.db")
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     assert result.stdout.startswith("deleted a\\nb.db  ")

@@ -81,7 +81,7 @@ def test_an_answer_for_always_may_cover_what_follows() -> None:
 
 
 def test_refused_and_done_by_the_client() -> None:
-    """If permission for a file was denied and the client still writes it, `audit` reports it."""
+    """If the client writes a file although permission was denied, `audit` reports a problem."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(REJECT, {"toolCallId": "c"})

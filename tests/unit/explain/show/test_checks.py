@@ -242,7 +242,7 @@ def test_the_end_of_the_agent_is_judged(
 def test_who_is_to_blame_for_an_end(
     recorder: LogWriter, steps: list[Callable[[LogWriter], None]], by: str | None
 ) -> None:
-    """`show` blames an agent for its end only if it exited or crashed by itself."""
+    """`show` blames an agent for its end only if the agent exited or crashed by itself."""
     for step in steps:
         step(recorder)
     recorder.abandon()

@@ -15,7 +15,7 @@ PROTOCOL = Path(__file__).parents[3] / "data" / "protocol"
 
 
 def test_enabled_capabilities_of_v1_are_listed() -> None:
-    """In ACP v1, `show` takes a flag that is true as a capability."""
+    """In ACP v1, `show` lists a flag that is true as a capability."""
     params = {
         "clientCapabilities": {
             "fs": {"readTextFile": True, "writeTextFile": False},
@@ -28,7 +28,7 @@ def test_enabled_capabilities_of_v1_are_listed() -> None:
 
 
 def test_empty_groups_of_v1_are_no_capabilities() -> None:
-    """In ACP v1, `show` takes an empty object as no capability."""
+    """In ACP v1, `show` lists no capability for an empty object."""
     groups: dict[str, Any] = {
         "promptCapabilities": {},
         "mcpCapabilities": {},
@@ -71,7 +71,7 @@ def test_custom_capabilities_come_last() -> None:
 
 
 def test_an_empty_object_is_a_capability_in_v2() -> None:
-    """In ACP v2, `show` takes an empty object as a capability."""
+    """In ACP v2, `show` lists an empty object as a capability."""
     params: dict[str, Any] = {
         "capabilities": {"auth": {}, "session": {"prompt": {"image": {}}, "mcp": None}}
     }

@@ -41,6 +41,6 @@ def test_each_outcome_has_a_description(method: str, reply: Any, words: str) -> 
 
 
 def test_a_cancelled_permission_is_an_outcome_of_its_own() -> None:
-    """A replay has an outcome of its own for a cancelled permission request."""
+    """A replay distinguishes a cancelled permission request from a denied one."""
     reply = {"result": {"outcome": {"outcome": "cancelled"}}}
     assert outcome("session/request_permission", None, reply) == CANCELLED

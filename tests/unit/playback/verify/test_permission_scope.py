@@ -104,7 +104,7 @@ def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
 
 
 def test_a_scope_that_cannot_be_read_equals_none() -> None:
-    """`verify` takes a permission request that is nested too deeply as unlike all others."""
+    """`verify` never matches a permission request that is nested too deeply."""
     deep: Any = {}
     for _ in range(100_000):
         deep = {"a": deep}

@@ -441,7 +441,7 @@ def test_no_line_makes_a_view_fail(tmp_path: Path, line: bytes, stream: str) -> 
 
 
 def test_a_tool_call_whose_id_is_used_again_ends_a_message() -> None:
-    """In the SQL views, a new tool call ends the message before it, even if it reuses an id."""
+    """In the SQL views, a tool call that reuses an id still ends the message before it."""
     conversation = Talk()
     for title in ("Read a", "Write a"):
         conversation.update("agent_message_chunk", content=text(f"{title}: "))
