@@ -218,7 +218,7 @@ def test_a_killed_sweep_leaves_no_client(batches: Batches) -> None:
 
 
 def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) -> None:
-    """If the process that starts workers is killed, the next command starts it again."""
+    """If the process that starts workers is killed, it is started again."""
     name = next(name for name in expected if "clean" in name)
     job = Job("check", digest="d", recording="a", path=str(batches.directory / "recs" / name))
     for _ in range(2):

@@ -116,7 +116,7 @@ def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path
 
 
 def test_a_foreign_file_in_place_of_the_database(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If a foreign file has the name of the database, a recorder does not change it."""
+    """If a foreign file has the name of the database, a recorder leaves the file unchanged."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         wait_until(path.exists, "the file that is to be the database")

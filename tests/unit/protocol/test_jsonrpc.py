@@ -223,7 +223,7 @@ def test_draft_fields() -> None:
 
 @pytest.mark.parametrize("odd", [7, 1.5, True, None, [], {}, ["s"], {"a": "s"}])
 def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
-    """If the session id in a message is a number, it is ignored."""
+    """If the session id in a message is a number, the id is ignored."""
     update = {"sessionUpdate": odd, "toolCallId": "c"}
     assert labels(params("session/update", sessionId=odd, update=update)) == {
         "method": "session/update",

@@ -114,7 +114,7 @@ def test_nothing_is_replaced_unless_it_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_no_copy_to_share(tmp_path: Path) -> None:
-    """`export` refuses to copy a running recording as a database."""
+    """`export` refuses to copy a running recording."""
     with LogWriter(tmp_path / "live.db") as recorder:
         handshake(recorder)
         recorder.index()

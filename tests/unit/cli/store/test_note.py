@@ -79,7 +79,7 @@ def test_a_note_is_utf8(home: Path) -> None:
 
 
 def test_a_note_keeps_its_lines(home: Path) -> None:
-    """If a note has several lines, `note` prints them unchanged."""
+    """If a note has several lines, `note` prints all of them."""
     run("inspect", "note", "run", "one\ntwo\x1b", home=home)
     assert run("inspect", "note", "run", home=home).stdout == "one\ntwo\\x1b\n"
 
