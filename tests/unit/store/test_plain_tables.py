@@ -82,7 +82,7 @@ def test_no_trigger_fires(tmp_path: Path, trigger: str) -> None:
 
 
 def test_no_trigger_fires_when_a_dead_recording_is_finished(tmp_path: Path) -> None:
-    """If finishing a killed recording would fire a trigger in the database, nothing is finished."""
+    """A killed recording is not finished if that would fire a trigger in its database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
