@@ -366,5 +366,5 @@ def test_a_command_that_only_its_title_names_is_denied(
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
     assert live.play(f"<- {permission(call)}") == [f"-> {outcome('n')}"]
     assert live.divergences[0].summary.endswith(
-        "#7 allowed it; it was rejected; --lenient compares its texts instead"
+        "#7 may have allowed another action; the request was rejected; --lenient compares its texts"
     )

@@ -77,9 +77,9 @@ class PermissionGuard:
         if match.permission.is_vague:
             is_trusted = not self._state.options.lenient and old == new
             summary = (
-                f"the agent asked permission for {new} and did not say what it applies to, so it is"
-                f" unknown whether #{seq}{'' if old == new else f', {old},'} allowed it; it was"
-                f" rejected{'; --lenient compares its texts instead' if is_trusted else ''}"
+                f"the agent asked permission for {new} but named no command or file, so"
+                f" #{seq}{'' if old == new else f', {old},'} may have allowed another action;"
+                f" the request was rejected{'; --lenient compares its texts' if is_trusted else ''}"
             )
         else:
             summary = (
