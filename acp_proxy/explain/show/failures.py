@@ -28,7 +28,6 @@ from acp_proxy.explain.show.environment import (
 from acp_proxy.explain.show.error_groups import error_text
 from acp_proxy.explain.show.summary_values import ErrorTally
 from acp_proxy.protocol.dialects import (
-    CLOSING,
     DRAFT,
     INITIALIZE,
     LOGIN,
@@ -36,12 +35,11 @@ from acp_proxy.protocol.dialects import (
     PERMISSION,
     PROMPT,
     PROMPT_WITH_CONTENT,
-    V1,
     V2,
 )
-from acp_proxy.protocol.updates import TURN_OUTPUT, kind_and_update
+from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.store.queries.exchanges import TurnRow, exchanges
-from acp_proxy.store.queries.frames import stray_errors, updates_with
+from acp_proxy.store.queries.frames import stray_errors
 
 ANSWER = "answer.error"
 _INTERNAL = -32603
@@ -84,35 +82,6 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
         name, method = error.name or error.code, plain(error.method or "")[:PHRASE]
         brief = "" if name is None else f"{method.removeprefix('session/')}: {name}{times}"
         yield Finding(ANSWER, severity, by, seq, text, related, unblamed, brief=brief)
-
-
-def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds the first update after the end of its turn, for `list`, which checks no rules.
-
-    It is a finding of the rule `turn.update-late`. The turns before a session is loaded or closed
-    are not examined, and of many turns only the first.
-    """
-    reader = context.reader
-    if context.recording.dialect != V1 or not context.recording.knows("middle"):
-        return
-    others = exchanges(reader, methods=(*OPENING[1:], *CLOSING))
-    after = max((row.request_seq for row in others), default=0)
-    turns = [turn for turn in context.turns if turn.prompt_seq > after][:LISTED]
-    starts = [*(turn.prompt_seq for turn in turns[1:]), LAST_NUMBER]
-    spans = [(end, start) for turn, start in zip(turns, starts, strict=False)
-             if (end := turn.end_seq) is not None]  # fmt: skip
-    numbers = updates_with(reader, b'"sessionUpdate"', spans, LINE_EDGE)
-    for update in read_messages(reader, numbers, LINE_EDGE):
-        kind, _ = kind_and_update(update.part("params"))
-        ends = [turn for turn in turns if turn.session == update.session
-                and turn.end_seq is not None and turn.end_seq < update.seq]  # fmt: skip
-        is_output = kind in TURN_OUTPUT and update.turn is None
-        if is_output and ends and ends[-1].stop_reason != "cancelled":
-            text, end = f"{kind} comes after the end of the turn", ends[-1].end_seq
-            brief = f"update after its turn #{update.seq}"
-            yield Finding("turn.update-late", Severity.WARNING, AGENT, update.seq, text,
-                          () if end is None else (end,), brief=brief)  # fmt: skip
-            return
 
 
 def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:

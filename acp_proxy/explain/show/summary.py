@@ -22,7 +22,6 @@ from acp_proxy.explain.show.conversation_summary import (
     with_prompts,
 )
 from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
-from acp_proxy.explain.show.failures import late_updates
 from acp_proxy.explain.show.frame_pass import FrameCounts, read_work, silent_call
 from acp_proxy.explain.show.result_words import ending_words, exit_words
 from acp_proxy.explain.show.summary_values import CurrentWait, Extent, Summary
@@ -157,8 +156,7 @@ def find_quickly(
         context = counted(reader, now_ns)
     else:
         context = DiagnosisContext(reader, [*read_events(reader)], None, [], last_ns(reader))
-    findings = in_order([*run_checks(context), *late_updates(context)])
-    return findings, find_waiting(context), context.tokens.whole
+    return run_checks(context), find_waiting(context), context.tokens.whole
 
 
 def counted(

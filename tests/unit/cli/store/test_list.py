@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import time
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -28,9 +28,7 @@ from tests.support.log_writer import (
     handshake,
     record_conversation,
     request,
-    result,
     text,
-    update,
     write_conversation,
 )
 from tests.support.text_recordings import text_of
@@ -321,52 +319,6 @@ def test_a_list_says_what_is_wrong(home: Path) -> None:
         "hung": True,
         "well": False,
     }
-
-
-LATE = update("s", "agent_message_chunk", content=text("one more thing"))
-TURN = [
-    request(2, "session/prompt", sessionId="s", prompt=[text("go")]),
-    result(2, stopReason="end_turn"),
-]
-
-
-@pytest.mark.parametrize(
-    ("after", "found"),
-    [
-        ([LATE, LATE], 7),
-        ([update("s", "usage_update", used=1, size=2), LATE], 8),
-        ([update("s", "usage_update", used=1, size=2)], None),
-        ([{**LATE, "params": {**LATE["params"], "sessionId": "t"}}], None),
-        ([request(3, "session/load", sessionId="s", cwd="/"), LATE, result(3), LATE], None),
-        ([LATE, request(3, "session/close", sessionId="s"), result(3)], None),
-        ([request(3, "session/prompt", sessionId="s", prompt=[text("go")]), LATE], None),
-    ],
-    ids=["late", "usage first", "usage", "other session", "loaded", "closed", "next turn"],
-)
-def test_a_list_tells_of_updates_after_their_turn(
-    home: Path, monkeypatch: pytest.MonkeyPatch, after: list[Any], found: int | None
-) -> None:
-    """`list` names the first update that came after its turn, unless it may be history."""
-    monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
-    with LogWriter(home / "x.db") as recorder:
-        handshake(recorder)
-        recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]), TURN[0])
-        recorder.to_client(TURN[1])
-        for message in after:
-            is_asked = "id" in message and "method" in message
-            (recorder.to_agent if is_asked else recorder.to_client)(message)
-        recorder.end()
-        recorder.close()
-        recorder.finish()
-    line = run("list", home=home).stdout.splitlines()[1]
-    told = f"! update after its turn #{found}"
-    assert (told in line) == (found is not None)
-    findings = json.loads(run("list", "--json", home=home).stdout)["findings"]
-    (checked,) = json.loads(run("check", "--json", home / "x.db").stdout)["recordings"]
-    late = [f["seq"] for f in findings if f["rule"] == "turn.update-late"]
-    every = [f["seq"] for f in checked["findings"] if f["rule"] == "turn.update-late"]
-    assert late == every[: len(late)]
-    assert late == [found] * (found is not None)
 
 
 def test_a_signal_is_red_only_where_there_is_a_problem(
