@@ -126,16 +126,9 @@ def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -
     """
     from markupsafe import Markup  # late, as all of Jinja2
 
-    texts = (
-        _environment()
-        .get_template(template)
-        .generate(
-            policy=content_policy(scripts, style),
-            style=Markup(style),  # our own text, without an end tag
-            version=__version__,
-            **values,
-        )
-    )
+    values |= {"policy": content_policy(scripts, style), "version": __version__}
+    values["style"] = Markup(style)  # our own text, without an end tag
+    texts = _environment().get_template(template).generate(values)
     return (text.encode("utf-8", "backslashreplace") for text in texts)
 
 

@@ -21,15 +21,16 @@ class FakeRecording {
     const parties = Object.fromEntries(Object.entries(PARTIES).filter(([method]) => methods.has(method)));
     this.meta = { parties, summary: { turns, problems, faults } };
     this.texts = [...new Set(this.list.flatMap((row) => Object.values(row)).filter((one) => typeof one === "string"))];
-    this.columns = new Map();
+    this.known = new Map();
     this.pauses = new Map();
   }
   numbers(name) {
-    if (!this.columns.has(name)) {
-      this.columns.set(name, Float64Array.from(this.list, (row) => row[name] ?? NaN));
+    if (!this.known.has(name)) {
+      this.known.set(name, Float64Array.from(this.list, (row) => row[name] ?? NaN));
     }
-    return this.columns.get(name);
+    return this.known.get(name);
   }
+  columns(...names) { return names.map((name) => this.numbers(name)); }
   codes(name) { return Int32Array.from(this.list, (row) => this.code(row[name])); }
   code(text) { return this.texts.indexOf(text) + 1; }
   text(name, row) { return this.list[row][name] ?? null; }

@@ -62,6 +62,7 @@ const COLUMNS = {
 const RECORDING = {
   rows: 9,
   numbers: (name) => Float64Array.from(COLUMNS[name]),
+  columns: (...names) => names.map((name) => Float64Array.from(COLUMNS[name])),
   codes: () => Uint8Array.from([1, 2, 2, 2, 2, 2, 2, 2, 2]),
   code: (text) => (text === "prompt" ? 1 : 0),
   /** One goes on after the last row. */
@@ -114,7 +115,7 @@ test("many items grow the list", () => {
   const recording = {
     ...RECORDING,
     rows,
-    numbers: (name) => new Float64Array(rows).map((_, row) => (name === "run" ? NULL : row)),
+    columns: (...names) => names.map((name) => new Float64Array(rows).map((_, row) => (name === "run" ? NULL : row))),
     codes: () => new Uint8Array(rows).fill(1),
     pauses: new Map(Array.from({ length: rows - 1 }, (_, row) => [row + 1, { before: row }])),
   };

@@ -1,6 +1,5 @@
 // The tool calls as a table in the order of their start; the detail shows the chosen call's card.
-import { BLOCK_ENTRIES } from "../conversation/entries.js";
-import { pause, readJson } from "../data/source.js";
+import { rowsWith } from "../data/values.js";
 import { clear, div, h, setAttribute, sign, span } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
 import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
@@ -27,18 +26,13 @@ export async function listedCalls(recording, kinds) {
   const unended = recording.isOpen ? "open" : "never ended";
   /** @type {Map<number, ListedCall>} */
   const calls = new Map();
-  for (let first = 0; first < kinds.length; first += BLOCK_ENTRIES) {
-    if (!kinds.slice(first, first + BLOCK_ENTRIES).includes("tool_call")) continue;
-    const entries = await readJson(recording.source, `e${first / BLOCK_ENTRIES}`);
-    for (const entry of entries) {
-      if (entry.kind !== "tool_call") continue;
-      const key = firsts[recording.rowOf(entry.seq)];
-      // Updates of a call after the end of its turn are another entry.
-      const { seq, detail } = calls.get(key) ?? { seq: entry.seq, detail: "other" };
-      const state = ENDED.test(entry.state) ? entry.state : unended;
-      calls.set(key, { ...entry, seq, detail: entry.detail || detail, state });
-    }
-    await pause();
+  for (const item of rowsWith(kinds, "tool_call")) {
+    const entry = /** @type {ListedCall} */ (await recording.entries.get(item));
+    const key = firsts[recording.rowOf(entry.seq)];
+    // Updates of a call after the end of its turn are another entry.
+    const { seq, detail } = calls.get(key) ?? { seq: entry.seq, detail: "other" };
+    const state = ENDED.test(entry.state) ? entry.state : unended;
+    calls.set(key, { ...entry, seq, detail: entry.detail || detail, state });
   }
   return calls;
 }
@@ -131,8 +125,7 @@ export class CallsView {
   render(row, node) {
     const call = /** @type {ListedCall} */ (this.callAt(row));
     const { seq, last_seq, took_ns, detail, title, state, is_failed, remarks } = call;
-    const [times, turns, calls] = ["t_ns", "turn", "call"].map((name) =>
-      this.recording.numbers(name));
+    const [times, turns, calls] = this.recording.columns("t_ns", "turn", "call");
     const isFound = this.state.matched.some((one) => calls[one] === calls[row]);
     const outside = remarks.includes(HISTORY) ? HISTORY : "outside";
     const at = (/** @type {number} */ one) => times[this.recording.rowOf(one)];

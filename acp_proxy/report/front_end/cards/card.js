@@ -60,7 +60,7 @@ export function callParts(frames) {
   const shown = [[...said, ...others], outputBlocks(output), outputBlocks(rawOutput)];
   const failed = contentBlocks(typeof error === "string" ? error : null, "error");
   const blocks = [...(shown.find(({ length }) => length > 0) ?? []), ...failed];
-  return { history, asked, locations: places.filter(Boolean), blocks };
+  return { history, asked, locations: places.filter(Boolean).slice(0, MOST_LOCATIONS), blocks };
 }
 
 /** The tool call that a permission request is about. @param {unknown} message */
@@ -149,14 +149,13 @@ export async function callElement(state, row) {
     const when = t_ns === history[0].t_ns ? secondsInWords(t_ns, " at ", " s") : after;
     return h("li", null, `${statusInWords(status)} `, seqButton(state, at), span("note", when));
   });
-  const places = locations.slice(0, MOST_LOCATIONS);
   const images = entry ? entryBlocks(entry) : [];
   return h("section", { class: "card", "aria-label": "tool call" },
     entry && h("h3", null, headWords(recording, entry)),
     noteLine(entry && `${entry.id} · `, `${countInWords(rows.length, "frame")} `,
       seqButton(state, rows[0]), rows.length > 1 && ["–", seqButton(state, last)]),
     h("ol", { class: "statuses", "aria-label": "status over time" }, statuses),
-    h("ul", { class: "choices mono" }, places.map((place) => h("li", null, place))),
+    h("ul", { class: "choices mono" }, locations.map((place) => h("li", null, place))),
     await Promise.all(asked.map((one) => permissionElement(state, one.row, false))),
     // Its terminals were made before its last frame.
     await blockElements(state, [...blocks, ...images], last));

@@ -91,11 +91,10 @@ export function wordEdits(before, after) {
   const { pairs, isAligned } = alignedPairs(old, fresh);
   const common = pairs.reduce((sum, [x]) => sum + old[x].trim().length, 0);
   if (!isAligned || common * 3 < Math.max(before.length, after.length)) return null;
-  const [first, second] = [old, fresh].map((words, side) => {
+  return /** @type {[WordPiece[], WordPiece[]]} */ ([old, fresh].map((words, side) => {
     const kept = new Set(pairs.map((pair) => pair[side]));
     return words.map((text, index) => ({ text, changed: !kept.has(index) }));
-  });
-  return [first, second];
+  }));
 }
 
 /**
@@ -138,11 +137,9 @@ export function comparedTexts(before, after) {
       rows.push(diffRow(kind, text.replace(/\n$/, "") + end, oldNumber, newNumber));
     }
   }
-  if (!isAligned) return { rows, notes: [UNALIGNED] };
   const isLong = before.length + after.length > MOST_COMPARED_CHARACTERS;
-  if (isLong) return { rows, notes: [UNCOMPARED] };
-  markWords(rows);
-  return { rows, notes: [] };
+  if (isAligned && !isLong) markWords(rows);
+  return { rows, notes: !isAligned ? [UNALIGNED] : isLong ? [UNCOMPARED] : [] };
 }
 
 /** The rows of a patch. @param {string} text @returns {DiffRow[]} */

@@ -6,38 +6,29 @@ const changes = Array.from(document.querySelectorAll(".change"));
 let current = -1;
 
 /**
- * Shows a difference, and names it in the address so that it can be linked to. The browser scrolls
- * to what the address names, and moves the focus there.
- * @param {number} index
+ * Names a difference in the address, so that it can be linked to: the one after or before the
+ * marked one, or else the first one in sight. The browser scrolls to what the address names, and
+ * moves the focus there.
+ * @param {1 | -1} by
  */
-function showChange(index) {
-  if (index < 0 || index >= changes.length) return;
-  markChange(index);
-  location.replace(`#${changes[index].id}`);
-}
-
-/** @param {number} index */
-function markChange(index) {
-  changes[current]?.removeAttribute("aria-current");
-  changes[index]?.setAttribute("aria-current", "true");
-  current = index;
-  const [number, total] = [index + 1, changes.length].map((count) => count.toLocaleString("en"));
-  const place = document.getElementById("place");
-  if (place !== null) place.textContent = index < 0 ? `${total} shown` : `${number} of ${total}`;
-}
-
-/** Moves from the marked difference, or else from the first one in sight. @param {1 | -1} by */
 function step(by) {
   const inSight = changes.findIndex((one) => one.getBoundingClientRect().top >= 0);
   const next = inSight < 0 ? changes.length : inSight;
-  showChange(current >= 0 ? current + by : by > 0 ? next : next - 1);
+  const { id } = changes[current >= 0 ? current + by : by > 0 ? next : next - 1] ?? {};
+  if (id) location.replace(`#${id}`);
+  followAddress();
 }
 
-/** Marks the difference whose number is in the address of the page. */
+/** Marks the difference that is in the address of the page. */
 function followAddress() {
   const named = document.getElementById(location.hash.slice(1));
   const index = changes.findIndex((one) => one === named || named?.contains(one));
-  if (index >= 0) markChange(index);
+  changes[current]?.removeAttribute("aria-current");
+  if (index >= 0) current = index;
+  changes[current]?.setAttribute("aria-current", "true");
+  const [number, total] = [current + 1, changes.length].map((count) => count.toLocaleString("en"));
+  const place = document.getElementById("place");
+  if (place !== null) place.textContent = current < 0 ? `${total} shown` : `${number} of ${total}`;
 }
 
 if (changes.length > 0) {
@@ -48,6 +39,5 @@ if (changes.length > 0) {
     if (!ctrlKey && !metaKey && !altKey && /^[np]$/.test(key)) step(key === "n" ? 1 : -1);
   });
   window.addEventListener("hashchange", followAddress);
-  markChange(-1);
   followAddress();
 }

@@ -4,7 +4,7 @@ import { lowerBound } from "../data/recording.js";
 import { BlockCache } from "../data/block_cache.js";
 import { pause } from "../data/source.js";
 import { pauseWords } from "../list/texts.js";
-import { clear, div, h, noteLine, sign } from "../shell/dom.js";
+import { clear, div, failureLine, h, noteLine, sign } from "../shell/dom.js";
 import { countInWords, messageOf } from "../shell/words.js";
 import { SECTION } from "./entries.js";
 import { fillEntry, readContent } from "./entry_element.js";
@@ -40,8 +40,8 @@ export class ConversationView {
     /** The frames of entries that the reader has opened or closed. @type {Set<number>} */
     this.toggled = new Set();
     /** The contents of folded entries, by item. */
-    this.contents = new BlockCache(CONTENTS_KEPT, async (item) =>
-      readContent(state, await this.entries.get(Number(item))));
+    this.contents = new BlockCache(CONTENTS_KEPT, async (item) => div("entry-content",
+      await readContent(state, await this.entries.get(Number(item))).catch(failureLine)));
     /** Settles when everything was read that a print shows. */
     this.prepared = Promise.resolve();
     this.notes = div("conversation-notes");
@@ -110,8 +110,8 @@ export class ConversationView {
     for (const item of items.slice(0, MOST_PRINTED)) {
       await pause();
       if (this.items !== items) return;
-      const entry = await this.entries.get(item);
-      if (entry?.kind === "tool_call") await this.contents.get(String(item));
+      const isCall = this.entries.kinds[item] === "tool_call";
+      await (isCall ? this.contents.get(String(item)) : this.entries.get(item));
     }
   }
 

@@ -111,8 +111,7 @@ export class Entries {
       // The end of a turn that never ended has the number of its prompt.
       if (row >= 0 && (found[row] < 0 || kinds[item] !== "end")) found[row] = item;
     }
-    const [seq, asked, call, run] = ["seq", "request_seq", "call", "run"].map((name) =>
-      recording.numbers(name));
+    const [seq, asked, call, run] = recording.columns("seq", "request_seq", "call", "run");
     const names = ["stream", "update", "session", "terminal", "answer_terminal"];
     const [stream, update, session, terminal, answered] = names.map((one) => recording.codes(one));
     /**

@@ -6,7 +6,7 @@ import { rowsWith } from "../data/values.js";
 import { blockElement, entryBlocks, labelledBlock } from "../detail/blocks.js";
 import { exchangedParts } from "../detail/detail.js";
 import { saidElements, whyUnread } from "../detail/said.js";
-import { clear, div, failureLine, h, span } from "../shell/dom.js";
+import { clear, div, h, span } from "../shell/dom.js";
 import { countInWords, secondsInWords } from "../shell/words.js";
 
 /**
@@ -39,8 +39,7 @@ export function fillEntry(node, state, entry, toggled, read, isPrinted) {
   node.classList.toggle("failed", Boolean(is_failed));
   node.classList.toggle("child", remarks.some((remark) => remark.startsWith("subagent ")));
   clear(node, kind === "section" ? sectionParts(entry)
-    : kind in OPEN ? openParts(state, entry)
-      : foldedParts(state, entry, toggled, read, isPrinted));
+    : kind in OPEN ? openParts(state, entry) : foldedParts(state, entry, toggled, read, isPrinted));
 }
 
 /** @param {Entry} section @returns {Child[]} */
@@ -76,8 +75,8 @@ function foldedParts(state, entry, toggled, read, isPrinted) {
   const { kind = "", seq, is_failed, remarks, choices } = entry;
   const isLoud = kind === "tool_call" || (kind === "terminal" && !isInCard(state, entry));
   const isOpen = (is_failed && isLoud) !== toggled.has(seq);
-  const box = div("entry-content");
-  const fill = () => read().then((content) => clear(box, content));
+  const fill = () =>
+    read().then((content) => content && made.lastElementChild?.replaceWith(content));
   const toggle = () => {
     if (made.open === isOpen) return void toggled.delete(seq);
     toggled.add(seq);
@@ -85,7 +84,7 @@ function foldedParts(state, entry, toggled, read, isPrinted) {
   };
   const made = h("details", { open: isOpen, on: { toggle } }, h("summary", null,
     span("entry-kind", FOLDED[kind] ?? kind), summaryWords(state, entry),
-    note(remarks.join(" · "))), box);
+    note(remarks.join(" · "))), div("entry-content"));
   if (isOpen || isPrinted) void fill();
   return [div("entry-line", made, place(state, entry)), choicesElement(choices)];
 }
@@ -105,12 +104,11 @@ function summaryWords({ recording }, entry) {
   return [span("entry-title", lines.join(" ").slice(0, BEGINNING).replace(/\*\*|\s+/g, " "))];
 }
 
-/** The content of a folded entry. @param {State} state @param {any} entry */
-export const readContent = async (state, entry) =>
-  div("", await contentOf(state, entry).catch((error) => [failureLine(error)]));
-
-/** @param {State} state @param {Entry} entry @returns {Promise<Child[]>} */
-async function contentOf(state, entry) {
+/**
+ * Reads the content of a folded entry.
+ * @param {State} state @param {any} entry @returns {Promise<Child[]>}
+ */
+export async function readContent(state, entry) {
   const [{ recording }, { kind = "", seq }] = [state, entry];
   const row = recording.rowOf(seq);
   if (row < 0) return [note(`#${seq} is not in this report.`)];

@@ -99,8 +99,8 @@ export class Recording {
     }
     this.cellRows.push(...cells);
     this.payloadRows.push(...payloads.map(([row]) => row));
-    const names = ["run", "t_ns", "seq", "request_seq", "response_seq", "latency_ns"];
-    const [runs, times, seqs, requests, answers, took] = names.map((name) => this.numbers(name));
+    const [runs, times, seqs] = this.columns("run", "t_ns", "seq");
+    const [requests, answers, took] = this.columns("request_seq", "response_seq", "latency_ns");
     for (let row = first; row < this.rows; row++) {
       // If times are not known, the number of the row takes the place of its time.
       if (this.meta.has_times === false) times[row] = row;
@@ -175,6 +175,9 @@ export class Recording {
     this.decodedNumbers.set(name, lengthened(found, this.rows, this.meta.rows));
     return this.numbers(name);
   }
+
+  /** The values of columns of numbers; see `numbers`. @param {...string} names */
+  columns = (...names) => names.map((name) => this.numbers(name));
 
   /**
    * The codes of a column of texts, by row; 0 is null.

@@ -94,7 +94,7 @@ export const fromBase64 = (text) =>
 
 /**
  * The rows at which a column has a value; none for NaN.
- * @param {{indexOf: (value: number, from?: number) => number}} column @param {number} value
+ * @template T @param {{indexOf: (value: T, from?: number) => number}} column @param {T} value
  */
 export function rowsWith(column, value) {
   const rows = [];

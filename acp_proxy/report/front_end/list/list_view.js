@@ -147,7 +147,7 @@ export class ListView {
   values(item) {
     const [row, isRun] = [rowOfItem(item), kindOfItem(item) === RUN];
     const { recording, state: { shown } } = this;
-    const [seqs, times, sizes] = ["seq", "t_ns", "size"].map((name) => recording.numbers(name));
+    const [seqs, times, sizes] = recording.columns("seq", "t_ns", "size");
     const isOpen = this.opened.has(recording.numbers("run")[row]);
     const click = (/** @type {Event} */ event) => {
       event.stopPropagation();

@@ -63,8 +63,8 @@ export function lanesOf(recording) {
  * @param {Recording} recording @returns {Span[]}
  */
 export function openSpans(recording) {
-  const [requests, answers] = [recording.numbers("request_seq"), recording.numbers("response_seq")];
-  const [times, delays] = [recording.numbers("t_ns"), recording.numbers("delay_ns")];
+  const names = ["request_seq", "response_seq", "t_ns", "delay_ns"];
+  const [requests, answers, times, delays] = recording.columns(...names);
   /** @type {{prompt_seq: number, end_seq: number | null}[]} */
   const turns = recording.meta.summary.turns;
   const turnEnds = new Map(turns.map(({ prompt_seq, end_seq }) => [prompt_seq, end_seq]));
@@ -113,7 +113,7 @@ export function lateUpdates(recording) {
  * @param {Int32Array} shown the rows to show @returns {Item[]}
  */
 export function sequenceItems(recording, shown) {
-  const [times, waits] = ["t_ns", "arrival_ns"].map((name) => recording.numbers(name));
+  const [times, waits] = recording.columns("t_ns", "arrival_ns");
   const built = Array.from(buildItems(recording, shown, new Set()));
   const all = built.filter((item) => rowOfItem(item) < recording.rows).map((item) => {
     const [row, kind] = [rowOfItem(item), DRAWN_KINDS[kindOfItem(item)]];

@@ -1,6 +1,6 @@
 // The strip above the views. It shows the traffic over time, turns, problems and faults, and the
 // range of time whose rows are shown. Mouse and keyboard change this range.
-import { button, clear, div, h, setAttribute, span, svg } from "../shell/dom.js";
+import { button, clear, div, h, span, svg } from "../shell/dom.js";
 import { durationInWords, secondsInWords } from "../shell/words.js";
 import { linkedText } from "../cards/card.js";
 import { debtsOf, endsOf, openSpans } from "./lanes.js";
@@ -48,8 +48,8 @@ export class OverviewStrip {
   /** The timer of the next drawing. */
   timer = 0;
 
-  /** @param {HTMLElement} container @param {State} state */
-  constructor(container, state) {
+  /** @param {HTMLElement} box @param {State} state */
+  constructor(box, state) {
     this.state = state;
     this.recording = state.recording;
     /** The place where the pointer was pressed; NaN while it is not pressed. */
@@ -71,9 +71,8 @@ export class OverviewStrip {
     this.hint = span("overview-hint");
     const all = button("Show all of the time", () => state.setRange(null));
     this.said = span("");
-    const foot = div("overview-foot", this.said, this.hint, all);
-    const attributes = { class: "overview-box", "aria-label": "Overview" };
-    container.append(h("section", attributes, this.strip, foot));
+    const own = { class: "overview-box", "aria-label": "Overview" };
+    box.append(h("section", own, this.strip, div("overview-foot", this.said, this.hint, all)));
     // The list is drawn before the bars.
     state.on("shown", () => setTimeout(() => this.drawBars()));
     state.on("grew", () => (this.timer ||= window.setTimeout(() => this.draw(), DRAWN_AFTER_MS)));
@@ -158,9 +157,10 @@ export class OverviewStrip {
    */
   stretch(name, left, right, ...words) {
     const style = { left: `${left * 100}%`, width: `${(right - left) * 100}%` };
-    const texts = (right - left) * this.width > LABELLED && words.filter(Boolean);
-    return h("div", { class: `overview-stretch overview-${name}`, style },
-      texts && [h("i", null), ...texts.map((one) => span("", one))]);
+    const lines = words.filter(Boolean);
+    const isNamed = (right - left) * this.width > LABELLED;
+    return h("div", { class: `overview-stretch overview-${name}`, style, title: lines.join(" ") },
+      isNamed && [h("i", null), ...lines.map((one) => span("", one))]);
   }
 
   /** @param {import("./time_axis.js").DrawnGap} band of turns */
@@ -177,10 +177,7 @@ export class OverviewStrip {
     const length = lengthOf(gaps);
     const long = gaps.filter((gap) => lengthOf([gap]) >= NAMED_PART * length);
     const words = new Set(long.slice(0, NAMED_ROWS).map((gap) => this.awaitedIn(gap) ?? ""));
-    const lines = [durationInWords(length), ...words].filter(Boolean);
-    const element = this.stretch(`gap debt-${debt}`, left, right, ...lines);
-    setAttribute(element, "title", lines.join(" "));
-    return element;
+    return this.stretch(`gap debt-${debt}`, left, right, durationInWords(length), ...words);
   }
 
   /**
@@ -324,15 +321,13 @@ export class OverviewStrip {
       const more = rows.length > NAMED_ROWS ? ` and ${rows.length - NAMED_ROWS} more` : "";
       return rows.length && `${what} at ${some}${more}`;
     };
-    const [idle, ...waits] = [0, 1, 2].map((debt) => axis.gaps.filter((gap) => gap.debt === debt));
-    const [waited, never, short] = [waits.flat(), waits[1], idle].map((gaps) =>
-      durationInWords(lengthOf(gaps)));
+    const [idle, waited, never] = [[0], [1, 2], [2]].map((debts) => durationInWords(
+      lengthOf(axis.gaps.filter(({ debt }) => debts.includes(debt))) || NaN));
     return [
       times.length ? length || "no times: in the order of the frames" : "nothing was recorded",
       named("● findings", this.state.problems), named("■ faults", this.faults()),
-      waits.flat().length && `hatched: ${waited} of waiting`,
-      waits[1].length && `red: ${never} never answered`,
-      idle.length && `dotted: ${short} idle, drawn short`,
+      waited && `hatched: ${waited} of waiting`, never && `red: ${never} never answered`,
+      idle && `dotted: ${idle} idle, drawn short`,
       scaleBreaks(axis).length && "≷ change of scale",
     ].filter(Boolean).join(" · ");
   }

@@ -108,10 +108,8 @@ export class SequenceView {
   }
 
   /** @param {Item} item */
-  number({ row, last }) {
-    const seqs = this.recording.numbers("seq");
-    return last > row ? `#${seqs[row]}–${seqs[last]}` : `#${seqs[row]}`;
-  }
+  number = ({ row, last }) => "#" + [...new Set([row, last])]
+    .map((one) => this.recording.numbers("seq")[one]).join("–");
 
   /** Who has to answer, as bars, and what the proxy holds. @param {Item} item */
   bars({ kind, seen, last, held, delay, delivered }) {
@@ -214,7 +212,7 @@ export class SequenceView {
   verb({ row, last, count }) {
     const { recording } = this;
     const verb = recording.verb(row);
-    const [times, latencies] = ["t_ns", "latency_ns"].map((name) => recording.numbers(name));
+    const [times, latencies] = recording.columns("t_ns", "latency_ns");
     if (/ [✓✗]$/.test(verb)) return verb + durationInWords(latencies[row], " after ");
     const took = times[last] - times[row];
     return count === 1 ? verb : `${verb} ×${count}${took > 0 ? durationInWords(took, " in ") : ""}`;
@@ -231,13 +229,12 @@ export class SequenceView {
 
   /** @param {Item} item */
   badges({ row, last }) {
-    const { recording } = this;
-    const isUnanswered = Number.isNaN(recording.numbers("response_seq")[row]);
-    if (recording.text("kind", row) === "request" && isUnanswered) {
-      return [span("badge trouble", recording.isOpen ? "open" : "never answered"), " "];
-    }
-    const isLate = this.facts.late.has(row) || this.facts.late.has(last);
-    return isLate ? [span("badge caution", "after the end of its turn"), " "] : [];
+    const { recording, facts: { late } } = this;
+    const isRequest = recording.text("kind", row) === "request";
+    const isOpen = isRequest && Number.isNaN(recording.numbers("response_seq")[row]);
+    if (isOpen) return [span("badge trouble", recording.isOpen ? "open" : "never answered"), " "];
+    if (!late.has(row) && !late.has(last)) return [];
+    return [span("badge caution", "after the end of its turn"), " "];
   }
 }
 

@@ -193,11 +193,10 @@ export class WaterfallView {
     const name = step.method ?? step.kind.replace("_", " ");
     const outcome = said ?? this.outcomeOf(step);
     const style = { left: `${start}%`, width: `${end - start}%` };
-    const right = start > 30 ? 100 - start : 0;
+    const [edge, at] = end < 70 ? ["left", end] : ["right", start > 30 ? 100 - start : 0];
     // The words of an event may use the empty cell beside the field.
-    const room = `calc(${end < 70 ? 100 - end : 100 - right}% + ${said ? 3 : 0}rem - 6px)`;
-    const place = `calc(${end < 70 ? end : right}% + 6px)`;
-    const side = { [end < 70 ? "left" : "right"]: place, "--room": room };
+    const room = `calc(${100 - at}% + ${said ? 3 : 0}rem - 6px)`;
+    const side = { [edge]: `calc(${at}% + 6px)`, "--room": room };
     const cell = (/** @type {string} */ kind, /** @type {(Node | string)[]} */ ...children) =>
       h("span", { class: `waterfall-${kind}`, role: "gridcell" }, children);
     node.classList.add("waterfall-row", `kind-${step.kind}`);

@@ -11,11 +11,11 @@ import { OverviewStrip } from "../pictures/overview.js";
 import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
 import { applyFilter, misread, search } from "../search/search.js";
-import { button, clear, div, h, noteLine } from "./dom.js";
+import { button, clear, div, h } from "./dom.js";
 import { keepLink } from "./link.js";
 import { State } from "./state.js";
 import { tabList } from "./tabs.js";
-import { countInWords, messageOf, shellWord } from "./words.js";
+import { countInWords, messageOf } from "./words.js";
 
 /**
  * A view of the conversation; it is mounted when it is first chosen.
@@ -97,8 +97,9 @@ class App {
       root.style.setProperty("--head", `${window.scrollY > 0 ? 0 : root.offsetTop}px`);
     window.addEventListener("resize", fit);
     fit();
-    window.addEventListener("beforeprint", () => clear(part(".paper"), this.printed()));
-    window.addEventListener("afterprint", () => clear(part(".paper")));
+    const [paper, count] = [part(".paper-lines"), part(".paper b")];
+    window.addEventListener("beforeprint", () => this.print(paper, count));
+    window.addEventListener("afterprint", () => clear(paper));
     mountDetail(this.detail, state);
     keepFoundMarked(state, part(".panes"));
     state.on("view", () => this.showView());
@@ -165,24 +166,21 @@ class App {
     return mounted;
   }
 
-  /** The printed rows: those of the conversation, or else of the list. */
-  printed() {
+  /**
+   * Fills the paper: with the conversation, or else with the list.
+   * @param {Element} paper @param {Element} count of the printed lines, in words
+   */
+  print(paper, count) {
     const name = this.state.view === "conversation" ? "conversation" : "list";
     const view = this.mount(name);
     if (view !== this.current) view.update("view");
-    const nodes = view.printed?.() ?? view.list.printed(PRINTED);
-    const { applied, range, recording } = this.state;
-    const all = view.list.items.length;
-    const isCut = nodes.length < all;
-    const command = name === "list" ? "log" : "transcript";
-    const words = [
-      `Printed: ${isCut ? `the first ${nodes.length} of` : "all"} ${countInWords(all, "line")}`,
-      ` of the ${name}`, applied.text && ` that match the filter “${applied.text}”`,
-      range && " in the chosen time", ".",
-      isCut && " To print others, filter them or choose a time. All of them: ",
-      isCut && h("code", null, `acp-proxy ${command} ${shellWord(recording.meta.name)}`),
-    ];
-    return div(`view-${name}`, noteLine(words), div("list", nodes));
+    const { list: { items: { length } }, list } = view;
+    const { applied: { text }, range } = this.state;
+    const nodes = view.printed?.()
+      ?? Array.from({ length: Math.min(length, PRINTED) }, (_, at) => list.make(at));
+    clear(paper, div(`view-${name}`, div("list", nodes)));
+    clear(count, `${nodes.length} of ${countInWords(length, "line")} of the ${name}`,
+      text && ` that match the filter “${text}”`, range && " in the chosen time");
   }
 
   /** @param {Change} change */

@@ -25,7 +25,7 @@ export const kindOfItem = (item) => item % ITEM_KINDS;
  * is new or has changed
  */
 export function buildItems(recording, shown, opened, old = new Int32Array(0), from = 0) {
-  const [runs, seqs, turns] = ["run", "seq", "turn"].map((name) => recording.numbers(name));
+  const [runs, seqs, turns] = recording.columns("run", "seq", "turn");
   const tones = recording.codes("tone");
   const prompt = recording.code("prompt") || -1;
   const isPause = (/** @type {number} */ before, /** @type {number} */ row) =>
@@ -65,8 +65,7 @@ export const indexOfRow = (items, row) => lowerBound(items, row * ITEM_KINDS + R
  * @returns {{last: number, count: number, size: number, delay: number, arrived: number}}
  */
 export function runExtent(recording, shown, first) {
-  const names = ["run", "size", "t_ns", "delay_ns"];
-  const [runs, sizes, times, delays] = names.map((name) => recording.numbers(name));
+  const [runs, sizes, times, delays] = recording.columns("run", "size", "t_ns", "delay_ns");
   const extent = { last: first, count: 0, size: 0, delay: 0, arrived: 0 };
   const place = lowerBound(shown, first);
   for (let at = place; at === place || runs[shown[at]] === runs[first]; at++) {

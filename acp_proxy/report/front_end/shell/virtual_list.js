@@ -162,10 +162,6 @@ export class VirtualList {
     if (hasFocus) this.focus();
   }
 
-  /** Makes the first rows for printing. @param {number} most */
-  printed = (most) =>
-    Array.from({ length: Math.min(most, this.items.length) }, (_, index) => this.make(index));
-
   /** Focuses the active row, or the list if the active row is not on the screen. */
   focus = () => (this.nodes.get(this.active) ?? this.body).focus({ preventScroll: true });
 
