@@ -96,20 +96,22 @@ class RecorderProcess:
     async def end(self) -> None:
         """Waits for the recorder, then sends it SIGTERM, then SIGKILL.
 
-        For a hopeless agent, SIGALRM takes the place of SIGTERM: the recording then says that the
-        client gave up.
+        If the agent is hopeless, SIGALRM takes the place of SIGTERM, so that the recording shows
+        that the client gave up. Then the agent's input ends last: an agent that ends its turns at
+        the end of its input would otherwise seem to answer before its client gave up.
         """
         steps = [signal.SIGALRM if self.is_hopeless else signal.SIGTERM, signal.SIGKILL]
         if self.signum is not None or self.is_hopeless:
             self._send(steps.pop(0))
-        with contextlib.suppress(trio.BrokenResourceError):
-            await self.sink.aclose()
-        while True:
-            with trio.move_on_after(self._patience if steps else inf):
-                await self._read_rest()
-                await self.process.wait()
-                return
-            self._send(steps.pop(0))
+        async with self.sink:
+            if not self.is_hopeless:
+                await self.sink.aclose()
+            while True:
+                with trio.move_on_after(self._patience if steps else inf):
+                    await self._read_rest()
+                    await self.process.wait()
+                    return
+                self._send(steps.pop(0))
 
     async def _read_rest(self) -> None:
         """Reads the remaining output, so that no writer waits for us.
