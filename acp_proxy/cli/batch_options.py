@@ -30,7 +30,7 @@ class BatchOptions:
 
     @property
     def is_here(self) -> bool:
-        """Whether the jobs run on this machine, so that the files they need can be checked here."""
+        """Whether the jobs run on this machine. If so, their files can be checked here."""
         return self.executor in (None, LOCAL)
 
     @property
@@ -55,7 +55,8 @@ def batch_options(function: Callable[..., Any]) -> Callable[..., Any]:
 class BatchCommand(HelpCommand):
     """A command that accepts many recordings.
 
-    All words before ``--`` are recordings, and all words after it are another command.
+    All words before ``--`` are recordings. All words after ``--`` are another command, such as an
+    agent's.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -92,7 +93,7 @@ def split_words(ctx: click.Context, words: tuple[str, ...]) -> tuple[tuple[str, 
 
 
 def option_words(ctx: click.Context, without: Collection[str] = ()) -> Iterator[str]:
-    """Yields the options given on the command line or by environment variables, as words.
+    """Yields the options as words, from the command line or from environment variables.
 
     Args:
         ctx: the context of a `BatchCommand`.

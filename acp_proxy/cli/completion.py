@@ -47,7 +47,7 @@ def directories_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
 
 
 def plans_like(_ctx: object, _param: object, incomplete: str) -> "Offers":
-    """Offers the ready plans of faults as ``@NAME``, or files if the word has no ``@``."""
+    """Offers the ready plans of faults as ``@NAME``. For a word without ``@``, offers files."""
     if incomplete and not incomplete.startswith("@"):
         return _paths(incomplete, "file")
     names = sorted(f"@{path.stem}" for path in _READY.glob("*.toml"))
@@ -109,7 +109,7 @@ def _paths(incomplete: str, kind: str) -> "list[CompletionItem]":
 
 
 def _names(directory: Path) -> list[str]:
-    """Returns the names of a directory's recordings, newest first: file names without suffixes."""
+    """Returns the names of the recordings in a directory, newest first."""
     names = set()
     with suppress(OSError):
         for entry in directory.iterdir():

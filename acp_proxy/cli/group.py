@@ -130,7 +130,7 @@ class LazyGroup(click.Group):
         return meant(word) or did_you_mean(word, [*self._lazy, *self._also])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Lists the commands, unless the epilog contains a table of the commands.
+        """Lists the commands, except if the epilog contains a table of the commands.
 
         Args:
             ctx: the context of the group.
@@ -271,7 +271,7 @@ _SHOWN_EXAMPLES = 2
 
 
 class _Context(click.Context):
-    """A context that spells the command without ``inspect``, even if the user typed ``inspect``."""
+    """A context that spells the command without ``inspect``."""
 
     @property
     def command_path(self) -> str:
@@ -332,7 +332,7 @@ class HelpCommand(click.Command):
                 formatter.write_text(rest)
 
     def _groups(self, ctx: click.Context, is_whole: bool) -> dict[str, list[tuple[str, str]]]:
-        """Returns the options of each group by its title: for each, the spelling and the help."""
+        """Returns the options of each group by its title: the spelling and the help of each."""
         groups: dict[str, list[tuple[str, str]]] = {"What": [], "How": [], "Output": [], "Help": []}
         for option in self.get_params(ctx):
             record = isinstance(option, click.Option) and option.get_help_record(ctx)
@@ -348,7 +348,7 @@ def _group_of(name: str) -> str:
 
 
 def _examples(epilog: str) -> tuple[list[str], str]:
-    """Divides an epilog into its examples, each with its explanation, and the text after them."""
+    """Divides an epilog into its examples, with their explanations, and the text after them."""
     before, _, after = epilog.partition(_EXAMPLES)
     examples, _, rest = after.partition("\n\n")
     return re.findall(r"^  \S.*(?:\n   +\S.*)*", examples, re.MULTILINE), f"{before}{rest}".strip()

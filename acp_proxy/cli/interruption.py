@@ -30,7 +30,7 @@ _HAS_TIMER = hasattr(signal, "setitimer")
 
 @contextmanager
 def interruptible(ctx: click.Context) -> Iterator[None]:
-    """Makes Ctrl-C raise an exception instead of ending the process at once."""
+    """Makes Ctrl-C raise an exception while the context is open."""
     if signal.getsignal(signal.SIGINT) is not leave:
         yield
         return
@@ -49,7 +49,7 @@ def interruptible(ctx: click.Context) -> Iterator[None]:
 
 @contextmanager
 def uninterruptible(ctx: click.Context) -> Iterator[None]:
-    """Makes Ctrl-C end the process at once instead of raising an exception."""
+    """Makes Ctrl-C end the process at once while the context is open."""
     if _LEAVES not in ctx.meta:
         yield
         return
@@ -60,7 +60,7 @@ def uninterruptible(ctx: click.Context) -> Iterator[None]:
 def is_interruption(error: BaseException) -> bool:
     """Whether an exception is, contains, or was caused by Ctrl-C.
 
-    Python wraps an exception that is raised in a class body.
+    Python wraps an exception that is raised while a class is defined.
     """
     if isinstance(error, BaseExceptionGroup):
         return error.subgroup(KeyboardInterrupt) is not None
@@ -96,9 +96,9 @@ def exit_by(signum: int, _: object) -> None:
 
 
 def _raise_soon(unraisable: "UnraisableHookArgs") -> None:
-    """Raises the exception of Ctrl-C again soon, if Python could not raise it at once.
+    """Raises the exception of Ctrl-C again, if Python could not raise it at first.
 
-    For example, Python cannot raise it at some places of an import.
+    Python cannot raise an exception in some steps of an import.
     """
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)

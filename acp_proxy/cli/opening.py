@@ -43,7 +43,7 @@ NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
 """For each option, the facts that an imported recording must have, and the message for a recording
 that lacks a fact."""
 _COMPARED: "dict[str, Fact]" = {"latencies": "durations", "endings": "ending"}
-"""The comparisons that need a fact in both recordings, each with the needed fact."""
+"""The comparisons that need a fact in both recordings, each with its fact."""
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -175,7 +175,7 @@ def masked_alike(
 ) -> "list[RecordingReader]":
     """Returns readers that mask, in each recording, the secrets of all recordings.
 
-    A value that is secret because of its place in one recording may be ordinary text in another.
+    A value may be a secret in one recording, by its place, and ordinary text in another.
 
     Args:
         readers: the recordings.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _FILTER_WORDS = ("failed", "unanswered", "and", "or", "not")
-"""Words that always belong to the filter grammar, even if a recording has the same name."""
+"""Words of the filter grammar that never name a recording."""
 _CENTURY_S = 3_200_000_000
 _NS_PER_S = 10**9
 
@@ -54,13 +54,13 @@ def printing(command: F) -> F:
 
 
 def _filter(ctx: click.Context, _param: object, words: tuple[str, ...]) -> str | tuple[str, ...]:
-    """A click callback: joins the words of a filter to one text, and checks this text.
+    """A click callback that joins the words of a filter to one text, and checks this text.
 
-    Completion reads an unfinished command, so it gets the words unchanged.
+    For the completion of an unfinished command, the words are returned unchanged.
 
     Raises:
         BadFilter: the words are not a filter.
-        Refusal: a recording stands in place of a filter.
+        Refusal: a word names a recording.
     """
     if ctx.resilient_parsing:
         return words
@@ -98,7 +98,7 @@ directory_argument = click.argument(
 
 
 def flag_option(*names: str, text: str, **more: Any) -> Callable[[F], F]:
-    """Adds a flag that no variable of the environment sets.
+    """Adds a flag that no environment variable sets.
 
     Args:
         *names: the spellings of the option.
@@ -239,7 +239,7 @@ def collected(
 
     Args:
         name: the name of the parameter.
-        value: makes the value of the parameter from the options that the parameter replaces.
+        value: a function that makes the value of the parameter from the options that it replaces.
         members: the names of the options that the parameter replaces.
         options: all options to add.
     """
@@ -259,13 +259,13 @@ def collected(
 
 
 class _Choice(click.Choice[str]):
-    """A choice of values that still accepts removed values."""
+    """A choice of values. Removed values are still accepted."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Returns the value, or the default if the value was removed.
 
         Args:
-            value: what was typed.
+            value: the typed value.
             param: the option.
             ctx: the context of the command.
         """
@@ -278,7 +278,7 @@ def _unless_removed(ctx: click.Context, param: click.Parameter, value: str) -> s
     """Returns the value of an option, or its default if the value was removed.
 
     Raises:
-        Refusal: the value was removed, and the command is not one of `STARTERS`.
+        Refusal: the value was removed, and the command must not start with it (see `STARTERS`).
     """
     command = ctx.info_name or ""
     if (removed := instead(command, param.opts[0], value)) is None or ctx.resilient_parsing:
@@ -317,7 +317,7 @@ ONE_A_LINE = _OneALine()
 
 
 def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns a command in which ``@NAME`` is replaced by the command of this known agent.
+    """Returns a command. ``@NAME`` is replaced by the command of the known agent NAME.
 
     Raises:
         Refusal: the command begins with ``@``, but no known agent has this name.
@@ -351,7 +351,7 @@ def unknown(
         word: the given word.
         words: all known words.
         what: the kind of thing that the word should name.
-        otherwise: the hint if no known word is near.
+        otherwise: the hint if no known word is similar.
     """
     hint = did_you_mean(word.lower(), [each.lower() for each in words])
     return f"no {what} {word!r}{hint or f'; {otherwise}'}"

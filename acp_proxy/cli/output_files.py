@@ -1,4 +1,4 @@
-"""Writes reports and other files: whole or not at all, and never over a recording.
+"""Writes reports and other files, each as a whole or not at all. Never replaces a recording.
 
 All files that the command line writes go through `write_files` or `write_text`.
 """
@@ -76,7 +76,7 @@ def named_file(name: str, suffix: str) -> Path:
     """Returns the path of a file in the current directory that is named after a recording.
 
     Args:
-        name: the name, which is not trusted, since a recording from elsewhere may have any name.
+        name: the name of the recording, which may contain any characters.
         suffix: the ending of the file's name, without its dot.
     """
     with suppress(ValueError):
@@ -85,7 +85,7 @@ def named_file(name: str, suffix: str) -> Path:
 
 
 def check_report_files(*files: Path | None) -> None:
-    """Checks that reports can be written, before anything is played.
+    """Checks that reports can be written. To be called before a run.
 
     Raises:
         Refusal: a report cannot be written, or two reports have the same path.
@@ -159,10 +159,10 @@ def json_report(value: Any) -> str:
 
 
 def write_reports(*reports: tuple[Path | None, Callable[[], str]]) -> bool:
-    """Writes the reports that have a path, and prints an error for each that cannot be written.
+    """Writes the reports that have a path. Prints an error for each report that cannot be written.
 
     Returns:
-        Whether all reports are written.
+        Whether all reports were written.
     """
     are_written = True
     for path, text in reports:

@@ -84,7 +84,7 @@ def of_variable(name: str, value: str) -> str | None:
 
 
 def removed_options(command: str) -> Iterator[click.Option]:
-    """Yields a hidden option for each removed option of a command, which accepts it.
+    """Yields a hidden option for each removed option of a command.
 
     A hidden option only prints a message. Its environment variable is ignored.
 
@@ -101,7 +101,7 @@ def removed_options(command: str) -> Iterator[click.Option]:
 
 
 def _is_value(argument: str) -> bool:
-    """Whether an argument is one removed value, not a value's name in capitals."""
+    """Whether an argument is a removed value. Names of values are in capitals."""
     return argument != argument.upper()
 
 

@@ -23,9 +23,9 @@ class ComparisonRules:
 
     Attributes:
         ignore: JSON pointers to values that are not compared, with everything inside them.
-        alias: JSON pointers to values that may differ, if each always has the same counterpart.
-        apart: kinds of session updates, and methods, whose order among other messages does not
-            count.
+        alias: JSON pointers to values that may differ, if each value always has the same
+            counterpart.
+        apart: kinds of session updates, and methods, whose order among other messages is ignored.
     """
 
     ignore: tuple[str, ...] = ()

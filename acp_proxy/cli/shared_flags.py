@@ -9,7 +9,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class SharedFlag:
-    """A flag whose value is kept in click's context, so that commands need not pass it on.
+    """A flag. Its value is in click's context, so commands do not pass it on.
 
     Args:
         name: the spelling of the flag, such as ``--no-pager``.

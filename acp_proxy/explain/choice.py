@@ -1,4 +1,4 @@
-"""Chooses the frames and events that a command shows: by filter, turn, session or near a frame."""
+"""Chooses the frames and events that a command shows: by filter, turn, session or number."""
 
 import heapq
 import operator
@@ -19,13 +19,13 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 _MOST_COUNTED = 200_000
-"""Similar filters are tried only in recordings with at most this number of frames."""
+"""The largest number of frames of a recording in a search for similar filters."""
 _AT_A_TIME = 100
-"""How many frames are read by their numbers with one query."""
+"""The number of frames that one query reads."""
 
 
 def chosen_in(reader: RecordingReader, text: str) -> Filter:
-    """Parses a filter, which may contain ``turn:last`` and names that the recording has.
+    """Parses a filter. The filter may contain ``turn:last``, and names from the recording.
 
     Args:
         reader: the recording.
@@ -38,11 +38,11 @@ def chosen_in(reader: RecordingReader, text: str) -> Filter:
 
 
 def why_nothing(reader: RecordingReader, text: str) -> str:
-    """Reports that no frame matches a filter, and suggests a similar filter that matches frames.
+    """Returns a sentence: no frame matches a filter, but frames match a similar filter.
 
     Args:
         reader: the recording.
-        text: the filter, which matches nothing in the recording.
+        text: the filter. Nothing in the recording matches it.
     """
     total = reader.count()
     try:
@@ -95,12 +95,12 @@ def _count(reader: RecordingReader, tokens: list[str]) -> int:
 
 
 def rows_around(reader: RecordingReader, seq: int, context: int, chosen: Filter) -> Iterator[Row]:
-    """Returns a frame or event with its request or answer, and the rows nearby that match a filter.
+    """Returns a frame or event, its paired frame, and the rows nearby that match a filter.
 
     Args:
         reader: the recording.
         seq: the number of the frame or event.
-        context: the number of frames before the frame that are included, and of frames after it.
+        context: how many frames before the frame are included, and how many after it.
         chosen: the filter.
 
     Raises:

@@ -53,12 +53,12 @@ class Finding:
     related: tuple[int, ...] = ()
     """The numbers of frames that explain the finding."""
     unblamed: str | None = None
-    """Why nobody is to blame, where `by` is None."""
+    """Why nobody is to blame; None if `by` names somebody."""
     place: str | None = None
     """The JSON pointer of the value that breaks the rule; None if the finding is not about one
     value."""
     method: str | None = None
-    """The method of the frame that shows the finding, or of the request that the frame answers."""
+    """The method of the frame, or of the request that the frame answers; None without a method."""
     session: str | None = None
     turn: int | None = None
     source: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Finding:
     fingerprint: str = ""
     """A text that identifies the finding. It is equal in each run of the check."""
     known: bool = False
-    """Whether the baseline of a check contains the finding, so that the finding does not count."""
+    """Whether the finding is in the baseline, and so does not count."""
     brief: str = field(default="", metadata={"hidden": True}, eq=False)
     """The finding in a few words, for lists. If it is empty, lists show the rule in words."""
     seqs: tuple[int, ...] = field(
@@ -76,7 +76,7 @@ class Finding:
         default=Factory(lambda self: (self.seq, *self.related), takes_self=True),
         metadata={"json": "seqs"},
     )
-    """All frames that the finding is about, the most important one first."""
+    """All frames of the finding, the most important frame first."""
 
     @property
     def group(self) -> str:
@@ -124,7 +124,7 @@ def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Groups findings of rules whose sentences are the same except for quoted names.
+    """Groups findings of rules whose sentences are equal except for quoted names.
 
     Each finding that is not about a broken rule is a group of its own.
     """

@@ -32,7 +32,7 @@ _SEARCHED = 20
 
 @define
 class _Calls:
-    """The tool calls that share an id, since an agent may use the id again."""
+    """The tool calls that have one id, since an agent may use an id again."""
 
     calls: LastCalls[None]
     first_seqs: "array[int]" = field(factory=lambda: array("q"))
@@ -41,7 +41,7 @@ class _Calls:
     """By the number of the call: the number of the frame that contains the call's title, and the
     title."""
     untitled: int = _SEARCHED
-    """How many further updates of the last call are searched for the title of the call."""
+    """How many more updates of the last call are searched for its title."""
     upto: int = 0
     """The number of the last frame that was read. `LAST_NUMBER` if the recording has ended."""
 
@@ -101,7 +101,7 @@ class CallSpans:
         return title if title_seq <= seq else ""
 
     def _at(self, session: str | None, tool_call: str, seq: int) -> tuple[_Calls, int]:
-        """Returns the calls with an id, and the number of the call that a frame is about."""
+        """Returns the calls with an id, and which of them a frame is about, from 1."""
         key = (session, tool_call)
         calls = self._by_key.get(key)
         if calls is None or seq > calls.upto:
@@ -121,12 +121,12 @@ class CallSpans:
 
 @frozen
 class Hints:
-    """Facts about a frame that are read from other frames."""
+    """Facts about a frame that are in other frames."""
 
     dialect: str | None = None
     """The dialect whose names for error codes are used."""
     title: str = ""
-    """The announced title of the frame's tool call."""
+    """The title that the agent announced for the frame's tool call."""
     asked: dict[str, Any] | None = None
     """The params of the permission request that the frame answers."""
 

@@ -100,7 +100,7 @@ class _SessionWaits:
 
 
 _Place = tuple[_SessionWaits, RunningTurn | None]
-"""Where an open request or turn is kept, and the turn that waits for the request."""
+"""The owner of an open request or turn, and the turn that waits for the request."""
 
 
 class Intervals:
@@ -122,7 +122,8 @@ class Intervals:
         self._terminals = connection.state.terminals
         self._connection = _SessionWaits()
         self._holds_up = False
-        """Whether requests without a session held the agent up at the last `_settle_all`."""
+        """Whether the agent was held up by requests without a session, at the last
+        `_settle_all`."""
         self._sessions: dict[str | None, _SessionWaits] = {None: self._connection}
         self._places: dict[object, _Place] = {}
         self._least_ns = dict.fromkeys(LONG_NS, 1)
@@ -133,7 +134,7 @@ class Intervals:
         self._busy_since = self._busy_ns = 0
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Reads the next message, or the messages of a batch one after the other.
+        """Reads the next message. Of a batch, reads the messages one after the other.
 
         Args:
             run: the frame of the message, or the run of frames that the message begins.
@@ -211,7 +212,7 @@ class Intervals:
     # Who has to act in each session
 
     def note(self, event: RecordedEvent) -> None:
-        """Reads an event: a peer may have left, stopped reading or begun to read again."""
+        """Reads an event, such as a peer that left or stopped reading."""
         now, stream = (event.t_ns, event.seq), event.data.get("stream")
         match event.kind:
             case "exit":
@@ -228,7 +229,7 @@ class Intervals:
                 self._settle_all(now)
 
     def open(self, t_ns: int) -> list[OpenWait]:
-        """Returns all open requests and turns at a given time, oldest first."""
+        """Returns all requests and turns that are open at a time, the oldest first."""
         opened = [wait for waits in self._sessions.values() for wait in waits.open(t_ns)]
         return sorted(opened, key=lambda wait: wait.request.seq)
 
@@ -239,7 +240,7 @@ class Intervals:
                 self._record(waits, party, None, t_ns)
 
     def _leave(self, peer: Party, now: _Moment) -> None:
-        """Notes that a peer has ended its output, so that it will answer no more requests."""
+        """Notes that a peer has ended its output. It will answer no more requests."""
         self._absent[peer].add("gone")
         if peer is Party.CLIENT:  # the terminals end with the client
             for waits in self._sessions.values():
@@ -301,7 +302,7 @@ class Intervals:
             self._sessions.pop(waits.name, None)  # a request will add the session again
 
     def _record(self, waits: _SessionWaits, party: Party, to_seq: int | None, t_ns: int) -> None:
-        """Keeps a silence that ends now, if the silence is a hang or the longest so far."""
+        """Keeps a silence that ends now, if it is a hang or the longest silence so far."""
         since = waits.silent.get(party)
         if since is None or (length_ns := t_ns - since[0]) < self._least_ns[party]:
             return  # checked first, since finding the oldest request may be slow
@@ -315,7 +316,7 @@ class Intervals:
     # How each turn spends its time
 
     def turn_waiting_for(self, exchange: int) -> int | None:
-        """Returns the number of the turn that waits for the answer in an exchange, or None."""
+        """Returns the number of the turn that waits for an answer; None if no turn waits."""
         place = self._places.get(exchange)
         return None if place is None or place[1] is None else place[1].turn.id
 
@@ -323,7 +324,7 @@ class Intervals:
         """Ends the open turns, and returns the times of all turns in order.
 
         Args:
-            end_ns: the end of the recording, or the time now if the recording is live.
+            end_ns: the end of the recording; for a live recording, the present time.
         """
         for turn in list(self.running):
             self._end_turn(turn, end_ns, None)

@@ -1,4 +1,4 @@
-"""Finds the markers that replace the secrets of a recording while the recording is read."""
+"""Finds the markers of a recording: those in the file, and those of secrets masked on reading."""
 
 import re
 from collections.abc import Iterable, Iterator, Set
@@ -16,7 +16,7 @@ from acp_proxy.store.tables.checked_values import is_excerpt
 
 @frozen
 class MaskedValue:
-    """A marker that replaces a secret, and where the marker is."""
+    """A marker, and its place."""
 
     seq: int | None
     """The number of the frame or event; None for the properties of the recording."""
@@ -29,7 +29,7 @@ class MaskedValue:
     """The kind of the secret, such as ``token``."""
     marker: str
     in_file: bool
-    """Whether the file contains the secret itself, so that only the output is masked."""
+    """Whether the file contains the secret itself. If so, only the output is masked."""
 
 
 def masked_values(reader: RecordingReader) -> Iterator[MaskedValue]:
@@ -68,7 +68,7 @@ def _value(
 def _in_line(
     pieces: Iterable[bytes], *, is_json: bool
 ) -> Iterator[tuple[str | None, re.Match[str]]]:
-    """Yields the markers in a line, each with a pointer to the string that contains the marker."""
+    """Yields the markers in a line, each with the JSON pointer of its string."""
     line, walk = list(pieces), StringWalk()
     markers = []
     if is_json:

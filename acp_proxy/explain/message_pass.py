@@ -25,10 +25,10 @@ from acp_proxy.store.reader import RecordingReader
 Watch = Callable[[Iterator[FrameRun]], Iterator[FrameRun]]
 """A function that yields runs of frames unchanged, and may show the progress of the pass."""
 PAUSE_NS = 10**8
-"""The longest pause within a run of pieces, for listeners that do not need each frame."""
+"""The longest pause within a run of pieces, for listeners that need not read each frame."""
 
 HISTORY = OPENING[1:]
-"""Methods that reopen a session: the agent streams the session's history before it answers."""
+"""Methods that reopen a session. The agent sends the session's history before it answers."""
 _AHEAD, _RUN_SIZE = 1 << 18, 1 << 10
 """The number of bytes of lines that are parsed at once, and the bytes that each run counts besides
 its line."""
@@ -74,7 +74,7 @@ class MessagePass:
         self.connection = Connection(state, dialect or recording.dialect or "auto")
         """The connection, in its state after the last frame that was yielded."""
         self.intervals = Intervals(self.connection)
-        """Who had to act and how turns spent their time, as far as `play_to` has read."""
+        """Who had to act, and how turns spent their time, as far as `play_to` has read."""
         self.events = [*read_events(reader)]
         """All events of the recording."""
         self.end_ns = 0
@@ -164,7 +164,7 @@ class MessagePass:
         """Whether an update outside of turns repeats the history of a session.
 
         Args:
-            seq: the number of the update's frame, which is the frame that was yielded last.
+            seq: the number of the update's frame: the last frame that was yielded.
             session: the session of the update.
         """
         if self.history_seq(session) is not None:
@@ -172,7 +172,7 @@ class MessagePass:
         return seq < self._opened_before and session not in self.connection.state.sessions
 
     def history_seq(self, session: str | None) -> int | None:
-        """Returns the number of the open request that loads or resumes a session, or None."""
+        """Returns the open request that loads or resumes a session: its number, or None."""
         return next(iter(self._loading.get(session, {}).values()), None)
 
     def _follow_loading(self, transition: Transition) -> None:
@@ -216,7 +216,7 @@ def _read_ahead(runs: Iterable[FrameRun]) -> Iterator[tuple[FrameRun, Message]]:
 
 
 def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Message, Transition]]:
-    """Returns the messages of a batch, or the only message, each with the changes that it made.
+    """Returns the messages of a batch, or the only message, each with its changes.
 
     Args:
         message: a message or a batch.

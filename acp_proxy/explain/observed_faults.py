@@ -1,4 +1,4 @@
-"""Reads the effects of faults on frames and conversations, so that no peer is blamed for them."""
+"""Reads the effects of faults on frames and conversations. No peer is blamed for them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -41,7 +41,7 @@ class FiredRule:
 
 
 def mark(frame: Row) -> str:
-    """Returns the mark that is shown before a frame's text: which rules fired, with what effect."""
+    """Returns the mark before a frame's text: which rules fired, with what effect."""
     if frame.get("fault") is None:
         return "" if frame["delivered"] == "full" else f"[delivered: {frame['delivered']}] "
     fired = frame.get("fired") or []
@@ -61,7 +61,7 @@ def mark(frame: Row) -> str:
 def delivered_instead(frame: Row) -> bytes | None:
     """Returns the bytes that were sent in place of a frame.
 
-    The result is None if the frame was sent unchanged, or if nothing was sent.
+    None if the frame was sent unchanged, or if nothing was sent.
     """
     for fault in frame.get("fired") or []:
         if not fault["made"] and isinstance(fault["delivered"], bytes):
@@ -155,11 +155,11 @@ class FaultEffects:
 
     @cached_property
     def injected(self) -> dict[int, str]:
-        """The numbers of the frames that rules made up, each with the name of its rule."""
+        """The numbers of the frames that rules made up, each with the name of the rule."""
         return _named(fired_faults.injected_frames(self.reader)) if self.any_fired else {}
 
     def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Returns which of the given frames were withheld, each with the name of its rule."""
+        """Returns which of the frames were withheld, each with the name of the rule."""
         wanted = list(seqs)
         if not wanted or not self.any_fired:
             return {}

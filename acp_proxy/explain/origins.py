@@ -1,6 +1,6 @@
-"""Replaces facts that an imported recording lacks: by words for people, and by null for programs.
+"""Replaces facts that an imported recording lacks: by words for people, by null for programs.
 
-A recording that acp-proxy made has all facts, so these functions do not change its values.
+A recording of acp-proxy has all facts: nothing is replaced.
 """
 
 from collections.abc import Iterator
@@ -26,14 +26,14 @@ MEMBERS: dict[tuple[Fact, ...], tuple[str, ...]] = {
     ),
     ("bytes",): ("bytes", "newline", "size"),
 }  # fmt: skip
-"""For each set of facts about a recording, the JSON members that are null without these facts."""
+"""For each set of facts, the JSON members that are null if a recording lacks these facts."""
 _NEEDED = {name: needed for needed, names in MEMBERS.items() for name in names}
 
 Value = TypeVar("Value", bound=AttrsInstance)
 
 
 def is_known(recording: Recording, name: str) -> bool:
-    """Whether a recording has the facts that a member of a value needs.
+    """Whether a recording has the facts that a member of the JSON needs.
 
     Args:
         recording: the recording of the value.
@@ -43,11 +43,11 @@ def is_known(recording: Recording, name: str) -> bool:
 
 
 def known_value(recording: Recording, value: Value) -> Value:
-    """Returns a copy of an attrs value in which each member that is not known is None.
+    """Returns a copy of an attrs value. Each member that is not known is None.
 
     Args:
         recording: the recording of the value.
-        value: a value of attrs, which is not changed.
+        value: a value of attrs.
     """
     if recording.origin is None:
         return value
@@ -113,7 +113,7 @@ def why_no_times(recording: Recording) -> str:
 
 
 def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
-    """Yields labels and texts about the source of an imported recording and the facts it lacks."""
+    """Yields labels and texts: the source of an imported recording, and the facts that it lacks."""
     origin = recording.origin
     if origin is None:
         return

@@ -37,7 +37,7 @@ class Pause(NamedTuple):
     awaited: str
     """Who was waited for, in words that can follow "waiting for"."""
     never_ended: bool
-    """Whether the answer that was waited for never came."""
+    """Whether an answer was waited for that never came."""
 
     def text(self, step_ns: int = 0) -> str:
         """Returns the pause in words, such as ``3.0 s, waiting for a person: permission``.
@@ -60,7 +60,7 @@ class Pauses:
     def __init__(self, reader: RecordingReader) -> None:
         self.reader, self.recording = reader, reader.recording
         self._calls: dict[int, RunningCalls] = {}
-        """The running tool calls of the turn that was open in the last pause, by turn."""
+        """For the turn that was open in the last pause: its running tool calls."""
 
     @needs("middle", "durations")
     def find(self, before: int, after: int | None, length_ns: int) -> Pause | None:

@@ -76,7 +76,7 @@ def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> st
 
 
 def _entitle(params: dict[str, Any], title: str) -> None:
-    """Adds the announced title to the params of a message about a tool call, if they lack one."""
+    """Adds the announced title to the params of a message about a tool call without a title."""
     call = call_of(params)
     if not call and "toolCallId" in params:  # draft-1.0
         call = params["toolCall"] = {}
@@ -85,12 +85,12 @@ def _entitle(params: dict[str, Any], title: str) -> None:
 
 
 def _decoded(raw: bytes) -> str:
-    """Returns the beginning of a line as text, without a character that was cut in the middle."""
+    """Returns the beginning of a line as text. A character that was cut is left out."""
     if len(raw) <= _DECODED:
         return raw.decode(errors="replace")
     return raw[:_DECODED].decode(errors="replace").removesuffix("\ufffd")
 
 
 def one_line(text: str) -> str:
-    """Returns the beginning of a text as one line without base64 that is safe to print."""
+    """Returns the beginning of a text as one line that is safe to print, without base64."""
     return plain(without_base64(beginning(text, 2 * SHOWN_LINE)))

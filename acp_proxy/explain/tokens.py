@@ -35,14 +35,13 @@ class RecordedTokens:
     """The tokens that an agent reported."""
 
     turns: dict[int, Tokens]
-    """The tokens by turn: the numbers as they were sent, the context at the turn's end, and the
-    cost of the turn."""
+    """For each turn: its tokens as they were sent, the context at its end, and its cost."""
     whole: Tokens | None
     """The tokens of the recording; None if the agent reported nothing."""
     beyond: dict[int, Tokens]
-    """The updates that report more tokens in the context than fit into it, by frame number."""
+    """The updates with more tokens in the context than fit into it, by frame number."""
     totals: dict[str | None, list[int]]
-    """The turns whose reported numbers are running totals, by session."""
+    """For each session, the turns whose numbers are running totals."""
 
 
 def read_tokens(reader: RecordingReader, turns: Sequence[TurnRow]) -> RecordedTokens:
@@ -113,7 +112,7 @@ def _counts(tokens: Tokens) -> dict[str, int]:
 
 
 def _of_turn(sent: Tokens, before: Tokens) -> Tokens:
-    """Returns the tokens of a turn with the cost of the turn, not of the session so far."""
+    """Returns the tokens of a turn, with the cost of this turn only."""
     is_same = before.currency in (None, sent.currency)
     if not is_same or sent.cost is None or before.cost is None or sent.cost < before.cost:
         return evolve(sent, cost=None, currency=None)
@@ -121,7 +120,7 @@ def _of_turn(sent: Tokens, before: Tokens) -> Tokens:
 
 
 def _way(sessions: Iterable[Sequence[Tokens]], recording: Recording) -> str:
-    """Returns the value of `Tokens.counted`: whether the numbers of turns are running totals."""
+    """Returns how the numbers of turns were computed: see `Tokens.counted`."""
     rises = 0
     for turns in sessions:
         steps = [{after[name] - before[name] for name in before.keys() & after.keys()}
@@ -137,7 +136,7 @@ def _way(sessions: Iterable[Sequence[Tokens]], recording: Recording) -> str:
 def _sum(
     sessions: Iterable[Sequence[Tokens]], spent: Iterable[Tokens], counted: str | None
 ) -> Tokens:
-    """Adds up the numbers of tokens, and also the costs if all costs have the same currency."""
+    """Adds up the numbers of tokens. Adds up the costs, if their currencies are equal."""
     counts, costs = Counter[str](), dict[str, float]()
     for tokens in chain.from_iterable(s if counted == "turns" else s[-1:] for s in sessions):
         counts.update(_counts(tokens))

@@ -18,14 +18,14 @@ from acp_proxy.protocol.dialects import LOGIN, PERMISSION
 _PERSON = {
     PERMISSION: "permission", "elicitation/create": "form", **dict.fromkeys(LOGIN, "login"),
 }  # fmt: skip
-"""The requests that a person answers, each with a word for it."""
+"""The requests that a person answers, each in one word."""
 _PROGRAM = {"terminal/wait_for_exit"}
 
 
 LEAST_NS = 10**9
-"""A shorter wait or pause is never worth a line."""
+"""The shortest wait or pause that is worth a line."""
 AT_ONCE_NS = 100 * 10**6
-"""An answer that comes sooner is hardly from a person."""
+"""The time in which no person answers."""
 
 
 class Party(StrEnum):
@@ -51,7 +51,7 @@ class SilenceLimits(NamedTuple):
 
 
 HANGS = SilenceLimits(LONG_NS[Party.AGENT], None, LONG_NS[Party.CLIENT])
-"""The limits of `show`: a tool call may take as long as it needs."""
+"""The limits of `show`. There is no limit for a tool call."""
 
 
 def answering_party(direction: str, method: str | None) -> Party:
@@ -97,7 +97,7 @@ class PendingRequest:
     """The number of the frame with the request, or with the prompt of the turn."""
     t_ns: int
     direction: str
-    """The direction of this frame: to-agent or to-client."""
+    """The direction of the frame with the request: to-agent or to-client."""
     method: str | None
     session: str | None
     turn: int | None
@@ -146,7 +146,7 @@ class OpenWait:
         return self.last_seq is not None and self.last_seq > self.request.seq
 
     def is_hang(self, limits: SilenceLimits = HANGS, *, has_call: bool = False) -> bool:
-        """Returns whether a peer that has to act has been silent for too long.
+        """Whether a peer that has to act has been silent for too long.
 
         Args:
             limits: the lengths of silences that are hangs.
@@ -172,7 +172,7 @@ class SilenceLog:
         return sorted((silence for _, _, silence in self._long), key=lambda s: s.t_ns)
 
     def add(self, silence: Silence) -> None:
-        """Keeps a silence if the silence is a hang or the longest so far."""
+        """Keeps a silence if it is a hang or the longest silence so far."""
         if self.longest is None or silence.length_ns > self.longest.length_ns:
             self.longest = silence
         if silence.is_long:

@@ -176,12 +176,12 @@ def reason(verdict: JobVerdict) -> str:
 
 
 def _listed(verdict: JobVerdict) -> list[Finding]:
-    """Returns the findings of a verdict that are not in the baseline."""
+    """Returns the findings in a verdict, except findings in the baseline."""
     return in_order(finding for finding in findings_of(verdict) if not finding.known)
 
 
 def _runs(verdict: JobVerdict) -> list[str]:
-    """Returns how the client handled each plan that a sweep's verdict lists."""
+    """Returns a line for each run that a sweep's verdict lists: the plan, and the outcome."""
     runs = [] if verdict.command != SWEEP else verdict.findings or ()
     return [": ".join(_run_words(run)) for run in runs]
 

@@ -57,7 +57,7 @@ _CHUNK = 4096
 _OURS = "acp-proxy: "
 _STALLED = 3
 _LOOKED_AT = 20
-"""How many of the last lines of stderr are searched for a line that is not blank."""
+"""How many lines at the end of stderr are searched for a line that is not blank."""
 _LAST_WORDS_S = 0.2
 """Seconds to wait for the last output on stderr."""
 
@@ -88,7 +88,7 @@ class Printed:
         self._reader.start()
 
     def reason(self) -> str | None:
-        """Returns the last message of acp-proxy itself, and discards all later output."""
+        """Returns the last message of acp-proxy itself. Discards all later output."""
         sys.stderr.flush()
         os.dup2(self._nothing, 2)
         self._reader.join(_LAST_WORDS_S)  # a process that the agent left may keep stderr open
@@ -172,7 +172,7 @@ def _verify(job: Job, verdict: JobVerdict, printed: Printed) -> JobVerdict:
 
 
 def _exit_code(command: click.Command, words: list[str], collector: Callable[[Any], object]) -> int:
-    """Runs a command as the command line does, but lets its errors propagate."""
+    """Runs a command as the command line does, but does not catch its errors."""
     try:
         command.main(words, prog_name=command.name, standalone_mode=False, obj=collector)
     except SystemExit as e:
@@ -233,7 +233,7 @@ def _ending(report: VerifyReport) -> str | None:
 
 
 def _first_divergence(report: VerifyReport) -> FirstDivergence | None:
-    """Returns the first divergence, or else the first difference between the recordings."""
+    """Returns the first divergence of the run or, without a divergence, the first difference."""
     counted = [point for point in report.conversation.divergences if point.rank is not Rank.INFO]
     places: list[tuple[int | None, str]] = [
         *((point.seq, point.summary) for point in counted[:1]),

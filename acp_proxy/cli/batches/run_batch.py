@@ -34,7 +34,7 @@ def run_many(
 
     Args:
         recordings: words that name the recordings.
-        whole: the job to run on each recording.
+        whole: the job. It is run on each recording.
         how: the options of the batch.
         junit_file: the file for a report of all verdicts, if any.
 
@@ -210,7 +210,7 @@ def _is_being_recorded(path: str) -> bool:
 
 
 def _expect_elsewhere(words: Iterable[str]) -> None:
-    """Raises Refusal if new runs would be recorded into a directory whose recordings are verified.
+    """Raises Refusal if new runs would be recorded into a directory that is verified.
 
     Args:
         words: the words that name the recordings.

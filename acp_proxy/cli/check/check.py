@@ -43,7 +43,7 @@ _DIALECTS = (V1, V2, DRAFT)
 _OF_REPORTS = (
     "json", "junit", "github", "baseline", "update_baseline", "explain", "top",
 )  # fmt: skip
-"""Options for a report on all recordings together."""
+"""Options that belong to a report on all recordings together, not to a batch."""
 _EXAMPLES = """\b
 Examples:
   acp-proxy check latest

@@ -35,9 +35,9 @@ def junit(report: CheckReport, chosen: frozenset[str]) -> str:
 
 
 def annotations(report: CheckReport) -> Iterator[str]:
-    """Yields GitHub workflow commands that show findings next to their lines.
+    """Yields GitHub workflow commands, which show findings next to their lines.
 
-    The text of a finding cannot become another command.
+    The text of a finding is escaped, so that it cannot become a command.
     """
     shown = 0
     for recording in report.recordings:
@@ -60,7 +60,7 @@ def checked_verdict(verdict: JobVerdict, checked: CheckedRecording, fail_on: str
 
     Args:
         verdict: the verdict before the check.
-        checked: the result of the recording.
+        checked: the result of the check of the recording.
         fail_on: the lowest severity that makes the check fail.
     """
     report = CheckReport(fail_on)
@@ -73,12 +73,12 @@ def checked_verdict(verdict: JobVerdict, checked: CheckedRecording, fail_on: str
 def with_findings(
     verdict: JobVerdict, checked: CheckedRecording, least: str = "info"
 ) -> JobVerdict:
-    """Adds the new findings of sufficient severity to a verdict, worst first.
+    """Adds the new findings to a verdict, the worst first.
 
     Args:
         verdict: the verdict of the recording.
-        checked: the result of the recording.
-        least: the lowest severity that is added.
+        checked: the result of the check of the recording.
+        least: the lowest severity of findings that are added.
     """
     counts = checked.counts.items()
     severe = {name: n for name, n in counts if is_failing(Severity(name), least)}
@@ -90,7 +90,7 @@ def with_findings(
 def place_of(checked: CheckedRecording) -> str:
     """Returns the path of a recording's text form, relative to the current directory if possible.
 
-    A database has no lines, so the result for a database is the file that `export` would write.
+    For a database, which has no lines, the path is that of the text form that `export` would write.
     """
     path = Path(checked.path)
     if path.suffix != ".jsonl":
@@ -132,7 +132,7 @@ def _line(finding: Finding) -> str:
 
 
 def _sentence(finding: Finding) -> str:
-    """Returns one line with the frame, the event and the requirement of the rule."""
+    """Returns one line: the frame, what happened, and what the rule requires."""
     method = f" {finding.method}" if finding.method else ""
     see = f" (see {', '.join(f'#{seq}' for seq in finding.related)})" if finding.related else ""
     asks = rules()[finding.rule].text.rstrip(".")

@@ -97,7 +97,7 @@ def _verdict(counts: dict[str, int], known: int, if_none: str = _CLEAN) -> list[
 
 
 def _limits(page: RecordingPage, checked: CheckedRecording) -> None:
-    """Prints which parts were not checked, or not fully."""
+    """Prints which parts of a recording were not checked, or only partly."""
     texts = [*checked.notes]
     if checked.live:
         texts.append("the recorder still runs: later frames were not checked")
@@ -136,7 +136,7 @@ def _group(
 
 
 def _narrower(page: RecordingPage) -> Screen:
-    """Returns the screen without the columns that indent the frames."""
+    """Returns a screen that is narrower by the indentation of the frames."""
     columns = page.screen.columns
     return page.screen if columns is None else evolve(page.screen, columns=max(1, columns - 2))
 

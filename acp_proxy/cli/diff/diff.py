@@ -154,7 +154,7 @@ def _learn(
     *,
     as_json: bool,
 ) -> int:
-    """Prints or writes the learned rules, together with the rules of the options."""
+    """Prints the learned rules, or writes them into a file, with the rules of the options."""
     from acp_proxy.cli.diff.diff_reports import DiffJson, say_learned
     from acp_proxy.diff.learned_rules import learn
 

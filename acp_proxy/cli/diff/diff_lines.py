@@ -34,7 +34,7 @@ class DiffLines:
 
     Args:
         screen: the screen.
-        newest: roughly the largest frame number, which sets the width of the numbers.
+        newest: the largest frame number, or nearly the largest. It sets the width of the numbers.
     """
 
     def __init__(self, screen: Screen, newest: int = 0) -> None:
@@ -123,7 +123,7 @@ class DiffLines:
 
 
 def _preview(entry: DiffEntry) -> str:
-    """Returns the preview of a frame without the last word of its title."""
+    """Returns the preview of a frame. A word that is also in the frame's title is not repeated."""
     word = entry.title.rpartition(" ")[2]
     text = (entry.preview or "").removeprefix(f"{word}: ")
     return f"  {text}" if text else ""
@@ -138,7 +138,7 @@ def _runs(entry: DiffEntry) -> str:
 
 
 def _lines(value: Any, longest: int) -> list[str]:
-    """Returns a value as lines of at most the longest length: one for each of its members."""
+    """Returns a value as lines: one for each member, cut to the longest length."""
     try:
         lines = [*_members(value)]
     except RecursionError:
@@ -147,7 +147,7 @@ def _lines(value: Any, longest: int) -> list[str]:
 
 
 def _members(value: Any, name: str = "") -> Iterator[str]:
-    """Yields the lines of a text, or the members of another value below their names."""
+    """Yields the lines of a text. For any other value, yields its members below their names."""
     if isinstance(value, str) and "\n" in value[:-1]:
         yield from filter(None, [name])
         yield from (f"{'  ' * bool(name)}{line}" for line in value.splitlines())
@@ -164,5 +164,5 @@ def _cut(text: str, longest: int, length: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Returns a part of a string with the escapes of JSON, on one line."""
+    """Returns a part of a string on one line, with the escapes of JSON."""
     return visible(json.dumps(text, ensure_ascii=False)[1:-1])

@@ -161,7 +161,7 @@ class DiffCases(DiffReporter):
 
 
 class RuleHint(DiffReporter):
-    """Prints on stderr which options would ignore the differences, if there are differences.
+    """Prints on stderr the options that would ignore the differences.
 
     Args:
         words: the user's names for the recordings.

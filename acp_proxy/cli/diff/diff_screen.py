@@ -172,7 +172,7 @@ def _legend(diff: Diff) -> Iterator[Piece]:
 
 
 def _ending(field: Field) -> Iterator[Piece]:
-    """Yields a difference in the exit code or the signal of the agent, without a missing value."""
+    """Yields a difference in the agent's exit code or signal. A missing value is left out."""
     is_signal = field.pointer == "/exit_signal"
     a, b = map(_signal, (field.a, field.b)) if is_signal else (field.a, field.b)
     change = Change.ONLY_B if a is None else Change.ONLY_A if b is None else Change.CHANGED
@@ -224,7 +224,7 @@ def _latencies(latencies: Sequence[MethodLatency], steps_ns: tuple[int, int]) ->
 
 
 def _ratio(latency: MethodLatency) -> Cell:
-    """Returns the median time of the answers in B, as a multiple of their time in A."""
+    """Returns the median time of B's answers, as a multiple of the median time of A's answers."""
     if not latency.a_p50_ns or not latency.b_p50_ns:
         return cell("")
     ratio = latency.b_p50_ns / latency.a_p50_ns

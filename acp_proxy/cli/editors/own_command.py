@@ -28,7 +28,7 @@ def this_machine() -> Machine:
 def own_command(machine: Machine) -> tuple[str, ...]:
     """Returns the words that start this acp-proxy.
 
-    Symbolic links are not resolved, because their target may change with an update.
+    Symbolic links are kept, because an update may change their targets.
 
     Args:
         machine: the machine that runs the command.

@@ -150,7 +150,7 @@ def _list(clients: list[FoundClient], machine: Machine, *, json: bool) -> None:
 
 
 def _own_agent(words: tuple[str, ...]) -> ConfiguredAgent:
-    """Returns the agent that a command starts, with absolute paths for its files."""
+    """Returns an agent with a command of the user. Relative paths of files become absolute."""
     files = (("/" in word or Path(word).suffix) and Path(word).is_file() for word in words)
     absolute = [
         str(Path(word).absolute()) if is_file else word
@@ -165,7 +165,7 @@ def _agents(
     """Returns the agents to record.
 
     Raises:
-        Refusal: no agent can be recorded, or one is expected but several can be recorded.
+        Refusal: no agent can be recorded, or several can be recorded and `is_one` is set.
     """
     title = found_client.client.title
     for problem in found_client.problems:
@@ -224,7 +224,7 @@ def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> Conf
 
 
 def _identity(agent: ConfiguredAgent) -> tuple[str, ...]:
-    """Returns words that identify an agent independently of the directory of its program."""
+    """Returns words that identify an agent. The directory of its program does not count."""
     return tuple(Path(word).name for word in agent.agent[:1]) + agent.agent[1:]
 
 
@@ -315,6 +315,6 @@ def _say_diff(before: bytes | None, after: bytes | None, path: Path) -> None:
 
 
 def _log(machine: Machine, path: Path) -> ChangeLog:
-    """Returns the log of changes, in the default data directory even if recordings are not."""
+    """Returns the log of changes of a settings file."""
     environ = {k: v for k, v in machine.environ.items() if k != "ACP_PROXY_RECORDINGS"}
     return ChangeLog(Path(recordings_directory(environ)) / "setup", read(path))

@@ -197,7 +197,7 @@ def _next(page: RecordingPage, audit: Audit, word: str) -> None:
 
 
 def _what(action: Action) -> list[_Mark]:
-    """Returns what an action is about (paths, a command, a tool), each part with its warning."""
+    """Returns the subject of an action (paths, a command, a tool), each part with its warning."""
     if action.kind is ActionKind.RUN:
         words = [path.shown for path in action.mentions if path.credential]
         names = f" (names {', '.join(words[:3])})" if words else ""
@@ -309,7 +309,7 @@ def _remarks(action: Action, seqs: Mapping[int, int]) -> str:
 
 
 def _totals(audit: Audit) -> str:
-    """Returns in words how many actions there are of each kind, and from each source."""
+    """Returns in words the number of actions of each kind, and from each source."""
     if not audit.actions:
         return "none"
     kinds = ", ".join(
@@ -322,7 +322,7 @@ def _totals(audit: Audit) -> str:
 
 
 def _answers(audit: Audit) -> str:
-    """Returns in words how many permission requests had each answer."""
+    """Returns in words the number of permission requests with each answer."""
     count = sum(audit.answers.values())
     words = ", ".join(f"{n:,} {word}" for word, n in audit.answers.items())
     never = _missing(audit.recording, "never asked")

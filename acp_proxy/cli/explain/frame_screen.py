@@ -37,9 +37,9 @@ _PAIR_LONGEST = 20_000
 """The largest number of characters that are printed of the paired frame."""
 _DIFF_INKS = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
 _DEEPEST = 60
-"""Levels of JSON beyond this number are not indented further."""
+"""The number of levels of JSON that are indented."""
 _SHOWN = 32
-"""How many characters are shown of a base64 text that is replaced by its size."""
+"""The number of characters that are shown of a base64 text, before its size."""
 _TOKEN = re.compile(
     rb'[ \t\r\n]*+(?:(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|(?P<number>-?[0-9][0-9.eE+-]*+)'
     rb"|(?P<word>true|false|null)|(?P<sign>[{}\[\],:])|(?P<other>.))",
@@ -152,7 +152,7 @@ class FramePage:
 
     @property
     def _on_terminal(self) -> bool:
-        """Whether to replace base64 texts by their size, and to cut long texts."""
+        """Whether base64 texts are replaced by their sizes, and long texts are cut."""
         return self.layout.screen.columns is not None
 
 
@@ -315,7 +315,7 @@ def _first_lines(lines: list[str]) -> list[str]:
 
 
 def hex_view(raw: bytes) -> Iterator[str]:
-    """Yields the rows of sixteen bytes that are not UTF-8, and the rows next to them, in hex."""
+    """Yields rows of sixteen bytes in hex: rows that are not UTF-8, and their neighbours."""
     bad = islice(_not_text(raw), _MOST_ROWS * _ROW)
     near = {place // _ROW + step for place in bad for step in (-1, 0, 1)}
     before, last = -1, (len(raw) - 1) // _ROW

@@ -35,15 +35,14 @@ from acp_proxy.store.tables.checked_values import Row, is_excerpt
 
 _POLL = 0.1
 _POLLS = 10
-"""How many polls for new frames there are between two checks of ``--until``."""
+"""The number of polls for new frames between two checks of ``--until``."""
 _CODES = {"problem": 1, "stall": 3}
 """The exit code for each condition of ``--until``."""
 _UNTIL = re.compile(r"problem|end|stall:([0-9]+(?:\.[0-9]+)?)s?")
 _MOST_LINES = 10**9
 _Look = Callable[[int], tuple[str, str] | None]
 _TAIL = 4
-"""How many rows from the end of the recording are read first for each line that `--lines`
-requests."""
+"""For each line that `--lines` requests, the number of rows that are read at first."""
 
 
 @cli_command(
@@ -168,9 +167,10 @@ class _JsonTimeline:
     out: Writer
 
     def print(self, chosen: Filter, lines: int | None, look: _Look | None, *, follow: bool) -> None:
-        """Prints the frames so far, and with `follow` all later frames until the recorder ends.
+        """Prints the frames so far. With `follow`, prints all later frames until the recorder ends.
 
-        If `look` returns the name of a condition and a sentence, prints the sentence and exits.
+        `look` may return the name of a condition and a sentence. In this case, prints the sentence
+        and exits.
         """
         was_live = self.reader.live
         printed = self.print_last(chosen, lines) if lines is not None else self.print_all(chosen, 0)
@@ -222,7 +222,7 @@ class _JsonTimeline:
         self.write([row])
 
     def print_around(self, seq: int, context: int, chosen: Filter) -> None:
-        """Prints a frame or event, the other frame of its exchange, and the chosen rows around."""
+        """Prints a frame or event, its paired frame, and the chosen rows before and after it."""
         self.write(self.items(rows_around(self.reader, seq, context, chosen)))
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:

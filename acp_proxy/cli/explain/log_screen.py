@@ -56,9 +56,9 @@ Each form has the title of its column, and the fact that an imported recording m
 
 
 def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
-    """Yields items, but joins ends of streams at about the same time for the same reason.
+    """Yields items. Ends of streams at about the same time for one reason become one row.
 
-    Joined ends become one row, whose member ``last`` is the number of the last event.
+    The member ``last`` of this row is the number of the last event.
     """
     pending: Row | None = None
     for item in items:
@@ -271,7 +271,7 @@ class TimelineLayout:
             yield f"{cells.size:>7}  ", Ink.FAINT, False
 
     def _less(self, line: TimelineLine) -> Iterator[Piece]:
-        """Yields the other frame and the latency only if the answer is slow or missing.
+        """Yields the paired frame and the latency, but only for a slow or missing answer.
 
         On a narrow terminal, the preview needs the room.
         """
@@ -288,7 +288,7 @@ def _fitted(method: str, columns: int) -> str:
 
 
 def _short(span: str) -> str:
-    """Shortens the second number of a range by the leading digits that both numbers share.
+    """Shortens the second number of a range: leading digits that both numbers have are left out.
 
     The last two digits are always kept.
     """

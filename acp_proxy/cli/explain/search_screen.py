@@ -48,7 +48,7 @@ def printer_for(
 
 
 class MatchPrinter:
-    """Prints the hits of one recording after the other."""
+    """Prints the matches of one recording after the other."""
 
     def __init__(self) -> None:
         self._page = Page(stdout_screen())
@@ -88,10 +88,10 @@ class MatchPrinter:
         """Prints the heading of a recording; called before its first match is printed."""
 
     def _hit(self, recording: Recording, hit: SearchHit) -> None:
-        """Prints a hit."""
+        """Prints a match."""
 
     def _end(self, count: int) -> None:
-        """Prints the number of hits of a searched recording, if the user wants numbers."""
+        """Prints the number of matches in a recording, if the user wants numbers."""
 
 
 class _JsonPrinter(MatchPrinter):
@@ -100,7 +100,7 @@ class _JsonPrinter(MatchPrinter):
 
 
 class _CountPrinter(MatchPrinter):
-    """Prints a line for each recording, made from its name and its number of hits."""
+    """Prints a line for each recording: its name, or its number of matches, or both."""
 
     def __init__(self, line_of: Callable[[str, int], str | None]) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class _ScreenPrinter(MatchPrinter):
         self._page.line(f"{line}{self._marked(match)}{after}".rstrip())
 
     def _name_of_frame(self, hit: SearchHit) -> str:
-        """Returns the name of the tool call that a hit is about, or else the method."""
+        """Returns the name of the tool call in a match's frame, or else the method."""
         place = hit.place
         if place.tool_call is None:
             return fit(_method(hit), self._method)
@@ -180,7 +180,7 @@ def _method(hit: SearchHit) -> str:
 
 
 def _name_of(path: Path) -> str:
-    """Returns a word for a recording that all commands accept: its file's name, or its path."""
+    """Returns a word for a recording that every command accepts: the file's name, or the path."""
     if path.absolute().parent == recordings() and path.suffix == ".db":
         return visible(path.stem)
     return visible(str(path))
@@ -202,7 +202,7 @@ def _json_of(path: Path, recording: Recording, hit: SearchHit) -> dict[str, Any]
 
 
 def _fitted(hit: SearchHit, columns: int) -> tuple[str, str, str]:
-    """Returns the text before a match, the match, and the text after it, cut to fit a width."""
+    """Returns the text before a match, the match, and the text after it, cut to a width."""
     head, match, tail = map(plain, hit.excerpt)
     match = fit(match, columns)
     left = columns - columns_of(match)

@@ -239,7 +239,7 @@ def _turns(page: RecordingPage, summary: Summary) -> None:
 def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piece]:
     """Returns the cells of a turn's row.
 
-    If there are several sessions, one cell is the session's id, cut to ``most_id`` characters.
+    If there are several sessions, one cell has the session's id, cut to ``most_id`` characters.
     """
     reason = turn_state(turn, summary.unended)
     inks = {"end_turn": None, "ended": None, "open": None, "cancelled": Ink.STDERR}
@@ -353,7 +353,7 @@ def _waiting(page: RecordingPage, summary: Summary) -> None:
 
 
 def sentence_of(same: Sequence[Finding]) -> str:
-    """Returns a sentence about equal findings: their frames, the method, and the finding's text.
+    """Returns one sentence about several equal findings: their frames, and the text.
 
     The method is named only once.
     """

@@ -52,7 +52,7 @@ _TITLES = ("recs", "turns", "turn p50", "p90", "first word p50", "p90", "tokens/
            "failed calls", "hangs", "crashes", "errors", "warnings")  # fmt: skip
 """The titles of the columns of `NUMBERS`."""
 _RANKS = (0, 4, 1, 5, 3, 7, 2, 6, 0, 0, 1, 8)
-"""The ranks of the columns of `NUMBERS`: the smaller the rank, the more important the column."""
+"""The ranks of the columns of `NUMBERS`. The most important columns have the smallest ranks."""
 
 
 class StatisticsPage(Page):
@@ -118,7 +118,7 @@ class StatisticsPage(Page):
         return duration(ns, self._recording.step_ns)
 
     def _whole(self, statistics: Statistics) -> None:
-        """Prints how the recording's time divides into parts, and then how its turns' time does."""
+        """Prints how the time of the recording divides, and then how the time in turns divides."""
         whole, turns = statistics.time, statistics.turns
         if turns or whole.before_turns_ns < statistics.duration_ns:
             after = whole.between_turns_ns
@@ -299,7 +299,7 @@ def _details(step: WaterfallStep, live: bool) -> str:
 
 
 def show_versions(screen: Screen, rows: Sequence[VersionRow]) -> None:
-    """Prints a row for each version or project, and below a version how it differs from the last.
+    """Prints a row for each version or project. A second row has the change from the last version.
 
     Args:
         screen: the screen that the output has to fit.
@@ -324,7 +324,7 @@ def _names(rows: Sequence[VersionRow]) -> Iterator[Cell]:
 
 
 def _numbers(rows: Sequence[VersionRow], name: str) -> Iterator[Cell]:
-    """Yields a column's number for each row, and after it the change, if the row has one."""
+    """Yields the number of a column for each row. A row with a change has a second cell."""
     written: Callable[[Any], str] = duration if name.endswith("_ns") else "{:,.0f}".format
     for row in rows:
         value, change = row.numbers[name], (row.change or {}).get(name)

@@ -12,7 +12,7 @@ _TICK_S = 1.0
 """Seconds of processor time between two ticks. A search that takes too long is stopped after one to
 two ticks."""
 END = 0
-"""The place, instead of a frame's number, while the ends of messages are searched at the end."""
+"""Stands for the number of a frame while the ends of messages are searched, after all frames."""
 
 
 class TimeLimit:
@@ -32,7 +32,7 @@ class TimeLimit:
     def running(self) -> Iterator[None]:
         """Applies the limit while the context is open.
 
-        There is no limit outside the main thread, or on a system without a timer of this kind.
+        No limit applies outside the main thread, or on a system without interval timers.
         """
         is_main = threading.current_thread() is threading.main_thread()
         if not (is_main and hasattr(signal, "setitimer")):
@@ -47,7 +47,7 @@ class TimeLimit:
             signal.signal(signal.SIGVTALRM, before)
 
     def at(self, place: int) -> "TimeLimit":
-        """Returns the context in which the frame or event with a number is searched."""
+        """Returns the context for the search of the frame or event with a number."""
         self._steps += 1
         self._place = place
         return self
@@ -59,7 +59,7 @@ class TimeLimit:
         self._place = None
 
     def counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yields the pieces of a large frame, and applies the limit to each piece on its own."""
+        """Yields the pieces of a large frame. The limit applies to each piece."""
         for piece in pieces:
             self._steps += 1
             yield piece

@@ -35,7 +35,7 @@ NAMES = {
 _SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
 _INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
 _LINKED = re.compile(r"&#35;\d+|&#64;")
-"""Matches escaped texts that GitHub still turns into links: issue numbers and user names."""
+"""Matches escaped texts that GitHub turns into links: issue numbers and user names."""
 _BACKTICKS = re.compile("`+")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _WRAPPED, _COLUMNS = 110, 100
@@ -164,7 +164,7 @@ class _Page:
                 yield from self._shown(entry.blocks)
 
     def _shown(self, blocks: list[TextBlock]) -> Iterator[str]:
-        """Yields the contents of a permission request or an answer, folded."""
+        """Yields the contents of a permission request or of its answer, folded."""
         labels = dict.fromkeys(code(block.label) or "text" for block in blocks)
         if len(blocks) == 1:
             blocks = [evolve(blocks[0], label="")]
@@ -263,7 +263,7 @@ def _choice(choice: EntryChoice) -> str:
 
 
 def choice_state(choice: EntryChoice) -> tuple[str, str]:
-    """Returns ``x`` for a chosen option or a completed step, or else a space and the state.
+    """Returns ``x`` for a chosen option or a completed step, or else a blank; and the state.
 
     Args:
         choice: the option or the step.
@@ -288,7 +288,7 @@ def sender_of(entry: TranscriptEntry) -> str:
 
 
 def number_of(entry: TranscriptEntry) -> str:
-    """Returns the number of an entry's frame, or of its first and its last frame."""
+    """Returns the number of an entry's frame, or the numbers of its first and last frame."""
     return f"#{entry.seq}" if entry.last_seq == entry.seq else f"#{entry.seq}–{entry.last_seq}"
 
 
@@ -323,7 +323,7 @@ def escaped(text: str) -> str:
 
 
 def fenced(text: str, language: str = "text", *, wrapped: bool = False) -> Iterator[str]:
-    """Yields the lines of a fenced code block with a text, which cannot end the block.
+    """Yields the lines of a fenced code block. The text cannot end the block.
 
     Args:
         text: text of a recording, of any length.

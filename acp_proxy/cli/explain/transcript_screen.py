@@ -113,7 +113,7 @@ def _in_order(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def _is_part(entry: Item, call: object) -> bool:
-    """Whether an entry is a permission request for a tool call, or the call's terminal."""
+    """Whether an entry is a permission request for a tool call, or a terminal of the call."""
     if isinstance(entry, Section) or not isinstance(call, Entry):
         return False
     if call.kind is not EntryKind.TOOL_CALL or entry.session != call.session:
@@ -148,7 +148,7 @@ class TranscriptPage(RecordingPage):
         self._call: Entry | None = None
         """The latest tool call, while all entries since the call belong to it; otherwise None."""
         self._calls_until = 0
-        """The number of the last frame of all earlier tool calls in the section."""
+        """The number of the last frame of the earlier tool calls in the section."""
         self._terminals: set[tuple[str | None, str]] = set()
 
     def section(self, section: Section) -> None:
@@ -172,7 +172,7 @@ class TranscriptPage(RecordingPage):
         self.lines(["", self._narrow.line((head + rule, ink, True))])
 
     def entry(self, entry: Entry) -> None:
-        """Prints an entry, indented if it belongs to the tool call above or to a subagent.
+        """Prints an entry. It is indented if it belongs to the tool call above, or to a subagent.
 
         Args:
             entry: the entry.
@@ -197,7 +197,7 @@ class TranscriptPage(RecordingPage):
         self._blocks(entry, [block for block in entry.blocks if block not in known])
 
     def _is_within(self, entry: Entry, call: Entry) -> bool:
-        """Whether an entry is part of a call, or an agent's request while only this call ran."""
+        """Whether an entry is part of a call, or the agent's request while only this call ran."""
         is_asked = entry.kind is EntryKind.REQUEST and entry.session == call.session
         is_during = self._calls_until < entry.seq < _end_of(call) and entry.by == "agent"
         return _is_part(entry, call) or (is_asked and is_during)
@@ -209,7 +209,7 @@ class TranscriptPage(RecordingPage):
             self.lines(["", "Nothing."])
 
     def end_call(self) -> None:
-        """Prints the end of the latest tool call, and names its terminals that have no entry."""
+        """Prints the end of the latest tool call, and its terminals that have no entries."""
         call, self._call = self._call, None
         if call is None:
             return

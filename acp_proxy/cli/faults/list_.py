@@ -33,7 +33,7 @@ PLANS = {
         "unknown-request", "flaky-agent",
     ),
 }  # fmt: skip
-"""The ready plans, grouped by the effect that a client notices."""
+"""The ready plans, by the effect that a client notices."""
 
 
 @cli_command(
@@ -53,7 +53,7 @@ PLANS = {
 def list_(kinds: tuple[str, ...], json: bool) -> None:
     """List the kinds of faults with their settings, and the ready plans.
 
-    If KIND is given, only these kinds are listed.
+    With KIND, only these kinds are listed.
     """
     for word in kinds:
         if word not in KINDS:
@@ -102,7 +102,7 @@ def _say_settings(settings: tuple[Setting, ...]) -> None:
 
 
 def _written(setting: Setting) -> str:
-    """Returns a setting as a plan spells it, with the default value if there is one."""
+    """Returns a setting as a plan spells it, with its default value."""
     has_default = setting.default is not None and setting.default != {}
     return f"{setting.name} = {json_.dumps(setting.default)}" if has_default else setting.name
 

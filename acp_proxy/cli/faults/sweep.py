@@ -153,7 +153,7 @@ def _sweep_many(
 def runs_of(
     recording: Path, plans: Sequence[str], client: str, timeout: float, seed: int
 ) -> Iterator[ClientRun]:
-    """Runs a client without faults, then once with each plan, unless the first run fails.
+    """Runs a client without faults, and then once with each plan. Stops if the first run fails.
 
     Args:
         recording: the recording to replay.
@@ -193,7 +193,7 @@ def _plans(words: Sequence[str]) -> list[str]:
 
 
 def _named(word: str) -> list[str]:
-    """Returns the plans of a directory, or the word itself if it does not name a directory."""
+    """Returns the plans of a directory. A word that is not a directory is returned unchanged."""
     if word.startswith("@") or not Path(word).is_dir():
         return [word]
     return sorted(map(str, Path(word).glob("*.toml")))

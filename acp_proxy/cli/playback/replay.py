@@ -214,7 +214,7 @@ class _FaultyRun(_Run):
         return evolve(report, faults=self._fired, seed=self._seed, reproduce=command)
 
     def leave(self) -> None:
-        """Ends the process in the same way if a fault ended the agent."""
+        """If a fault ended the agent, ends this process in the same way."""
         from acp_proxy.faults.fault import ExitEffect, SignalEffect
 
         if isinstance(self._agent_end, ExitEffect):
@@ -226,7 +226,7 @@ class _FaultyRun(_Run):
 
 
 def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes, bytes]:
-    """Answers the client's first line before trio is imported, if the line has already arrived.
+    """Answers the client's first line before trio is imported, if the line has arrived.
 
     Args:
         choice: the recorded agent.
@@ -234,8 +234,7 @@ def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes
         sink: the descriptor that the client reads from.
 
     Returns:
-        The bytes that were read but not yet used, and the unwritten rest of the answer: to write
-        more than an empty pipe accepts might block.
+        The bytes that were read but not used, and the rest of the answer that was not written.
     """
     # A terminal signals the end of its input only once, and a person is in no hurry.
     if os.isatty(source) or not system.is_readable(source):

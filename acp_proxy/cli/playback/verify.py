@@ -82,7 +82,7 @@ Examples:
 
 
 class RunNotRecorded(Refusal):
-    """Raised if a new run was not recorded to its end, so that messages may be missing.
+    """A new run was not recorded to its end, so messages may be missing.
 
     Attributes:
         cause: the reason, without the path of the run.
@@ -213,7 +213,7 @@ def verify(
 
 
 def _new_run(path: Path, *, was_stopped: bool) -> RecordingReader:
-    """Opens the recording of the new run, or exits if the agent could not start."""
+    """Opens the recording of the new run. Exits if the agent could not start."""
     fresh = RecordingReader(path)
     if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
         fresh.close()
@@ -245,7 +245,7 @@ def _verify_many(
 
 
 def _masked(reader: RecordingReader, stack: ExitStack) -> RecordingReader:
-    """Returns a recording with its secrets masked, since the new run is recorded with masking."""
+    """Returns a recording with its secrets masked, as in the recording of the new run."""
     source = write_text_form(reader) if reader.path is STDIN else None
     return stack.enter_context(RecordingReader(reader.path, source))
 
@@ -280,7 +280,7 @@ def _play(
 
 
 def _has_ended_by(new: Path, signum: int) -> bool:
-    """Whether a signal killed the agent, so that the recorder killed itself in the same way."""
+    """Whether a signal killed the agent. The recorder kills itself by the same signal."""
     with suppress(AcpProxyError), RecordingReader(new) as fresh:
         return fresh.recording.exit_signal == signum
     return False
@@ -326,13 +326,13 @@ def fill(
     are_for_many: bool = False,
     are_listed: bool = True,
 ) -> GivenSecrets:
-    """Fills in the given secrets, and lists on stderr the markers that will be sent unchanged.
+    """Fills in the given secrets. Lists on stderr the markers that will be sent unchanged.
 
     Args:
         script: the recorded messages, whose markers are replaced.
         client: the recorded client, which sends the messages.
         options: ``MARKER=VARIABLE``, as the user gave them.
-        are_for_many: whether some options may be about markers of other recordings.
+        are_for_many: whether options may be about markers of other recordings.
         are_listed: whether to list markers on stderr.
 
     Raises:

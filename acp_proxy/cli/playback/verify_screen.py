@@ -53,8 +53,8 @@ class PlayedRun:
     """Whether acp-proxy stopped the agent. If so, the way in which the agent ended is not
     compared."""
     pauses: tuple[tuple[int, int], ...] = ()
-    """The periods when a message was held back in vain: start and end, in nanoseconds of the
-    monotonic clock."""
+    """The periods when a message waited for another message that did not come: start and end, in
+    nanoseconds of the monotonic clock."""
 
     @property
     def roots(self) -> Mapping[str, str]:
@@ -64,7 +64,7 @@ class PlayedRun:
 
 @frozen
 class UnstableRun:
-    """The differences of the first run, A, and another run of the new agent, B, without noise."""
+    """The differences, without noise, between the first run (A) and another run (B)."""
 
     run: int
     """The number of the later run; the first run is number 1."""
@@ -119,7 +119,7 @@ class VerifyReport:
     is_checked: bool = False
     """Whether the agent's errors among these findings make the verification fail."""
     runs: tuple[str, ...] = ()
-    """The paths of the recordings of all runs."""
+    """The paths of the recordings, one for each run."""
     unstable: tuple[UnstableRun, ...] = ()
     """The runs that differ from the first run in more than noise."""
 
@@ -217,7 +217,7 @@ def conclude(old: RecordingReader, runs: Sequence[PlayedRun], settings: Comparis
 def _unstable(
     noise: ModelNoise, runs: Sequence[PlayedRun], options: DiffOptions
 ) -> Iterator[UnstableRun]:
-    """Learns the noise of the later runs, and prints and yields the runs with other differences."""
+    """Learns the noise of the later runs. Prints and yields the runs that differ in more."""
     first = runs[0].new
     for number, run in enumerate(runs[1:], 2):
         same = tuple((run.roots[recorded], live) for recorded, live in runs[0].roots.items())
@@ -268,7 +268,7 @@ def _checked(new: RecordingReader) -> CheckedRecording:
 
 
 def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
-    """Returns only the agent's errors, since the client's messages come from the recording."""
+    """Returns the agent's errors. The client's messages come from the recording."""
     findings = in_order(checked.findings)
     return [
         finding
@@ -278,7 +278,7 @@ def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
 
 
 def _forced_end(reader: RecordingReader) -> str | None:
-    """Returns which signal the recorder sent to an agent that did not end by itself, and why."""
+    """Returns which signal the recorder sent to end the agent, and why; None without a signal."""
     for signal in _signals(reader):
         if signal.get("action") == "sent":
             return plain(f"{signal.get('name')} sent: {signal.get('reason')}")
@@ -286,7 +286,7 @@ def _forced_end(reader: RecordingReader) -> str | None:
 
 
 def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
-    """Returns the events about signals: which signal the recorder got or sent, and why."""
+    """Yields the events about signals that the recorder received or sent."""
     return (event.data for event in events(reader, "signal"))
 
 

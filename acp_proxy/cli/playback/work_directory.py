@@ -1,4 +1,4 @@
-"""Makes directories in which an agent works, in place of the recorded directories."""
+"""Makes the directories in which an agent works. They replace the recorded directories."""
 
 import ntpath
 import os
@@ -73,7 +73,7 @@ def directories(
 
 
 def _make(place: Path, made: list[str]) -> None:
-    """Makes a directory and its parents, and adds new directories to `made`."""
+    """Makes a directory and its parents. Adds each new directory to `made`."""
     for directory in reversed((place, *place.parents)):
         if not directory.is_dir():
             directory.mkdir()

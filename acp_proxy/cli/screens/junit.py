@@ -1,6 +1,6 @@
 """JUnit XML for test runners: one suite of cases that passed or failed.
 
-XML cannot contain most control characters or unpaired surrogates, so they are escaped first.
+Most control characters, and unpaired surrogates, are escaped, because XML cannot contain them.
 """
 
 import xml.etree.ElementTree as ET
@@ -36,7 +36,7 @@ class Case:
     """A test case."""
 
     classname: str
-    """The name of the group to which the case belongs in test runners, with dots between parts."""
+    """The name of the group of the case, with dots between its parts."""
     name: str
     failure: Failure | None = None
     seconds: float | None = None
@@ -64,7 +64,7 @@ def suite(name: str, cases: Sequence[Case]) -> str:
 
 
 def replay_suite(replay_report: "ReplayReport") -> str:
-    """Returns a replay's report as JUnit XML, with a case for the replay and each diverged lane."""
+    """Returns a replay's report as JUnit XML: one case for the replay and each diverged lane."""
     from acp_proxy.playback.replay.replay_report import REPORTER, headline
 
     is_incomplete = replay_report.verdict == "incomplete"

@@ -32,7 +32,7 @@ P = ParamSpec("P")
 
 
 def with_verdict(command: Callable[P, T]) -> Callable[P, T]:
-    """Marks a command whose exit code is a verdict, so that it continues if nobody reads stdout.
+    """Marks a command whose exit code is a verdict. It continues even if nobody reads stdout.
 
     Args:
         command: the function of the command.
@@ -59,12 +59,12 @@ def lose_reader() -> None:
 
 
 def drop_output() -> None:
-    """Discards everything written to stdout from now on."""
+    """Discards all later output on stdout."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def use_color() -> bool:
-    """Whether to print colours: as NO_COLOR or FORCE_COLOR says, else only on a terminal."""
+    """Whether to print colours, by NO_COLOR, FORCE_COLOR, and whether stdout is a terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -78,7 +78,7 @@ def width() -> int | None:
 
 
 def stdout_screen() -> Screen:
-    """Returns a screen with the width of stdout, and with colours if stdout shows colours."""
+    """Returns a screen with the width and the colours of stdout."""
     return Screen(width(), use_color())
 
 
@@ -144,7 +144,7 @@ def _print_error(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    """Prints a value as one line of JSON, with the same bytes in every locale."""
+    """Prints a value as one line of JSON. The bytes do not depend on the locale."""
     from acp_proxy.base.forms import converter  # late: a line of text needs no converter
 
     Writer().json(encode_json(converter.unstructure(value)))
@@ -165,8 +165,8 @@ class Writer:
         """Begins to write.
 
         Args:
-            clock: returns seconds, from any origin.
-            out: a file for the output as UTF-8, instead of stdout.
+            clock: a function that returns seconds, from any origin.
+            out: a file that gets the output as UTF-8; None for stdout.
         """
         sys.stdout.flush()
         self._clock = clock
@@ -176,7 +176,7 @@ class Writer:
         self._flushed = 0.0
 
     def line(self, text: str) -> None:
-        """Writes a line of text whose only control characters are colours."""
+        """Writes a line of text. It may contain colours, but no other control characters."""
         self.raw(f"{text}\n".encode(self._encoding, "backslashreplace"))
 
     def json(self, data: bytes) -> None:
@@ -220,7 +220,7 @@ class Page(Writer):
 
         Args:
             screen: the screen that the lines have to fit.
-            out: a file for the output as UTF-8, instead of stdout.
+            out: a file that gets the output as UTF-8; None for stdout.
         """
         super().__init__(out=out)
         self.screen = screen
@@ -308,7 +308,7 @@ def progress(
 
 
 def _bar(total: int | None, label: str) -> Any:
-    """Returns a progress bar that stays on the terminal until the caller erases it."""
+    """Returns a progress bar. The caller must erase it."""
     unknown: Any = chain() if total is None else None  # an iterable without a length
     return click.progressbar(
         unknown, length=total, label=label, file=sys.stderr, show_pos=True, width=0

@@ -53,7 +53,7 @@ def _wanted() -> str:
 
 
 def _paged(function: Callable[[], Any]) -> Any:
-    """Calls a function, and raises its errors after the user has left the pager."""
+    """Calls a function. Its errors are raised after the user has left the pager."""
     error: BaseException | None = None
     result = None
     with ExitStack() as stack:

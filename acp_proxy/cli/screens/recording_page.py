@@ -47,7 +47,7 @@ class RecordingPage(Page):
     """A page about one recording."""
 
     def headline(self, recording: Recording, *verdict: Piece, live: bool) -> None:
-        """Prints the name of the recording, its state unless it is complete, and the verdict.
+        """Prints the recording's name, the verdict, and the state of an incomplete recording.
 
         Args:
             recording: the recording.
@@ -71,9 +71,9 @@ class RecordingPage(Page):
             self.wrap(piece(label.ljust(LABEL)), *made)
 
     def origin(self, recording: Recording) -> None:
-        """Prints the origin of an imported recording and the facts that its source does not have.
+        """Prints the origin of an imported recording, and the facts that its source lacks.
 
-        Prints nothing for a recording of acp-proxy itself.
+        Prints nothing for a recording that acp-proxy made.
         """
         for label, text in origin_rows(recording):
             self.row(label, text)
@@ -90,7 +90,7 @@ class RecordingPage(Page):
         self.wrap(piece(f"  {mark} ", ink, bold=True), piece(text), piece(about, Ink.FAINT))
 
     def examples(self, rows: Sequence[list[Piece]], count: int, *, is_cut: bool = True) -> None:
-        """Prints rows as a table, and the number of further rows.
+        """Prints rows as a table. A last line has the number of further rows.
 
         Args:
             rows: the first rows, at most `EXAMPLES`.

@@ -37,7 +37,7 @@ class Ink(IntEnum):
 STREAM_INKS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": Ink.STDERR}
 
 Piece = tuple[str, int | None, bool]
-"""Text without control characters, its colour if it has one, and whether it is bold."""
+"""Text without control characters, its colour (None for no colour), and whether it is bold."""
 _GAP = re.compile(r"(?<!→) (?!(?<=\d )(?:[mµ]?s|[kMG]?B|min|h)\b|(?:by )?(?:the |an? )?\w+\])")
 """Matches each blank where a line may be broken: not after an arrow, not between a number and its
 unit, and not within the words at the end of brackets about who is to blame."""
@@ -66,7 +66,7 @@ def text_of(pieces: Sequence[Piece]) -> str:
 
 @frozen
 class Screen:
-    """Makes lines for a terminal, or for a pipe, where nothing is cut or wrapped."""
+    """Makes lines for a terminal or a pipe. In a pipe, lines are neither cut nor wrapped."""
 
     columns: int | None = None
     """The width of the terminal in columns; None if the output is not a terminal."""
@@ -172,7 +172,7 @@ def fit(text: str, columns: int | None) -> str:
 
 
 def fit_end(text: str, columns: int) -> str:
-    """Cuts the beginning of a text that is too wide, and puts an ellipsis there.
+    """Cuts the beginning of a text that is too wide. An ellipsis replaces the beginning.
 
     Args:
         text: the text, without control characters.
@@ -217,7 +217,7 @@ def columns_of(text: str) -> int:
 
 
 def clusters(text: str) -> Iterator[str]:
-    """Splits text where it may be cut: emoji sequences and letters with accents stay whole."""
+    """Splits text where it may be cut. Emoji sequences and letters with accents stay whole."""
     start = 0
     for place, (before, character) in enumerate(itertools.pairwise(text), 1):
         if not _is_joined(before, character, place - start):
@@ -264,7 +264,7 @@ def _stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
 
 
 def _words(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
-    """Yields words, each with the space after it.
+    """Yields words, each with the blank after it.
 
     A word that is too wide is split, if possible after ``/``.
     """

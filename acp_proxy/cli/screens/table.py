@@ -1,6 +1,6 @@
 """Tables that fit the terminal, and the bars in their cells.
 
-Without a terminal, a table is as wide as its cells, so that its text is stable.
+In a pipe, a table is as wide as its cells.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _LEAST_LAST, _LEAST_BESIDE = 20, 40
 """The smallest width of the last cell of an aligned row. Spare cells are left out until the last
 cell has `_LEAST_BESIDE` columns."""
 WIDE = 110
-"""The smallest width of a terminal on which less important columns are shown, too."""
+"""The smallest width of a terminal that shows less important columns."""
 Cell = Sequence[Piece]
 
 
@@ -131,7 +131,7 @@ def _padded(content: Cell, column: Column, taken: int) -> list[Piece]:
 
 
 def _with_shorter_middle(pieces: Cell, columns: int) -> Cell:
-    """Cuts the longest text of a cell in its middle, so that the whole cell fits."""
+    """Cuts the longest text of a cell in its middle, so that the cell fits."""
     widths = [columns_of(piece[0]) for piece in pieces]
     if sum(widths) <= columns:
         return pieces
@@ -198,7 +198,7 @@ def stacked(spent: Mapping[Piece, int], whole: int, columns: int) -> Cell:
 
 
 def placed(start: int, duration: int, whole: int, columns: int, bar: Piece) -> Cell:
-    """Draws a bar at its place on a time line.
+    """Draws a bar at its position on a time line.
 
     Args:
         start: the start time.

@@ -93,7 +93,7 @@ def bundle(rec: str, output: Path | None, level: str, force: bool) -> None:
 
 
 def _report(reader: RecordingReader, level: str) -> tuple[HeadFacts, Iterator[bytes]]:
-    """Returns the page of `report`, which shows the recording's file name instead of its path."""
+    """Returns the page of `report`. The page shows the recording's file name, not its path."""
     options = ReportOptions(now_ns=time.monotonic_ns() if reader.live else None)
     return page_parts(reader, options, level=level, path=Path(reader.path).name)
 
@@ -128,7 +128,7 @@ def _versions(recording: Recording) -> Iterator[bytes]:
 
 
 class _ZipParts(io.RawIOBase):
-    """A target for a `ZipFile` that keeps the written bytes until they are collected."""
+    """A target for a `ZipFile`. It keeps the written bytes until they are collected."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -37,7 +37,7 @@ from acp_proxy.store.reader import RecordingReader
 
 @frozen
 class CopyMasking:
-    """The masking options: what to mask in addition to the secrets that are always masked."""
+    """The options that mask more than the secrets that are always masked."""
 
     level: str | None
     paths: tuple[str, ...]
@@ -45,7 +45,7 @@ class CopyMasking:
 
     @property
     def is_given(self) -> bool:
-        """Whether an option is given, so that even a masked recording is masked again."""
+        """Whether an option is given. If so, even a masked recording is masked again."""
         return bool(self.level or self.paths or self.patterns)
 
     @contextmanager
@@ -56,7 +56,7 @@ class CopyMasking:
             rec: the user's words for the recording.
 
         Raises:
-            Refusal: the recorder still runs, or --unredacted is given as well.
+            Refusal: the recorder still runs, or --unredacted is given, too.
         """
         if not self.is_given:
             with open_recording(rec) as reader:
@@ -94,7 +94,7 @@ class CopyMasking:
             yield reader
 
     def report(self, reader: RecordingReader, output: Path) -> None:
-        """If masking options were given, prints how much of the recording is masked.
+        """Prints how much of the recording is masked. Without masking options, prints nothing.
 
         Args:
             reader: the recording.
@@ -124,14 +124,14 @@ def masking_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_database(output: Path, *, force: bool) -> None:
-    """Checks the path of a new database before the recording is read, since reading may take long.
+    """Checks the path of a new database. To be called before the recording is read.
 
     Args:
         output: the database.
         force: whether to replace an existing file.
 
     Raises:
-        Refusal: the file exists, or there is a file beside it that SQLite would take for its own.
+        Refusal: the file exists, or SQLite would use a file beside it.
     """
     check_new(output, force=force)
     for suffix in SUFFIXES:

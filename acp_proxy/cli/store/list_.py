@@ -53,7 +53,7 @@ _ONLY_PIPE = ("", "STATE", "EXIT", "WHAT IS WRONG")
 """The columns that only a pipe gets. In their place, a terminal has the column of results."""
 _RESULT = "RESULT"
 _REPORTED = ("TOKENS", "COST")
-"""The columns that a list has only if an agent reported such values."""
+"""The columns that are shown only if an agent reported their values."""
 _COLUMNS = (
     Column(""),
     Column("ID", rank=3),
@@ -329,20 +329,20 @@ def _rules(broken: dict[str, int] | None) -> Cell:
 
 
 def _name(path: Path, recording: Recording) -> str:
-    """Returns a recording's name, and the name of its file if it differs."""
+    """Returns a recording's name. If the file has another name, returns both."""
     stem = path.name.removesuffix(path.suffix)
     return recording.name if stem == recording.name else f"{recording.name} ({stem})"
 
 
 def _agent_of(words: list[str]) -> str:
-    """Returns a name, made from the command, for an agent that has not given its name."""
+    """Returns a name for an agent that did not send its name, made from its command."""
     from acp_proxy.recording.agent_names import agent_name  # late: most agents have a name
 
     return agent_name(words) if words else ""
 
 
 def _tail(directory: str) -> str:
-    """Returns the last two parts of a path, which identify a project."""
+    """Returns the last two parts of a path."""
     parts = PurePath(directory).parts
     return directory if len(parts) <= 3 else f"…/{'/'.join(parts[-2:])}"
 

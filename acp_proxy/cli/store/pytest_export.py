@@ -205,7 +205,7 @@ def name_of_test(name: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Reduces a text to one line that cannot end a docstring."""
+    """Makes one line of a text, so that it cannot end a docstring."""
     line = "".join(c if c.isprintable() else " " for c in text)
     line = " ".join(line.replace("\\", "/").replace('"', "'").split())
     return line if len(line) <= PHRASE else f"{line[: PHRASE - 1]}…"

@@ -1,4 +1,4 @@
-"""``acp-proxy secrets``: what is masked in recordings, and where."""
+"""``acp-proxy secrets``: the masked values of recordings, and their places."""
 
 import sys
 from collections.abc import Sequence

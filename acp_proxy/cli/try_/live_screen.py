@@ -53,12 +53,13 @@ class LiveScreen(TrialScreen):
         self._said: EntryKind | None = None
         """The kind of the agent's text that is being printed; None between two texts."""
         self._line = ""
-        """The last line of the text that is being printed, if it is still incomplete."""
+        """The incomplete last line of the text that is being printed."""
         self._is_code = False
         self._display = WaitDisplay(show_status if sys.stderr.isatty() else None)
         self._redactor = new_redactor()
         self._answered = 0
-        """How many requests the user was asked about whose entries have not been printed yet."""
+        """The number of requests that the user was asked about, but whose entries are not printed
+        yet."""
         self._waiting: list[TranscriptEntry | SaidText] | None = None
         """Output to print after the user has answered a question. (It would move the question off
         the screen.) None while no question is asked."""
@@ -76,7 +77,7 @@ class LiveScreen(TrialScreen):
                 yield text
 
     def watch(self, direction: Direction, raw: bytes) -> None:
-        """Receives a line of the conversation, and prints the entries that are now complete.
+        """Receives a line of the conversation. Prints the entries that are complete now.
 
         Args:
             direction: the direction of the line.
@@ -106,7 +107,7 @@ class LiveScreen(TrialScreen):
             os.write(2, self._input.prompt.encode())
 
     def close(self) -> None:
-        """Prints the rest of the last text, and removes the status line about the wait."""
+        """Prints the rest of the last text. Removes the status line."""
         self._display.clear()
         self._end_text()
         self._page.flush()
@@ -117,12 +118,13 @@ class LiveScreen(TrialScreen):
         os.write(2, text)
 
     def tick(self, quiet_since: int) -> None:
-        """Shows who is waited for, except while the user is asked.
+        """Shows who is waited for. While the user is asked, shows nothing.
 
-        If the text being printed has an incomplete last line for a second, prints this line.
+        A text whose last line has been incomplete for a second is printed with this line.
 
         Args:
-            quiet_since: when bytes were last sent or received, in nanoseconds of trio's clock.
+            quiet_since: the time of the last bytes that were sent or received, in nanoseconds of
+                trio's clock.
         """
         now = now_ns()
         if self._line and now - quiet_since > NS_PER_S:  # the line's rest may come late
@@ -170,7 +172,7 @@ class LiveScreen(TrialScreen):
         """Returns the lines that show a request of the agent in full.
 
         Args:
-            question: the request, whose params may be of any form.
+            question: the request. Its params may be of any form.
         """
         params = member(question.message, "params")
         if question.method != PERMISSION:
@@ -187,7 +189,7 @@ class LiveScreen(TrialScreen):
         return named_wait(party, method, self._entries.running if party is Party.AGENT else ())
 
     def _without_asked(self, entry: TranscriptEntry) -> TranscriptEntry:
-        """Returns an entry without the texts that the user has just read in a question."""
+        """Returns an entry without the texts that the user has read in a question."""
         if not self._answered or entry.kind not in (EntryKind.PERMISSION, EntryKind.REQUEST):
             return entry
         self._answered -= 1
@@ -235,7 +237,7 @@ def _request(method: str, params: dict[str, Any]) -> Iterator[list[Piece]]:
 
 
 def _permission(params: dict[str, Any], announced: dict[str, Any]) -> Iterator[list[Piece]]:
-    """Yields lines that show a request for permission and all that is known about its tool call."""
+    """Yields lines that show a permission request, with all that is known about its tool call."""
     call = {**announced}
     merge(call, call_of(params))
     title = word(call, *NAMES) or word(params, "title", "operation") or word(call, "toolCallId")

@@ -256,7 +256,7 @@ class ProbeReport:
 
     dialect: str
     recordings: list[str]
-    """The path of a recording for each start of the agent, in order."""
+    """The paths of the recordings in order, one for each start of the agent."""
     counts: dict[str, int]
     """The number of probes with each verdict."""
     probes: list[ProbeResult]
@@ -264,12 +264,12 @@ class ProbeReport:
 
 
 def report_of(results: Sequence[ProbeResult], prober: Prober, recordings: list[str]) -> ProbeReport:
-    """Returns the verdicts, each with the recording and the frames that show its reason.
+    """Returns the verdicts. Each has a recording, and the frames that show its reason.
 
     Args:
         results: the verdicts.
         prober: the prober that has played the probes.
-        recordings: the path of a recording for each start of the agent, in order.
+        recordings: the paths of the recordings in order, one for each start of the agent.
     """
     frames = [_frames(Path(path)) for path in recordings]
     reported = []
@@ -322,7 +322,7 @@ def _evidence(probe: ProbeResult) -> str:
 
 
 def show_probes(report: ProbeReport) -> None:
-    """Prints the broken probes, the worst first, then the probes that hold or were not tested."""
+    """Prints the broken probes, the worst first. Then prints all other probes."""
     page = RecordingPage(stdout_screen())
     broken = [probe for probe in report.probes if probe.verdict is ProbeVerdict.BROKEN]
     broken.sort(key=lambda probe: SEVERITIES.index(Severity(probe.severity)))

@@ -39,7 +39,7 @@ from acp_proxy.recording.recording import FrameRun, read_time
 from acp_proxy.store.reader import RecordingReader
 
 _CANDIDATES = 100
-"""The largest number of open tool calls that are compared with a request: the latest ones."""
+"""The largest number of open tool calls that are compared with a request."""
 _ABOUT_TERMINALS = (
     "terminal/output",
     "terminal/wait_for_exit",
@@ -117,7 +117,7 @@ class ActionLog(Listener):
         return {} if stored is None else stored.message
 
     def _take_update(self, run: FrameRun, message: Message, change: Transition) -> None:
-        """Adds an update about a tool call, or about a terminal that the agent runs itself (v2)."""
+        """Adds an update about a tool call. In v2, also about a terminal that the agent runs."""
         is_terminal = message.update == "terminal_update" and message.terminal is not None
         if change.tool_call is None and not is_terminal:
             return
@@ -204,7 +204,7 @@ class ActionLog(Listener):
         return action
 
     def _take_answer(self, run: FrameRun, exchange: Exchange, message: Value) -> None:
-        """Adds an answer of the client to a permission request or another request of the agent."""
+        """Adds an answer of the client to a request of the agent."""
         self.permissions.answer(exchange, run.seq, message)
         result = part(message, "result")
         if (pending := self._open.pop(exchange.id, None)) is not None:
@@ -225,7 +225,7 @@ class ActionLog(Listener):
                 _apply_exit(ended, said)
 
     def _call(self, run: FrameRun, change: Transition, call: str, said: Statement) -> Action | None:
-        """Returns the action of a tool call, which the first message about the call creates."""
+        """Returns the action of a tool call. The first message about the call creates it."""
         action = self._calls.get((change.session, call))
         if action is None or change.begins_call:
             action = self._begin(run, change, said.kind or ActionKind.OTHER)
@@ -255,7 +255,7 @@ class ActionLog(Listener):
         return action
 
     def _probe(self, run: FrameRun, change: Transition, said: Statement) -> Action:
-        """Returns a temporary action with the facts of a statement, to compare it with others."""
+        """Returns a temporary action with the facts of a statement, for comparisons."""
         probe = Action(0, run.seq, 0, "", change.session, change.turn, None, ActionKind.OTHER)
         self._apply(probe, said, run.seq)
         return probe
@@ -263,7 +263,7 @@ class ActionLog(Listener):
     def _apply(self, action: Action, said: Statement, seq: int) -> None:
         """Adds the facts of a message to an action.
 
-        The kind, command and directory stay if a request to the client carries out the action.
+        If a request to the client carries out the action, the kind, command and directory stay.
         """
         directories = self.sessions.directories(action.session)
         action.call.take_status(cut(said.status or ""), seq)
@@ -283,7 +283,7 @@ class ActionLog(Listener):
             self._join_terminal(action, terminal)
 
     def _take_over(self, action: Action, probe: Action) -> None:
-        """Replaces an action's kind, command and directory by those of a request to the client."""
+        """Copies the kind, command and directory of a request to the action that it carries out."""
         action.kind = probe.kind
         action.tool = action.tool or probe.tool
         action.title = action.title or probe.title
@@ -321,9 +321,9 @@ class ActionLog(Listener):
             del self._terminals[next(iter(self._terminals))]
 
     def _open_action_like(self, probe: Action) -> Action | None:
-        """Returns the only open action of the turn about the same file or command.
+        """Returns the only open action of the turn about the file or command of a request.
 
-        The result is None if no open action, or more than one, is about the file or command.
+        None if there is no such action, or if there are several.
         """
         alike = {
             candidate.id: candidate
@@ -370,7 +370,7 @@ def _may_be_part(probe: Action, call: Action) -> bool:
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Copies the tool call id of one action to another, with the permissions if it needs any."""
+    """Copies an action's tool call id to another action. Permissions are copied if needed."""
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]

@@ -78,7 +78,7 @@ def _status(action: Action) -> ActionStatus:
 
 
 def _answered_status(action: Action) -> ActionStatus:
-    """Returns the status of an action that the client was asked to do, based on its answers."""
+    """Returns the status of an action of the client, from the client's answers."""
     outcomes = {request.outcome for request in action.requests}
     if "result" in outcomes:
         is_ended = action.exit_code is not None or action.exit_signal is not None

@@ -35,7 +35,7 @@ _WORDS = {
     ActionKind.FETCH: ("fetch", "fetches", "fetched", "fetch"),
     ActionKind.OTHER: ("other tool call", "other tool calls", "did", "do"),
 }
-"""For each kind of action: a noun, its plural, and a verb in the past tense and the infinitive."""
+"""For each kind of action: a noun, its plural, a verb in the past tense, and its infinitive."""
 _READS = (ActionKind.READ, ActionKind.SEARCH)
 _ALL: tuple[Fact, ...] = ("start", "middle")
 KINDS: dict[str, tuple[Fact, ...]] = {
@@ -44,11 +44,11 @@ KINDS: dict[str, tuple[Fact, ...]] = {
     "other-not-asked": _ALL, "outside": (), "perhaps-allowed": _ALL, "place-unknown": (),
     "refused-but-done": (),
 }  # fmt: skip
-"""The kinds of findings, each with the facts that it needs and that an import may lack."""
+"""The kinds of findings, each with the facts that a recording must have."""
 
 
 def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
-    """Returns the findings of an audit, with the problems first.
+    """Returns the findings of an audit, the problems first.
 
     Args:
         actions: the actions of the audit.
@@ -81,7 +81,7 @@ def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
 
 
 def subject(action: Action) -> str:
-    """Returns what an action is about, such as a path or a command, in text safe to print."""
+    """Returns the subject of an action, such as a path or a command, as printable text."""
     if action.kind is ActionKind.RUN:
         text = action.command or action.title
     elif action.kind is ActionKind.FETCH:
@@ -95,7 +95,7 @@ def subject(action: Action) -> str:
 
 
 def named(actions: Sequence[Action]) -> str:
-    """Lists the first three actions by subject and frame number, and counts the other actions."""
+    """Lists three actions by subject and frame number, and counts the rest."""
     return _listed([f"{subject(action)} {_number(action)}" for action in actions])
 
 
@@ -120,14 +120,14 @@ def _done_after_refusal(action: Action) -> str:
 
 
 def _refusal(asked: AuditedPermission, whose: str = "") -> str:
-    """Describes an answer that did not grant a permission request."""
+    """Describes the answer to a permission request that was not granted."""
     if asked.decision == "error":
         return f"the permission request{whose} was answered with an error (#{asked.answer_seq})"
     return f"permission{whose} was {asked.decision} (#{asked.answer_seq})"
 
 
 def _seq_after_refusal(action: Action) -> int | None:
-    """Returns the number of the frame that shows that a refused action was done, or None."""
+    """Returns the frame which shows that a refused action was done; None without one."""
     asked = action.permissions[-1] if action.permissions else None
     if asked is None or not (is_refused(action) or asked.decision == "error"):
         return None
@@ -139,7 +139,7 @@ def _seq_after_refusal(action: Action) -> int | None:
 
 
 def _is_reported(action: Action) -> bool:
-    """Whether an action without a request to the client was done, as the agent reports."""
+    """Whether the agent reports that it has done an action without a request to the client."""
     return action.call_status == "completed" and not action.requests
 
 
@@ -241,7 +241,7 @@ def _where(action: Action) -> str:
 def outside_paths(action: Action) -> list[AuditedPath]:
     """Returns the paths of an action outside the session's directories.
 
-    The directory in which a command ran counts as a path.
+    The directory of a command counts as one of the paths.
     """
     every = [*action.done_paths, *([action.directory] if action.directory is not None else [])]
     return [path for path in every if path.place is PathPlace.OUTSIDE]
@@ -337,7 +337,7 @@ def _count(kind: ActionKind, count: int) -> str:
 
 
 def _number(action: Action) -> str:
-    """Returns an action's first frame as text, with "claimed" if only the agent mentions it."""
+    """Returns an action's first frame as text, with "claimed" if only the agent reports it."""
     return f"(#{action.seq})" if action.source is Source.CLIENT else f"(#{action.seq}, claimed)"
 
 

@@ -8,7 +8,7 @@ from acp_proxy.protocol.tool_calls import CallStatus
 from acp_proxy.recording.recording import Recording
 
 PROBLEM, REMARK = "problem", "remark"
-"""The severities of an audit finding: something went wrong, or is only worth knowing."""
+"""The severities of an audit finding. A remark is only worth knowing."""
 
 
 class ActionKind(StrEnum):
@@ -22,7 +22,7 @@ class ActionKind(StrEnum):
     RUN = "run"
     FETCH = "fetch"
     OTHER = "other"
-    """The kind of tools that fit no other kind, or whose kind is not known."""
+    """The kind of tools that have an unknown kind, or none of the kinds above."""
 
 
 ASKED_FOR = frozenset(
@@ -35,7 +35,7 @@ class Source(StrEnum):
     """Who says that an action was done."""
 
     CLIENT = "client"
-    """The agent asked its client to do the action, so the client's answer shows the outcome."""
+    """The agent asked its client to do the action. The client's answer shows the outcome."""
     CLAIMED = "claimed"
     """Only the agent mentions the action, in a tool call or a permission request."""
 
@@ -62,8 +62,8 @@ class PathPlace(StrEnum):
     INSIDE = "inside"
     OUTSIDE = "outside"
     UNKNOWN = "unknown"
-    """The place depends on facts that the recording does not show: the session's directory, a
-    user's home directory, or whether upper and lower case differ."""
+    """The place depends on a fact that is not recorded: the session's directory, a user's home
+    directory, or whether upper and lower case differ."""
 
 
 @frozen
@@ -77,9 +77,10 @@ class AuditedPath:
     ``.`` and ``..`` resolved."""
     place: PathPlace
     credential: bool = False
-    """Whether files with such a name usually contain credentials."""
+    """Whether files with this name usually contain credentials."""
     operation: str | None = None
-    """The effect of a diff on the file, if known: add, modify, delete, move or copy."""
+    """The effect of a diff on the file: add, modify, delete, move or copy; None if it is not
+    known."""
 
 
 @define
@@ -92,7 +93,7 @@ class AuditedRequest:
     outcome: str = "unanswered"
     """How the client answered: result, error, cancelled or unanswered."""
     error: str | None = None
-    """The code and the message of the error that the client answered, or None."""
+    """The code and the message of the client's error; None without an error."""
     paths: list[AuditedPath] = field(init=False, factory=list)
     """The paths in the request. (The JSON has no field with ``init=False``.)"""
 
@@ -106,8 +107,8 @@ class AuditedPermission:
     """The agent's own description of the request."""
     answer_seq: int | None = None
     decision: str = "unanswered"
-    """How the request was decided: granted, denied, cancelled, ambiguous, error, unanswered, or
-    another word that the answer contains."""
+    """How the request was decided: granted, denied, cancelled, ambiguous, error, unanswered, or any
+    other word in the answer."""
     option: str | None = None
     """The kind of the chosen option. In the 1.0 draft, the scope of the permission."""
     name: str | None = None
@@ -115,9 +116,9 @@ class AuditedPermission:
     waited_ns: int | None = None
     """The time from the request to its answer, in nanoseconds; None if it is not known."""
     lasting: bool = False
-    """Whether the answer also allowed later actions, not only the action in the request."""
+    """Whether the answer also allowed later actions."""
     paths: list[AuditedPath] = field(factory=list)
-    """The paths of the action that were known at the time of the request."""
+    """The paths of the action that were known when the permission was requested."""
     command: str | None = None
 
 
@@ -163,7 +164,7 @@ class Action:
     paths: list[AuditedPath] = field(factory=list)
     command: str | None = None
     directory: AuditedPath | None = None
-    """The directory in which the command ran, if a message names it."""
+    """The directory in which the command ran; None if no message names it."""
     mentions: list[AuditedPath] = field(factory=list)
     """Words of the command that look like credentials, or like paths that may be outside the
     session's directories."""
@@ -174,12 +175,13 @@ class Action:
     requests: list[AuditedRequest] = field(factory=list)
     permissions: list[AuditedPermission] = field(factory=list)
     perhaps_allowed_by: list[LastingGrant] = field(factory=list)
-    """Earlier permissions that may cover the action, if the agent did not ask for a permission."""
+    """Earlier permissions that may cover an action without a permission request."""
     refused_before: int | None = None
-    """The number of the frame that refused the same action earlier in the turn, or None."""
+    """The number of the frame that refused an equal action earlier in the turn; None without
+    one."""
     perhaps_same_as: list[int] = field(factory=list)
-    """The ids of actions that may be this action: claimed actions for an action of the client, and
-    the client's actions for a claimed action."""
+    """The ids of actions that may be this action under another source (claimed, or of the
+    client)."""
     not_from_agent: bool = False
     """Whether a fault added one of the action's requests."""
     call: CallStatus = field(init=False, factory=CallStatus)
@@ -188,8 +190,8 @@ class Action:
     directories: list[str] = field(init=False, factory=list)
     """The session's directories when the action began."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
-    """The last permission request in the turn that another action made for the same file or
-    command."""
+    """The last permission request in the turn for the file or command of this action, made by
+    another action."""
     instead_of: "Action | None" = field(init=False, default=None)
     """An action that was permitted but not done: the only one of the same kind in the turn. None
     for no such action, or for several."""
@@ -208,7 +210,7 @@ class Action:
 
     @property
     def done_paths(self) -> list[AuditedPath]:
-        """The paths of the action, without paths that are only in failed requests."""
+        """The paths of the action. Paths that are only in failed requests are left out."""
         reached, failed = set[str](), set[str]()
         for request in self.requests:
             is_done = request.outcome in ("result", "unanswered")
@@ -218,9 +220,9 @@ class Action:
 
     @property
     def may_have_happened(self) -> bool:
-        """Whether the action may have been done, because no message shows that it was not.
+        """Whether the action may have been done.
 
-        A command that has failed may have run.
+        A command that failed may have run.
         """
         if self.status is ActionStatus.FAILED:
             return self.kind is ActionKind.RUN and self.source is Source.CLAIMED
@@ -231,7 +233,7 @@ class Action:
 
 @frozen
 class AuditedServer:
-    """An MCP server that the client passed to the agent, without its environment and headers."""
+    """An MCP server that the client passed to the agent. Environment and headers are left out."""
 
     name: str
     type: str
@@ -252,7 +254,7 @@ class AuditedSession:
     """The number of the last request that opened the session."""
     cwd: str | None
     directories: list[str] = field(factory=list)
-    """The directories besides ``cwd`` in which the agent may work."""
+    """The directories in which the agent may work, except ``cwd``."""
     mcp_servers: list[AuditedServer] = field(factory=list)
 
 
@@ -289,4 +291,4 @@ class Audit:
     count."""
     findings: list[AuditFinding]
     left_out: int = 0
-    """The number of actions that are missing, since only the first 100,000 are kept."""
+    """The number of actions that are missing, because only the first 100,000 are kept."""

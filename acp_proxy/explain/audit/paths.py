@@ -18,7 +18,7 @@ from acp_proxy.explain.audit.audit_values import AuditedPath, PathPlace
 from acp_proxy.protocol.directories import is_windows, is_within, local_path
 
 _REMEMBERED = 500
-"""Results are cached for paths with fewer characters than this number."""
+"""The smallest length of a path, in characters, whose result is not cached."""
 _WORDS = re.compile(r"[^\s;|&<>()\"'`=,{}]+")
 _COMMAND = 20_000
 """The number of characters at the beginning of a command that are searched for paths."""
@@ -80,7 +80,7 @@ def _locate(path: str, directories: tuple[str, ...], operation: str | None) -> A
 
 
 _locate_again = lru_cache(1024)(_locate)
-"""`_locate` with a cache, since an agent names the same few files many times."""
+"""The function `_locate` with a cache."""
 
 
 def may_be_same(audited_path: AuditedPath, other: AuditedPath) -> bool:
@@ -106,7 +106,7 @@ def cut(text: str) -> str:
 
 
 def looks_like_credentials(path: str) -> bool:
-    """Whether files with such a path usually contain credentials."""
+    """Whether files with this path usually contain credentials."""
     names = [name for name in re.split(r"[/\\]", path.casefold()) if name]
     if not names:
         return False
@@ -176,7 +176,7 @@ def _place(path: str, local: str | None, whole: str, directories: Sequence[str])
 
 
 def _folded(text: str) -> str:
-    """Returns a text in uniform case and Unicode form, since file systems may ignore both."""
+    """Returns a text in uniform case and Unicode form, to compare paths."""
     return unicodedata.normalize("NFC", text).casefold()
 
 

@@ -11,19 +11,19 @@ from acp_proxy.protocol.connection_state import Exchange
 from acp_proxy.protocol.permissions import DENIED, GRANTED, options_of, read_answer
 
 AMBIGUOUS, CANCELLED, UNANSWERED = "ambiguous", "cancelled", "unanswered"
-"""Decisions about a permission request, in addition to those in `protocol.permissions`."""
+"""Decisions about a permission request that are not in `protocol.permissions`."""
 _LASTING = ("session", "workspace", "always")
-"""Scopes with which a permission of the 1.0 draft covers more than one action."""
+"""The scopes of permissions in the 1.0 draft that cover more than one action."""
 _EVERY_SESSION = ("workspace", "always")
 _ASKED = 200
-"""The largest number of actions with a permission request that are remembered for one turn."""
+"""The largest number of actions with a permission request that are remembered for a turn."""
 
 
 class PermissionLog:
     """Collects the permission requests of a recording while it is read.
 
     Attributes:
-        any_asked: whether the agent ever asked for a permission, even if the action was not kept.
+        any_asked: whether the agent ever asked for a permission.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class PermissionLog:
         Args:
             exchange: the exchange of the request.
             action: the action that needs the permission, with all facts that are known so far.
-            title: the title of the request that the user sees.
+            title: the title that the user sees for the request.
             params: the params of the request.
         """
         permission = AuditedPermission(
@@ -100,7 +100,7 @@ class PermissionLog:
         return asked if newest == turn else []
 
     def grants_before(self, action: Action) -> list[LastingGrant]:
-        """Returns earlier permissions that may cover an action: for the same action, or lasting."""
+        """Returns earlier permissions that may cover an action: for an equal action, or lasting."""
         same = action.same_asked
         grants = [_grant(same)] if same is not None and same.decision == GRANTED else []
         for session in {action.session, None}:

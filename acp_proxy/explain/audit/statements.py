@@ -41,7 +41,7 @@ _PATHS = (
     "notebook_path", "target_file", "targetFile", "dir_path", "file", "files", "filename",
     "old_path", "oldPath", "new_path", "newPath",
 )  # fmt: skip
-"""Arguments that are paths in any tool."""
+"""Arguments that are paths in each tool."""
 _MOVED = ("source", "destination", "from", "to", "src", "dst")
 """Arguments that are paths if the tool moves something."""
 _DIRECTORIES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir_path")
@@ -52,7 +52,7 @@ _DIRECTORY_TEXT = re.compile(r"\[current working directory ([^\]\n]{1,1000})\]")
 """The text in which Gemini shows the directory of a command."""
 _SHELL = re.compile(r"(?P<shell>(?:/\S*/)?(?:ba|da|z)?sh -l?c ).+")
 _SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
-"""Characters that may have a meaning for a shell, so that quotes around them matter."""
+"""Characters that may have a meaning for a shell. Quotes around them matter."""
 
 
 @define
@@ -64,7 +64,7 @@ class Statement:
     tool: str | None = None
     status: str | None = None
     paths: list[tuple[str, str | None]] = field(factory=list)
-    """The paths, each with the operation of the diff that names it, or with None."""
+    """The paths, each with the operation of its diff; None without a diff."""
     command: str | None = None
     directory: str | None = None
     url: str | None = None
@@ -147,7 +147,7 @@ def of_request(method: str, params: Value) -> Statement:
 
 
 def of_terminal(update: Value) -> Statement:
-    """Returns the facts in a ``terminal_update`` (v2) about a terminal that the agent runs."""
+    """Returns the facts in a ``terminal_update`` of v2. The agent runs the terminal."""
     said = Statement(kind=ActionKind.RUN, command=command_of(update))
     said.directory = word(update, "cwd") or None
     said.terminals = [word(update, "terminalId")]
@@ -156,10 +156,10 @@ def of_terminal(update: Value) -> Statement:
 
 
 def read_exit(said: Statement, result: Value) -> None:
-    """Copies the exit code and the signal of a message into a statement, if the message has them.
+    """Copies the exit code and the signal of a message, if there are any, into a statement.
 
     Args:
-        said: the statement, which is changed.
+        said: the statement. It is changed.
         result: an object that may contain an exit code or a signal under any name.
     """
     for name in ("exitCode", "exit_code"):
@@ -170,7 +170,7 @@ def read_exit(said: Statement, result: Value) -> None:
 
 
 def normal_command(text: str | None) -> str:
-    """Returns a command line in a form for comparisons: without ``sh -c``, with uniform quotes."""
+    """Returns a command line in a form for comparisons, without ``sh -c`` and with equal quotes."""
     line = " ".join((text or "").split()).strip("`")
     if match := _SHELL.fullmatch(line):
         words = _words(line[match.end("shell") :])

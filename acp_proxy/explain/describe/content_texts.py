@@ -160,7 +160,7 @@ def diff_lines(block: Value) -> tuple[int, int]:
 def changed_files(call: Value) -> dict[str, tuple[int, int]]:
     """Returns the files that the diffs of a tool call change, each with added and removed lines.
 
-    If a diff changes several files, all its lines count for the first of the files.
+    If a diff changes several files, all its lines count for the first file.
 
     Args:
         call: the members of the tool call, as `call_of` returns them.
@@ -178,7 +178,7 @@ def changed_files(call: Value) -> dict[str, tuple[int, int]]:
 def changed_lines(old: str, new: str) -> tuple[int, int]:
     """Returns the number of added lines and the number of removed lines.
 
-    A line that only moved is not counted, so that the comparison is fast for any text.
+    A line that only moved does not count.
 
     Args:
         old: the text before the change.
@@ -248,4 +248,4 @@ BLOCKS: dict[str, Callable[[Value], str]] = {
     "diff": lambda block: bracketed(f"diff {diff(block)}"),
     "terminal": _terminal,
 }
-"""The describer of each type of content block, including the blocks of tool calls."""
+"""The describers of content blocks, by type. The blocks of tool calls are included."""

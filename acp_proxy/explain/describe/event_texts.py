@@ -46,7 +46,7 @@ def describe_event(kind: str, data: Row) -> str:
 
 
 def _effect(data: Row, stream: str) -> str:
-    """Describes an effect of a fault on the connection or the agent, not on a line."""
+    """Describes an effect of a fault that is not about one line."""
     match data.get("action"):
         case "stall":
             what = f"nothing more passes {stream}"

@@ -1,4 +1,4 @@
-"""Describes messages with a table of all methods, which lists describers of params and results.
+"""Describes messages, with a table of describers for the params and results of all methods.
 
 This module also contains the describers of requests for files, terminals and MCP servers.
 """
@@ -107,7 +107,7 @@ def _suggesting(params: Value) -> str:
 
 
 def _suggest(params: Value) -> str:
-    """Describes a request for suggestions: its place in a document, and its trigger."""
+    """Describes a request for suggestions: its position in a document, and its trigger."""
     context = phrase("with {}", listed(part(params, "context")))
     return joined(_document(params), word(params, "triggerKind"), context, by=", ")
 
@@ -137,7 +137,7 @@ def _suggestion(value: Value) -> str:
 
 
 def _place(value: Value, position: Value) -> str:
-    """Describes a place in a document by line and character, which both count from 1."""
+    """Describes a position in a document by line and character, from 1."""
     line, character = position.get("line"), position.get("character")
     if not isinstance(line, int) or not isinstance(character, int):
         return word(value, "uri")
@@ -154,7 +154,7 @@ def _member(message: object) -> str:
 
 
 def _wrapped(params: Value) -> str:
-    """Describes a message that a chain of proxies has wrapped to pass it on."""
+    """Describes a message that a chain of proxies has wrapped."""
     method = word(params, "method")
     if not method:
         return ""
@@ -234,7 +234,7 @@ def _done(result: Value) -> str:
 
 
 def _output_params(params: Value) -> str:
-    """Describes a terminal, and in the 1.0 draft the output that the client pushes."""
+    """Describes a terminal; in the 1.0 draft, also the output that the client pushes."""
     data = params.get("data")
     if not isinstance(data, str):
         return word(params, "terminalId")

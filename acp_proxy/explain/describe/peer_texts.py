@@ -55,7 +55,7 @@ def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]
 
 
 def auth_method_ids(value: Value) -> list[str]:
-    """Returns the id of each way to log in, or the name if the way has no id."""
+    """Returns the id, or else the name, of each way to log in."""
     names = (word(way, "id", "methodId", "name") for way in parts(value, "authMethods"))
     return [name for name in names if name]
 
@@ -85,7 +85,7 @@ def login_result(result: Value) -> str:
 
 
 def provider(params: Value) -> str:
-    """Describes the provider of models that the agent has to use, and the provider's address."""
+    """Describes the provider of models that the agent has to use, with its address."""
     how = joined(word(params, "apiType"), word(params, "baseUrl"), by=" at ")
     return joined(word(params, "providerId"), how, by=": ")
 

@@ -26,7 +26,7 @@ _WITHIN = re.compile(
 _TYPES = ("mimeType", "mediaType", "media_type", "contentType")
 _ALPHABET = f"{string.ascii_letters}{string.digits}+/_-="
 _SHORTEST = 96
-"""The length of the shortest run of characters within a text that may be base64."""
+"""The length of the shortest part of a text that may be base64."""
 
 
 def decoded_size(base64_text: str) -> str:
@@ -43,7 +43,7 @@ def from_base64(data: object) -> bytes | None:
 
 
 def is_base64(text: str) -> bool:
-    """Whether a whole text looks like base64, and is longer than an id or a digest."""
+    """Whether a text looks like base64 and is longer than an id or a digest."""
     return len(text) > 64 and _WHOLE.fullmatch(text) is not None and _is_mixed(text[:4000])
 
 
@@ -79,7 +79,7 @@ def beginning(text: str, length: int) -> str:
 
 
 def without_base64(text: str) -> str:
-    """Returns a text in which marks replace data URIs and long runs of base64."""
+    """Returns a text in which short words replace data URIs and long runs of base64."""
     if len(text) < _SHORTEST and ";base64," not in text:
         return text
     return _WITHIN.sub(_mask, text)
@@ -205,7 +205,7 @@ def quantity(text: str) -> str:
 def payload(value: Value, *known: str) -> str:
     """Describes the members of an object that has no describer of its own.
 
-    Metadata and the session are described only if the object has no other members.
+    The metadata and the session are described only if there is nothing else.
 
     Args:
         value: the object.
@@ -222,11 +222,11 @@ def members(value: Value) -> str:
 
 
 def compact(value: object, depth: int = 0) -> str:
-    """Writes a JSON value in a short form: strings without quotes, binary data by its size.
+    """Writes a JSON value in a short form: strings without quotes, and binary data by its size.
 
     Args:
         value: any value of JSON.
-        depth: the number of objects and arrays around the value.
+        depth: how many objects and arrays contain the value.
     """
     match value:
         case str():

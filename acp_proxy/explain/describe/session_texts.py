@@ -163,7 +163,7 @@ def _thought(update: Value) -> str:
 
 
 def is_hidden(update: Value) -> bool:
-    """Returns whether an update is a thought that the user does not see (1.0 draft)."""
+    """Whether an update of the 1.0 draft is a thought that the user does not see."""
     return update.get("visible") is False
 
 
@@ -245,7 +245,7 @@ def _terminal_chunk(update: Value) -> str:
 
 
 def _printed(data: str) -> str:
-    """Describes the size and the text of a terminal's output, which is base64 in v2."""
+    """Describes the size and the text of a terminal's output. In v2, the output is base64."""
     if (decoded := from_base64(data[:4096])) is None:
         return f"{len(data)} characters that are not base64"
     return joined(decoded_size(data), decoded.decode(errors="replace"), by=": ")

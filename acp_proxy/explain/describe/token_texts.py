@@ -12,7 +12,7 @@ COUNTS = {
     "input": "inputTokens", "output": "outputTokens", "cached_read": "cachedReadTokens",
     "cached_write": "cachedWriteTokens", "thought": "thoughtTokens", "total": "totalTokens",
 }  # fmt: skip
-"""The names that answers use for numbers of tokens, by the names of our own values."""
+"""The names of numbers of tokens in answers, by the names in `Tokens`."""
 _MOST = 1 << 64
 _UNIT = 12
 """The largest number of characters of a currency that are shown."""
@@ -35,7 +35,7 @@ class Tokens:
     used: int | None = _optional()
     """How many tokens are in the model's context."""
     window: int | None = _optional()
-    """How many tokens the context can hold."""
+    """How many tokens fit into the context."""
     cost: float | None = _optional()
     currency: str | None = _optional()
     """The unit of the cost, such as USD."""

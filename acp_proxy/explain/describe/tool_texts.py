@@ -59,7 +59,7 @@ def tool_name(call: Value) -> str:
 
 
 def tool_label(call: Value) -> str:
-    """Returns the name of a tool call and the end of its id, to tell concurrent calls apart."""
+    """Returns the name of a tool call and the end of its id."""
     return call_label(tool_name(call), word(call, "toolCallId", "id"))
 
 
@@ -91,11 +91,11 @@ def tool_state(call: Value) -> str:
 
 
 def places(call: Value, shown: str = "") -> str:
-    """Lists the files that a tool call touched, without files in its title or in ``shown``.
+    """Lists the files of a tool call, except files in its title or in ``shown``.
 
     Args:
         call: the tool call.
-        shown: other text that is shown with the list.
+        shown: a text that is printed beside the list.
     """
     known = f"{word(call, 'title')} {shown}"
     touched = parts(call, "locations") or [part(call, "location")]
@@ -103,7 +103,7 @@ def places(call: Value, shown: str = "") -> str:
 
 
 def tool_input(call: Value) -> str:
-    """Describes the input of a tool call, without values that are also in its title."""
+    """Describes the input of a tool call, except values that are also in its title."""
     value = given_to(call)
     if not isinstance(value, dict):
         return compact(value) if value else ""
@@ -123,7 +123,7 @@ def tool_content(call: Value) -> str:
 
 
 def permission(params: Value) -> str:
-    """Describes a permission request: the action, the options, then the details."""
+    """Describes a permission request: the action, the options, and then the details."""
     if "operation" in params:
         return _draft_permission(params)
     subject = part(params, "subject")

@@ -44,7 +44,7 @@ class ChunkRun:
         return self if self.count > 1 else self.first
 
     def add(self, row: Row, chunk: Chunk) -> None:
-        """Adds the next frame to the run, or the first frame.
+        """Adds a frame to the run.
 
         Args:
             row: the row of the frame.
@@ -66,7 +66,7 @@ class RunFinder:
     """The marked pauses, which end a run; None if only a pause of `ALWAYS_NS` or more ends a
     run."""
     _key: tuple[object, ...] | None = None
-    """The values that all chunks of a run share."""
+    """The values that are equal in all chunks of a run."""
     _last: tuple[int, int] = (0, 0)
 
     def continues(self, row: Row, chunk: Chunk | None) -> bool:

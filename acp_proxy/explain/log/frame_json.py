@@ -1,4 +1,4 @@
-"""Converts frames and events to the documented JSON, and to facts in text for people."""
+"""Converts frames and events to JSON, and to facts in text for people."""
 
 import base64
 import json
@@ -56,7 +56,7 @@ def large_frame_json(row: Row, pieces: Pieces) -> Iterator[bytes]:
 
 
 def line_parts(row: Row, reader: RecordingReader) -> Iterator[bytes]:
-    """Yields the bytes of a frame's line and newline, in pieces if the line is very large.
+    """Yields the bytes of a frame's line and newline. A very large line comes in pieces.
 
     Args:
         row: a row of `frames`.
@@ -74,7 +74,7 @@ def _labels(row: Row) -> Row:
 
 
 def event_json(row: Row) -> bytes:
-    """Returns the JSON of a row of `events`, with the member ``note`` if a person wrote a note."""
+    """Returns the JSON of a row of `events`, with a person's note in the member ``note``."""
     data = json.loads(row["data"])
     value = {"seq": row["seq"], "t_ns": row["t_ns"], "event": row["kind"], "data": data}
     value |= {"note": row["note"]} if "note" in row else {}
@@ -82,7 +82,7 @@ def event_json(row: Row) -> bytes:
 
 
 def facts(row: Row, recording: Recording, *, live: bool = False) -> Iterator[tuple[str, Any]]:
-    """Yields the names and values of all facts about a frame or event, without its bytes.
+    """Yields the names and values of all facts about a frame or event, except its bytes.
 
     Args:
         row: a row of `RecordingReader.rows`.

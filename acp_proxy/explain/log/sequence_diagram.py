@@ -38,13 +38,13 @@ _LONGEST_WRITTEN = 160
 """The largest length of a text with its entities, in UTF-16 code units."""
 _HARMLESS = frozenset(" .,:/_-=*?!'\"()[]…–→←✓✗×·↩")
 _LIGATURE = "\ufb02"
-"""A letter with which Mermaid itself marks entities."""
+"""A letter with which Mermaid marks entities."""
 _WORDS = re.compile("^(?:no)?wrap|style|classDef", re.IGNORECASE)
 """Words with a meaning for Mermaid at the beginning of a text."""
 
 
 def escaped(text: str, most: int = LONGEST) -> str:
-    """Returns a text on one line, cut, without characters that have a meaning for Mermaid.
+    """Returns a text on one line, cut, and without characters that have a meaning for Mermaid.
 
     Args:
         text: any text.
@@ -194,7 +194,7 @@ class SequenceDiagram:
         return count + sum(1 for _ in self._reader.events(self._chosen))
 
     def _between(self, item: _Item, before: tuple[int, int] | None) -> Iterator[str]:
-        """Draws the notes before an item: a pause after the last item, and the start of a turn."""
+        """Draws the notes before an item: a pause since the last item, and the start of a turn."""
         row = item if isinstance(item, dict) else item.first
         if (pause := self._pauses.between(before, row)) is not None:
             yield note(_BOTH, pause.text(self._recording.step_ns))
@@ -275,7 +275,7 @@ class SequenceDiagram:
 
 
 def _items(items: Iterable[Row | ChunkRun]) -> Iterator[_Item]:
-    """Yields the items, with consecutive lines on stderr joined into one item."""
+    """Yields the items. Consecutive lines on stderr become one item."""
     for is_stderr, group in groupby(items, _is_stderr):
         if not is_stderr:
             yield from group
@@ -300,7 +300,7 @@ def _end(item: _Item) -> tuple[int, int]:
 
 
 def _ends(row: Row) -> tuple[str, str]:
-    """Returns the participants between which a frame's arrow goes: its sender and its receiver."""
+    """Returns the sender and the receiver of a frame's arrow."""
     is_request = row["stream"] == "to-client" and row["kind"] == "request"
     is_answer = row["stream"] == "to-agent" and row["kind"] in ("response", "error")
     client = _CLIENT

@@ -28,14 +28,14 @@ _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 
 
 Tone = Literal["plain", "prompt", "permission", "trouble"]
-"""The subject of a line, which decides the colour of the line."""
+"""The subject of a line, which decides its colour."""
 Pace = Literal["", "slow", "stuck"]
 """How slow an answer was: slow or stuck. Empty for a fast answer, or one that may take long, such
 as a person's."""
 
 
 class Cells(NamedTuple):
-    """The columns of a timeline line that come before its text."""
+    """The columns of a timeline line before its text."""
 
     number: str
     time: str
@@ -145,7 +145,7 @@ def pair_of(row: Row) -> int | None:
 
 
 def began_ns(row: Row) -> int:
-    """Returns the time when the first byte of a frame was read, or when an event happened."""
+    """Returns the time of a frame's first byte, or of an event."""
     ns: int = row["t_first_ns"] if "t_first_ns" in row else row["t_ns"]
     return ns
 
@@ -165,7 +165,7 @@ def _pair(frame: Row, live: bool, step_ns: int) -> str:
 
 
 def _has_failed(frame: Row) -> bool:
-    """Whether an update reports that a tool call has failed or was denied."""
+    """Whether an update reports that a tool call failed or was denied."""
     if frame["method"] != UPDATE or frame.get("tool_call") is None:
         return False
     raw = bytes(frame["raw"])

@@ -110,7 +110,7 @@ class Searcher:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
 
     def _complete(self) -> list[SearchHit]:
-        """Removes and returns the hits that are final: no earlier hit can be found any more."""
+        """Removes and returns the hits before which no further hit can be found."""
         complete, waiting = [], self._waiting
         earliest = self._streams.earliest() if waiting else 0
         while waiting and (waiting[0][0] <= earliest or len(waiting) > REMEMBERED):
@@ -142,7 +142,7 @@ def _string_pointer(line: str, sought: str) -> str | None:
 
 
 def _chunk_pointer(raw: bytes) -> str | None:
-    """Returns the JSON pointer to the text in the line of a chunk, or None."""
+    """Returns the JSON pointer of the text in the line of a chunk; None without a text."""
     message = json_or_none(raw.decode(errors="replace").encode())
     texts = (place for place in _TEXTS if isinstance(member(message, *parts_of(place)), str))
     return next(texts, None)

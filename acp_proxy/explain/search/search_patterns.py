@@ -24,7 +24,7 @@ _ASSERTION = re.compile(r"[\^$]|\\[AZ]|\(\?<?[=!]")
 _ODD_ESCAPE = re.compile(r"\\(?:[xuUN0-9]|\\)")
 _ODD_RANGE = re.compile(r"[^a-z0-9]-|-[^a-z0-9]")
 _LIKE_ASCII = frozenset("ıſK\u0130")
-"""Characters that equal an ASCII letter if case is ignored."""
+"""Characters that equal an ASCII letter when case is ignored."""
 
 
 class Pattern:
@@ -54,7 +54,7 @@ class Pattern:
         self.length = 0 if is_regex else len(text.encode("utf-16-le", "surrogatepass")) // 2
         """The length of a fixed text in UTF-16 code units; 0 for a regular expression."""
         self.has_assertions = is_regex and _has_assertions(text)
-        """Whether a match may depend on the ends of the searched text, or on text around it."""
+        """Whether a match may depend on the ends of the text, or on the text around it."""
         self._ignore_case = ignore_case
         self._needle = None
         if not is_regex and not (ignore_case and _LIKE_ASCII.intersection(text)):
@@ -146,12 +146,12 @@ def _has_assertions(pattern: str) -> bool:
 
 
 def _has_capital(text: str, *, is_regex: bool) -> bool:
-    r"""Whether a pattern has a capital letter, besides those in ``\S`` or ``(?P<name>``."""
+    r"""Whether a pattern has a capital letter. Those in ``\S`` or ``(?P<name>`` do not count."""
     return any(c.isupper() for c in (re.sub(r"\\.|\(\?P[<=]\w*", "", text) if is_regex else text))
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether a search in lower-case ASCII text may replace a search that ignores case."""
+    """Whether a pattern has equal matches in a lower-case copy of ASCII text, without case."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

@@ -45,9 +45,9 @@ class SearchHit:
     """A frame or event in which a match begins."""
 
     place: StoredFrame
-    """The frame or event, without its ``raw``."""
+    """The frame or event, without its line."""
     last_seq: int
-    """The number of the frame in which the match ends: a later frame if the match spans chunks."""
+    """The number of the frame in which the match ends. If the match spans chunks, a later frame."""
     excerpt: Excerpt
     pointer: str | None = None
     """The JSON pointer of the text with the match. None if pointers were not requested, or for a
@@ -55,9 +55,9 @@ class SearchHit:
 
 
 _Head = tuple[Any, ...]
-"""A frame without its line, as a tuple, since there may be a million of them."""
+"""A frame without its line. It is a tuple, to save memory."""
 _Piece = tuple[int, _Head, str | None]
-"""A piece of a text: its start in the text, its frame, and the JSON pointer to the piece."""
+"""A piece of a text: its position in the text, its frame, and its JSON pointer."""
 
 
 def excerpt(text: str, start: int, end: int) -> Excerpt:
@@ -91,7 +91,7 @@ class _Text:
 
     @property
     def first_seq(self) -> int:
-        """Returns the number of the first frame in which a match may still be found."""
+        """Returns the first frame in which a match may still be found: its number."""
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
     def add(self, head: _Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
@@ -106,9 +106,9 @@ class _Text:
             self.size += len(text)
 
     def _whole_character(self, text: str) -> str:
-        """Joins the halves of a surrogate pair: the last character so far and the first of a text.
+        """Joins the halves of a surrogate pair that is split between two pieces.
 
-        Returns the rest of the text.
+        Returns the second piece without its half.
         """
         last = self._texts[-1] if self._texts else " "
         if not "\ud800" <= last[-1:] <= "\udbff":
@@ -118,7 +118,7 @@ class _Text:
         return text[1:]
 
     def look(self, *, is_whole: bool) -> list[SearchHit]:
-        """Returns the final matches, at most one for each frame, and discards the text before them.
+        """Returns the final matches, at most one for each frame. Discards the text before them.
 
         Args:
             is_whole: whether the text is complete.
@@ -181,19 +181,19 @@ class Streams:
         """Whether `earliest` may have changed in the last call."""
 
     def earliest(self) -> int:
-        """Returns the number of the first frame in which a match may still be found."""
+        """Returns the first frame in which a match may still be found: its number."""
         if self._earliest is None:
             first = (text.first_seq for text in self._texts.values())
             self._earliest = min(first, default=sys.maxsize)
         return self._earliest
 
     def feed(self, frame: StoredFrame, raw: bytes, *, is_hit: bool) -> list[SearchHit]:
-        """Adds the next frame, and returns the final matches: more text cannot change them.
+        """Adds the next frame. Returns the matches that later text cannot change.
 
         Args:
             frame: any frame.
             raw: the line of the frame.
-            is_hit: whether the frame's own line matches, so that the frame is a hit already.
+            is_hit: whether the line of the frame matches. If so, the frame is a hit already.
         """
         self.has_moved = False
         if frame.method == PROMPT:
@@ -228,7 +228,7 @@ class Streams:
         return [hit for key in list(self._texts) for hit in self._end(key)]
 
     def _close(self, session: str | None, *, everything: bool = False) -> list[SearchHit]:
-        """Ends the messages of a session that have no id, or all messages with ``everything``."""
+        """Ends the messages of a session without an id; with ``everything``, all messages."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
         return [hit for key in ended for hit in self._end(key)]
 
@@ -244,7 +244,7 @@ class Streams:
 def look_through(
     pattern: Pattern, frame: StoredFrame, pieces: Callable[[], Iterable[bytes]]
 ) -> SearchHit | None:
-    """Searches a line that is too large for memory, both unchanged and with decoded escapes.
+    """Searches a line that is too large for memory, as it is and with decoded escapes.
 
     Args:
         pattern: the pattern to find.

@@ -1,4 +1,4 @@
-"""Finds out how the agent ended, and which requests and turns were open at that time."""
+"""Finds out how the agent ended, and which requests and turns this end interrupted."""
 
 from collections.abc import Iterator
 from signal import SIGTERM
@@ -15,7 +15,7 @@ from acp_proxy.store.queries.recorded_events import is_stopping_signal
 
 ENDED, NOT_STARTED, EMPTY = "agent.ended", "agent.not-started", "recording.empty"
 _CODES_FROM_OUTSIDE = {128 + signum for signum in FROM_OUTSIDE}
-"""Exit codes with which an agent or its launcher reports that a signal from outside ended it."""
+"""Exit codes which report that a signal from outside ended the agent or its launcher."""
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
@@ -136,7 +136,7 @@ def _stopped_by(context: DiagnosisContext) -> RecordedEvent | None:
 
 
 def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str, bool]:
-    """Returns in words how the agent ended, and whether agents usually end or stop in this way."""
+    """Returns in words how the agent ended, and whether this is a usual way to end."""
     data, at = exit_.data, f"(#{exit_.seq})"
     if "reason" in data:
         return f"{plain(str(data['reason']))} {at}", False

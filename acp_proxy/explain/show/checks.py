@@ -50,15 +50,15 @@ from acp_proxy.store.queries.frames import first_message, frames_before, updates
 Check = Callable[[DiagnosisContext], Iterable[Finding]]
 _MINUTE_NS = 60 * 10**9
 _GIVEN_UP_NS = 2 * _MINUTE_NS
-"""A person who cancels after a silence of this length has given up on the agent."""
+"""The shortest silence before a cancel with which a person gives up on the agent."""
 _LATE_NS = 30 * 10**9
-"""If a turn ends at least this time after a cancel, the agent has ignored the cancel."""
+"""The time after a cancel within which a turn must end."""
 _EFFECT = "fault.effect"
 _LOST = {"unrecorded": "nothing was recorded", "damaged": "the log was damaged"}
 
 
 def stalls(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds peers that stopped reading, and whether and when they began to read again."""
+    """Finds peers that stopped reading, and when they began to read again."""
     notes = context.of_kind("note")
     for note in notes:
         stream = note.data.get("stream")
@@ -91,7 +91,7 @@ def _said(_context: DiagnosisContext, word: str, t_ns: int) -> str:
 
 
 def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
-    """Returns the time when acp-proxy read the first bytes that the peer did not read."""
+    """Returns when acp-proxy read the first bytes that the peer did not read."""
     start = next(iter(context.of_kind("start")), None)
     origin, since = (start.data.get("origin") if start else None), note.data.get("since")
     if isinstance(origin, int) and isinstance(since, int) and 0 <= since - origin <= note.t_ns:
@@ -100,7 +100,7 @@ def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
 
 
 def _first_unread(context: DiagnosisContext, stream: str, before: int, since: int) -> int | None:
-    """Returns the number of the first frame that the peer did not read whole, or None."""
+    """Returns the first frame that the peer did not read whole: its number, or None."""
     first = None
     for frame in frames_before(context.reader, stream, before, CHUNK):
         if frame.t_ns < since:
@@ -133,7 +133,7 @@ def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:
-    """Returns the rules of faults that other findings already name as a cause."""
+    """Returns the rules of faults that other findings name as a cause."""
     exit_ = next(iter(context.of_kind("exit")), None)
     ended = None if exit_ is None else context.faults.first_rule(ENDING, exit_.seq)
     errors = {error.why for error in context.errors if error.charged == FAULT}
@@ -249,7 +249,7 @@ def given_up(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iterator[Finding]:
-    """Finds a silence of minutes before a cancel during which only the agent had to act."""
+    """Finds a silence of minutes before a cancel, in which only the agent had to act."""
     mine = (turn.session, None)
     frames = [frame for way in ("to-agent", "to-client")
               for frame in frames_before(context.reader, way, cancel, LISTED)
@@ -271,7 +271,7 @@ def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iter
 def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds a client that sent nothing after the answer to its initialization or session/new.
 
-    The recording must go on for at least a minute after this answer.
+    Nothing is found if the recording ends within a minute after this answer.
     """
     opened = context.first_opened
     if opened is None or opened.response_seq is None:
@@ -300,7 +300,7 @@ def full_contexts(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def running_totals(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds sessions in which the reported usage of each turn includes all turns before it."""
+    """Finds sessions in which the usage of a turn includes all turns before it."""
     ends = {turn.id: turn.end_seq or 0 for turn in context.turns}
     for ids in context.tokens.totals.values():
         every = [context.tokens.turns[turn] for turn in ids]
@@ -315,7 +315,7 @@ def running_totals(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def uncounted_turns(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns with text and 0 reported tokens, except for turns whose prompt is a command."""
+    """Finds turns with text and 0 reported tokens, except turns whose prompt is a command."""
     for turn in context.turns:
         tokens, prompt = context.tokens.turns.get(turn.id), context.prompts.get(turn.id, "")
         if tokens is None or turn.stop_reason != "end_turn" or prompt.startswith("/"):
@@ -351,9 +351,9 @@ CHECKS: dict[Check, tuple[Fact, ...]] = {
     running_totals: ("middle",),
     uncounted_turns: (),
 }
-"""All checks, each with the facts that it needs and that an imported recording may lack."""
+"""All checks, each with the facts that a recording must have."""
 _WITHOUT = (prompts_of_the_draft, errors_without_requests)
-"""Checks that are made only if the facts in `CHECKS` are missing."""
+"""Checks that run only if facts in `CHECKS` are missing."""
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:

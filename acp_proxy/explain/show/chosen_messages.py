@@ -33,7 +33,7 @@ class StoredMessage(NamedTuple):
     """A message, or an invalid line, with its bytes. A large line is cut."""
 
     seq: int
-    """The number of the frame, which all messages of a batch share."""
+    """The number of the frame. All messages of a batch have the same number."""
     t_ns: int
     stream: str
     kind: str
@@ -95,7 +95,7 @@ def messages_of_exchanges(
 
 
 class BatchMessages:
-    """The messages of all batches of a recording, which are read when they are first needed.
+    """The messages of all batches of a recording. They are read when they are needed.
 
     Args:
         reader: the recording.
@@ -107,7 +107,7 @@ class BatchMessages:
         """The numbers of the frames that are batches."""
 
     def about_call(self, key: CallKey, span: Span) -> list[StoredMessage]:
-        """Returns the messages in a range of frames about tool calls with an id, in order.
+        """Returns the messages about tool calls with an id, in a range of frames.
 
         Args:
             key: the session and the id of the tool calls.
@@ -151,7 +151,7 @@ def request_text(method: str | None, seq: int, message: StoredMessage | None) ->
 
 
 def requests_by_number(reader: RecordingReader, seqs: Iterable[int]) -> dict[int, StoredMessage]:
-    """Returns the request in each frame by the frame's number, or the first request of a batch.
+    """Returns the request in each frame, by the frame's number. Of a batch, the first request.
 
     Args:
         reader: the recording.
@@ -220,7 +220,7 @@ def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterato
 
 
 def read_tally(reader: RecordingReader, method: str) -> Tally:
-    """Counts the client's answers to requests of one method: results, errors and none.
+    """Counts the results, the errors and the missing answers to requests of one method.
 
     Args:
         reader: the recording.

@@ -34,11 +34,11 @@ _PROMPT = 100_000
 
 
 def read_initialization(reader: RecordingReader) -> dict[str, Value]:
-    """Reads the last initialization that was answered, or else the last initialization.
+    """Reads the last initialization, preferably one that was answered.
 
     Returns:
         The agent's result under the key ``to-agent``, and the client's params under the key
-        ``to-client``: the key for a peer is the direction of the messages that the peer receives.
+        ``to-client``.
     """
     row = exchanges.initialization(reader)
     if row is None:
@@ -133,7 +133,7 @@ def read_turns(reader: RecordingReader) -> list[TurnSummary]:
 
 
 def read_prompts(reader: RecordingReader, turns: Iterable[TurnRow | TurnTime]) -> dict[int, str]:
-    """Returns the beginnings of prompts by the numbers of their turns.
+    """Returns the beginnings of prompts, by the numbers of the turns.
 
     Args:
         reader: the recording.
@@ -155,8 +155,8 @@ def with_prompts(
 
     Args:
         turns: the rows of the turns.
-        prompts: the beginnings of prompts by the numbers of their turns.
-        tokens: the tokens of turns by their numbers.
+        prompts: the beginnings of prompts, by the numbers of the turns.
+        tokens: the tokens of turns, by the numbers of the turns.
     """
     every = {} if tokens is None else tokens
     return [
@@ -166,7 +166,7 @@ def with_prompts(
 
 
 def first_prompt(raw: bytes | None) -> str:
-    """Returns the text of a ``session/prompt`` request, or of the first such request in a batch."""
+    """Returns the text of a ``session/prompt`` request; of a batch, the first one's text."""
     if raw is None:
         return ""
     members = read(raw).members if raw.lstrip().startswith(b"[") else ()
@@ -175,7 +175,7 @@ def first_prompt(raw: bytes | None) -> str:
 
 
 def read_invalid_lines(reader: RecordingReader, without: Collection[int]) -> list[InvalidLines]:
-    """Returns the lines that are not messages: for each direction, the first and their number.
+    """Returns for each direction the first line that is not a message, and their number.
 
     Args:
         reader: the recording.

@@ -60,13 +60,13 @@ class DiagnosisContext:
     waits: list[OpenWait]
     """The requests and turns that are open now, if the recorder is running."""
     end_ns: int
-    """The time of the last frame or event, or the time now, in nanoseconds since the start."""
+    """The time of the last frame or event, or the present time, in nanoseconds since the start."""
     counts: FrameCounts | None = None
     """The counts of frames; None if frames were not counted."""
 
     @cached_property
     def recording(self) -> Recording:
-        """The facts about the recording as a whole, from its own row."""
+        """The properties of the recording."""
         return self.reader.recording
 
     @property
@@ -115,7 +115,7 @@ class DiagnosisContext:
 
     @cached_property
     def rules(self) -> Rules:
-        """The rules for requests, which depend on the dialect and on the initialization."""
+        """The rules for requests. They depend on the dialect and on the initialization."""
         return Rules(self.recording.dialect, self.initialization)
 
     @cached_property
@@ -140,7 +140,7 @@ class DiagnosisContext:
 
     @property
     def client_end(self) -> RecordedEvent | None:
-        """The event that shows that the client left first or stopped the agent, or None."""
+        """The event with which the client left first or stopped the agent; None without one."""
         first = self.first_end
         return first if first is not None and is_client_ending(first) else None
 
@@ -151,33 +151,33 @@ class DiagnosisContext:
 
     @property
     def holding_fault(self) -> str | None:
-        """The rule of a fault that prevented all later answers before any peer left, or None."""
+        """The rule of a fault that prevented all later answers; None without such a fault."""
         end = self.first_end
         return self.faults.first_rule(HOLDING, None if end is None else end.seq)
 
     @cached_property
     def is_cut(self) -> bool:
-        """Whether the agent left by itself or the recorder died, so that requests stay open."""
+        """Whether requests are open because the agent left by itself or the recorder died."""
         if self.reader.is_open or self.client_end is not None:
             return False
         return self.first_end is not None or self.recording.state != "complete"
 
     @cached_property
     def cut_turns(self) -> list[TurnRow]:
-        """The turns that were interrupted because the agent left by itself or the recorder died."""
+        """The turns that were interrupted when the agent left by itself or the recorder died."""
         open_ = (turn for turn in self.turns if turn.end_seq is None and self.is_cut)
         return [turn for turn in open_ if self.prompt_after(turn) is None]
 
     @cached_property
     def cut(self) -> list[int]:
-        """The numbers of the requests that the agent left open, with the prompts of `cut_turns`."""
+        """The numbers of the requests and prompts that the agent left open."""
         if not self.is_cut:
             return []
         asked = (request.seq for request in self.unanswered if request.direction == "to-agent")
         return sorted({*asked, *(turn.prompt_seq for turn in self.cut_turns)})
 
     def cut_requests_text(self, who: str) -> str:
-        """Returns a phrase that names the first request in `cut` and counts the others.
+        """Returns a phrase that names the first request in `cut`, and counts the rest.
 
         The phrase is empty if `cut` is empty.
 
@@ -198,7 +198,7 @@ class DiagnosisContext:
 
     @cached_property
     def first_opened(self) -> ExchangeRow | None:
-        """The last successful initialization or new session: it shows how far the client came."""
+        """The last successful initialization or new session: how far the client came."""
         rows = exchanges(self.reader, methods=(*INITIALIZE, "session/new"), outcome="result")
         return next(iter(sorted(rows, key=lambda row: row.request_seq)[-1:]), None)
 
@@ -248,12 +248,12 @@ class DiagnosisContext:
         return sent if sent and end_ns - self.time_of(sent[0]) >= least else []
 
     def prompt_after(self, turn: TurnRow) -> TurnRow | None:
-        """Returns the next turn of the same session, or None."""
+        """Returns the next turn of the same session; None for the last turn."""
         return self._following.get(turn.id)
 
     @cached_property
     def _following(self) -> dict[int, TurnRow]:
-        """The next turn of the same session, by the number of each turn."""
+        """For each turn, by its number: the next turn of its session."""
         following, latest = dict[int, TurnRow](), dict[str | None, TurnRow]()
         for turn in reversed(self.turns):
             if (later := latest.get(turn.session)) is not None:
@@ -282,13 +282,13 @@ class DiagnosisContext:
         return RunningCalls(self.reader, turn, first).at(last)
 
     def is_stuck(self, turn: TurnRow, end: int = NEVER) -> bool:
-        """Whether the agent did nothing in a turn after its permission request was answered.
+        """Whether the agent did nothing more in a turn after its permission request was answered.
 
-        The agent has not even begun the tool call that needed the permission.
+        Not even the tool call that needed the permission has begun.
 
         Args:
-            turn: the turn that is examined.
-            end: the number of the first frame or event that is not examined.
+            turn: the turn.
+            end: the number of the frame or event before which the turn is examined.
         """
         span, last = (turn.prompt_seq, end), self.last_of_agent(turn, end)
         asked = exchanges(self.reader, methods=(PERMISSION,), direction="to-client", span=span)
@@ -320,7 +320,7 @@ def named_turn(context: DiagnosisContext, turn: TurnRow) -> str:
 
 
 def named_calls(running: dict[int, str]) -> str:
-    """Returns a phrase that names the first three tool calls and counts the others."""
+    """Returns a phrase that names three tool calls, and counts the rest."""
     names = [f'tool call "{title}" (#{seq})' for seq, title in list(running.items())[:3]]
     more = len(running) - len(names)
     return " and ".join([*names, counted(more, "other")] if more else names)

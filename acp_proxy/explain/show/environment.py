@@ -15,10 +15,10 @@ from acp_proxy.store.queries.frames import Span, last_stderr_lines
 LAUNCHERS = (
     "npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "uvx", "uv", "pipx", "docker", "podman", "nix",
 )  # fmt: skip
-"""Programs that fetch an agent and then start it."""
+"""Programs that fetch and start an agent."""
 _LINES, _SIZE = 40, 2_000
 _NEVER_RAN = (126, 127, 255)
-"""Exit codes with which shells, launchers and the dynamic loader report a failed start."""
+"""Exit codes of shells, launchers and the dynamic loader for a failed start."""
 _REASONS = (
     (
         "a login is missing",
@@ -74,10 +74,10 @@ _REASONS = (
 )
 NO_LOGIN, _, PROVIDER, _, _, _NO_AGENT = (reason for reason, _ in _REASONS)
 OUTSIDE = tuple(reason for reason, _ in _REASONS[:4])
-"""Reasons why a request may fail although the agent handled it correctly."""
+"""Reasons for the failure of a request that are outside of the agent."""
 _KINDS = "invalid_request|authentication|permission|rate_limit|overloaded|api|server"
 PROVIDERS_ERROR = re.compile(rf"\b(?:type|code)\W{{1,9}}(?:(?:{_KINDS})_error|rate_limit)\b")
-"""A member that errors from a model's provider contain, also in JSON within a string."""
+"""Matches a member in the errors of model providers, also in JSON within a string."""
 _POINTER = "complete log of this run"
 """Words in the last line of npm on stderr, which does not report a failure."""
 
@@ -115,7 +115,7 @@ def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[st
 
 
 def why_it_never_ran(context: DiagnosisContext, exit_: RecordedEvent) -> str | None:
-    """Returns the failure in the environment that kept an agent from running, or None.
+    """Returns the failure in the environment that kept an agent from running; None without one.
 
     Args:
         context: the recording.

@@ -36,7 +36,7 @@ from acp_proxy.store.queries.exchanges import ExchangeRow, exchanges
 from acp_proxy.store.reader import RecordingReader
 
 Params = dict[str, str]
-"""The required params of a method, each with its JSON type, or with ``any`` for several types."""
+"""The required params of a method, each with its JSON type. ``any`` means several types."""
 _FILE = Path(__file__).with_name("required_params.json")
 _TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
     "integer": ("a number", (int, float, str)),  # peers that write "1" are understood
@@ -50,18 +50,18 @@ _TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
 
 @cache
 def _required() -> dict[str, dict[str, Params]]:
-    """Returns the required params of requests, by dialect, and then by direction and method."""
+    """Returns the required params of requests: by dialect, direction and method."""
     required: dict[str, dict[str, Params]] = json.loads(_FILE.read_bytes())
     return required
 
 
 _NEEDED = {**OFFERS, (V1, "elicitation/create"): ("elicitation",)}
-"""The capability that a peer has to announce before the other peer may call a method."""
+"""By method, the capability that a peer must announce before the other peer may call it."""
 
 
 @frozen
 class Rules:
-    """The rules for requests on a connection: its dialect, and what the peers announced."""
+    """The rules for requests on a connection: its dialect, and the announcements of the peers."""
 
     dialect: str | None
     announced: Mapping[str, dict[str, Any]]
@@ -69,9 +69,9 @@ class Rules:
     receiver sent. Empty without an initialization."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
-        """Returns the mistake in a request, in words to print after ``sent METHOD``.
+        """Returns the mistake in a request, in words that follow ``sent METHOD``.
 
-        The text is empty if the request has no mistake.
+        The text is empty without a mistake.
 
         Args:
             direction: the direction of the request.
@@ -140,8 +140,8 @@ _ROUTINE = {("fs/read_text_file", "resource not found")}
 
 
 _Group = tuple[str, str | None, int | None, str | None, str]
-"""The values that the errors in one group share: direction, method, code, who is to blame, and
-why."""
+"""The values that are equal for the errors of a group: direction, method, code, who is to blame,
+and why."""
 
 
 def read_errors(
@@ -229,7 +229,7 @@ def _tally(
 
 
 def error_text(error: ErrorTally) -> str:
-    """Returns a text with an error's code, the dialect's name for the code, and the message."""
+    """Returns a text with an error's code, the name of the code, and the message."""
     code = "an error without a code" if error.code is None else f"error {error.code}"
     name = f" ({error.name})" if error.name and error.name not in error.message.lower() else ""
     detail = f": {error.message}" if error.message else ""

@@ -48,16 +48,16 @@ _NEEDED = (*INITIALIZE, *LOGIN, *OPENING)
 _LOGIN_NEEDED = "authentication required"
 _UNSUPPORTED = re.compile(r"\b(?:not (?:yet )?|un)(?:supported|implemented)\b", re.IGNORECASE)
 _ASKED_NS = 10**8
-"""A turn that ends sooner cannot have asked a model."""
+"""The shortest turn in which a model may have been asked."""
 _OF_REQUEST = (-32700, -32600, -32601, -32602, -32002, -32800)
-"""Codes of errors that the request causes, not the agent."""
+"""Codes of errors that are the fault of the request."""
 _LOGIN_WORD = re.compile(r"\b(?:un)?auth|log ?in|sign ?in|credential", re.IGNORECASE)
 _ERROR_LINE = re.compile(r"error|exception|failed|panic|traceback", re.IGNORECASE)
 """A line of stderr that reports a failure."""
 
 
 def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds requests that were answered with an error, except for errors that are usual."""
+    """Finds requests that were answered with an error, if the error is unusual."""
     for error in context.errors:
         if error.is_routine:
             continue
@@ -85,7 +85,7 @@ def failed_requests(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds errors that answer a request that is missing from an import."""
+    """Finds errors whose requests are missing from an import."""
     by_text: dict[str, list[int]] = {}
     for answer in read_messages(context.reader, stray_errors(context.reader, LISTED), LINE_EDGE):
         by_text.setdefault(describe_error(answer.message.get("error")), []).append(answer.seq)
@@ -97,7 +97,7 @@ def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds logins that were answered with a result in which ``success`` is false (draft-1.0)."""
+    """Finds logins whose result says ``success`` is false (draft-1.0)."""
     rows = exchanges(
         context.reader, methods=LOGIN, direction="to-agent", outcome="result", most=LISTED
     )
@@ -147,7 +147,7 @@ def _ends(turns: Iterable[TurnRow]) -> list[int]:
 
 
 def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds a prompt that is the only sign that an excerpt is in the 1.0 draft."""
+    """Finds a prompt that alone shows that an excerpt of a log is in the 1.0 draft."""
     if context.recording.dialect_reason == PROMPT_WITH_CONTENT:
         seq = context.turns[0].prompt_seq if context.turns else None
         where = "" if seq is None else f" (#{seq})"
@@ -215,16 +215,16 @@ def _sign_of_failure(context: DiagnosisContext, turn: TurnRow, end: StoredMessag
 
 
 def _is_offered(context: DiagnosisContext, error: ErrorTally) -> bool:
-    """Whether a peer answered that a method is unsupported although it announced the method."""
+    """Whether a peer announced a method, but answered that it is unsupported."""
     if error.charged in (None, FAULT) or error.why or not _UNSUPPORTED.search(error.message):
         return False
     return context.rules.offers(error.direction, error.method, {})
 
 
 def _is_agents_own(context: DiagnosisContext, error: ErrorTally) -> bool:
-    """Whether an error reports a failure of the agent itself, not a problem with the request.
+    """Whether an error reports a failure of the agent, not a problem with the request.
 
-    Agents choose their own codes for such failures, even the code that asks for a login.
+    Agents use any code for their own failures, even the code that asks for a login.
     """
     if context.recording.dialect == DRAFT or error.method not in (*INITIALIZE, OPENING[0], PROMPT):
         return False
@@ -233,7 +233,7 @@ def _is_agents_own(context: DiagnosisContext, error: ErrorTally) -> bool:
 
 
 def _reason(context: DiagnosisContext, error: ErrorTally) -> str | None:
-    """Returns the failure in the environment that an error names, such as a provider's error."""
+    """Returns the failure in the environment that an error names; None without one."""
     answers = read_messages(context.reader, [error.seq], LINE_EDGE)
     is_providers = any(PROVIDERS_ERROR.search(str(a.message.get("error"))) for a in answers)
     said = outside_reason(f"{error.code} {error.message}")

@@ -1,4 +1,4 @@
-"""Counts frames, tracks tool calls and sums up the work for a summary, in the pass over frames."""
+"""Counts frames, tracks tool calls and sums up the agent's work, in the pass over frames."""
 
 import re
 from collections import Counter
@@ -32,7 +32,7 @@ from acp_proxy.store.queries.exchanges import exchanges
 from acp_proxy.store.reader import RecordingReader
 
 _SHOWN = re.compile(rb'"(?:title|name|tool|kind|diff)"').search
-"""Finds a member or a type of content that `CallLog` needs in addition to the status."""
+"""Finds the members and types of content that `CallLog` needs besides the status."""
 
 
 @define(eq=False)
@@ -93,14 +93,14 @@ class CallLog:
         return sorted(every, key=lambda tally: (-tally.count, tally.kind))
 
     def first(self) -> list[BegunCall]:
-        """Returns the first calls, in the order of their beginnings."""
+        """Returns the first calls, in the order in which they began."""
         return [
             BegunCall(call.seq, *call.key, call.title[:80], call.kind or call.tool, call.status)
             for call in self.calls[:LISTED]
         ]
 
     def failed(self, reader: RecordingReader) -> list[FailedCall]:
-        """Returns the first calls that failed, in the order of the failures."""
+        """Returns the first failed calls, in the order in which they failed."""
         failed = {(call.status_seq, call.key[1]): call for call in self.calls if call.is_failed}
         first = dict(sorted(failed.items())[:LISTED])
         failures = []
@@ -123,12 +123,12 @@ class FrameCounts(Listener):
 
     Attributes:
         counts: the number of frames by stream and kind.
-        updates: the number of session updates, including updates of a replayed history.
+        updates: the number of session updates. Those of a history are included.
         parents: for each child session, the session whose agent announced it.
-        calls: the tool calls, except those of a replayed history.
+        calls: the tool calls. Those of a history are left out.
         calls_of_turns: the number of tool calls in each turn that has ended.
-        last_seq: the number of the last frame that is not a line of stderr.
-        is_exact: whether each frame was read separately, so that silences of any length are known.
+        last_seq: the number of the last frame, except lines of stderr.
+        is_exact: whether each frame was read separately. If so, silences of any length are known.
     """
 
     def __init__(self, reader: RecordingReader, messages: MessagePass) -> None:
@@ -186,7 +186,7 @@ class FrameCounts(Listener):
 
 
 class RunningCalls:
-    """Finds the tool calls of a turn that were still running at the time of a frame.
+    """Finds the tool calls of a turn that were running at a frame.
 
     Args:
         reader: the recording.
@@ -207,7 +207,7 @@ class RunningCalls:
         """Returns the titles of the running calls, by the numbers of their first frames.
 
         Args:
-            seq: the number of the frame, which must not be smaller than `upto`.
+            seq: the number of the frame; at least `upto`.
             statuses: the statuses that count as running.
         """
         span = self.upto + 1, seq

@@ -35,7 +35,7 @@ from acp_proxy.store.reader import RecordingReader
 
 STDERR_LINES = 5
 CLIENT_CLOSED = "the client closed its end"
-"""The reason that a recorder notes if the client closed its end before or after the agent left."""
+"""The reason that a recorder notes if the client closed its end of the connection."""
 _SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
 
 
@@ -243,7 +243,7 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
 
 
 def _end_reason(context: DiagnosisContext) -> str:
-    """Returns why the agent ended, which is never a client that left after the agent."""
+    """Returns why the agent ended. A client that left after the agent is not a reason."""
     reason = context.recording.end_reason or ""
     is_afterwards = context.first_end is not None and context.client_end is None
     return "by itself" if reason == CLIENT_CLOSED and is_afterwards else reason
@@ -261,7 +261,7 @@ def _first_of_each_rule(findings: list[Finding], most: int) -> list[Finding]:
 
 
 def _counted(context: DiagnosisContext, findings: list[Finding]) -> dict[str, int]:
-    """Returns the number of findings of each rule, which counts all unanswered requests."""
+    """Returns the number of findings of each rule. All unanswered requests are counted."""
     counts = Counter(finding.rule for finding in findings)
     if counts[UNANSWERED] and not context.reader.live:
         counts[UNANSWERED] += open_exchange_count(context.reader) - len(context.unanswered)

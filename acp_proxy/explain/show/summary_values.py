@@ -1,4 +1,4 @@
-"""The values of `show`, whose members `docs/json.md` documents for programs."""
+"""The values of `show`. docs/json.md documents their members."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -39,11 +39,12 @@ class SessionSummary:
     """The number of the first request about the session."""
     turns: int
     failed: list[str] = field(factory=list)
-    """The ways to open the session that failed: the answer was an error, or never came."""
+    """The ways to open the session that failed: with an error, or without an answer."""
     open: list[str] = field(factory=list, metadata={"optional": True})
-    """The ways to open the session that have no answer yet, or none in the import."""
+    """The ways to open the session whose answer is still missing."""
     parent: str | None = field(default=None, metadata={"optional": True})
-    """The id of the parent session if this is a child session that the agent announced, or None."""
+    """The id of the parent session, if the agent announced this session as a child; otherwise
+    None."""
 
 
 @frozen
@@ -83,7 +84,7 @@ class ToolTally:
     kind: str
     count: int
     statuses: dict[str, int]
-    """The number of calls by their status, which is the last that the agent sent."""
+    """The number of calls by their last status."""
 
 
 REJECTED = "rejected"
@@ -115,7 +116,7 @@ class FailedCall:
     title: str
     status: str
     text: str
-    """The reason for the failure that the agent sent, or its output."""
+    """The agent's reason for the failure, or the call's output."""
 
 
 @frozen
@@ -170,13 +171,13 @@ class ErrorTally:
     """The number of the first answer with the error."""
     count: int
     is_routine: bool
-    """Whether the errors are usual, since a peer only tries out a method or looks for a file."""
+    """Whether the errors are usual: a peer tries out a method, or looks for a file."""
     charged: str | None = None
     """Who is to blame: client, agent or fault; None for nobody."""
     why: str = ""
-    """The mistake in the request, or the rule of the fault that answered the request."""
+    """The mistake in the request, or the fault's rule that answered the request."""
     request_seq: int = 0
-    """The number of the request to which the first answer belongs."""
+    """The number of the request that the first of these errors answers."""
 
 
 @frozen
@@ -186,7 +187,7 @@ class InvalidLines:
     stream: str
     count: int
     seq: int
-    """The number of the first line's frame."""
+    """The number of the first line."""
     text: str
     reason: str
 
@@ -209,7 +210,7 @@ class OpenRequest:
 
 @frozen
 class CurrentWait:
-    """An open request or turn of a running conversation that is not a problem."""
+    """An open request or turn of a running conversation. It is not a problem."""
 
     seq: int
     """The number of the request, or of the turn's prompt."""
@@ -223,7 +224,7 @@ class CurrentWait:
     """The time since the last message of the peer that has to act, in nanoseconds; None if this
     peer is held up."""
     words: str = field(default="", metadata={"hidden": True})
-    """Who has to act and how long the wait has taken so far, in a few words."""
+    """Who has to act, and how long the wait has taken so far, in a few words."""
 
 
 @frozen
@@ -247,7 +248,7 @@ class WorkDone:
     files: int | None = None
     """The number of files that the agent changed."""
     lines: tuple[int, int] | None = None
-    """The number of lines that the agent added and the number that it removed in these files."""
+    """The number of added lines and the number of removed lines in these files."""
     exits: dict[str, int] = field(factory=dict)
     """How commands in terminals ended, in words, each with the number of commands."""
 
@@ -325,7 +326,7 @@ class Summary:
 
     @property
     def is_open(self) -> bool:
-        """Whether open requests may still get an answer, or the import may lack their answers."""
+        """Whether answers to open requests may still come, or may be missing from the import."""
         return self.recording.is_open(live=self.live)
 
     def status_of(self, call: BegunCall | FailedCall | CallStatistics) -> str:

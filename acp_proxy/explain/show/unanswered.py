@@ -54,9 +54,9 @@ class _Judgement:
 
 
 def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds hangs if the recorder is running, and otherwise requests that never got an answer.
+    """Finds hangs while the recorder runs; afterwards, finds requests without an answer.
 
-    If the agent ended by itself, `agent_end` reports the requests that the agent left open.
+    Requests that are open because the agent ended by itself are found by `agent_end`.
     """
     if context.reader.live:
         yield from _hanging(context)
@@ -133,7 +133,7 @@ def _prompt(
 def _request(
     context: DiagnosisContext, request: OpenRequest, what: str, rule: str | None
 ) -> Finding:
-    """Returns the finding for a request without an answer that is not a prompt."""
+    """Returns the finding for an unanswered request that is not a prompt."""
     waited = duration(request.waited_ns, context.recording.step_ns)
     waited = waited and f", which waited {waited}"
     text = f"the {RECEIVERS[request.direction]} never answered {what}{waited}"
@@ -265,13 +265,13 @@ def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
 
 
 def _asked_within(context: DiagnosisContext, turn: TurnRow) -> OpenRequest | None:
-    """Returns the agent's first request in a turn that was not answered, or None."""
+    """Returns the agent's first unanswered request in a turn; None without one."""
     asked = (request for request in context.unanswered if request.direction == "to-client")
     return next((a for a in asked if a.session == turn.session and a.seq > turn.prompt_seq), None)
 
 
 def _until(context: DiagnosisContext, turn: TurnRow) -> str:
-    """Returns the end of a sentence about a silence: until the client gave up, and how."""
+    """Returns the end of a sentence about a silence: how the client gave up."""
     end = context.client_end
     if end is None:
         return "until the end"
@@ -288,7 +288,7 @@ def _until(context: DiagnosisContext, turn: TurnRow) -> str:
 def _how_long(
     context: DiagnosisContext, turn: TurnRow, silent_ns: int | None, running: dict[int, str]
 ) -> str:
-    """Returns a phrase: how long the agent sent nothing, and which tool calls were running."""
+    """Returns a phrase: how long the agent sent nothing, and which tool calls ran."""
     length = duration(silent_ns, context.recording.step_ns)
     if running:
         what = f", with {named_calls(running)} in progress"
@@ -364,7 +364,7 @@ def _current_wait(
 
 
 def _running_calls(context: DiagnosisContext, wait: OpenWait) -> dict[int, str]:
-    """Returns the titles of the tool calls that run, if the agent or a program has to act."""
+    """Returns the titles of the running tool calls, if the agent or a program has to act."""
     turn = next((turn for turn in context.turns if turn.id == wait.request.turn), None)
     if turn is None or wait.request.awaited not in (Party.AGENT, Party.PROGRAM):
         return {}

@@ -52,9 +52,9 @@ class Statistics:
     path: str
     live: bool
     duration_ns: int
-    """The time from the start to the last frame or event, or until now in a live recording."""
+    """The time from the start to the last frame or event; in a live recording, until now."""
     frames: int
-    """The number of frames that were counted: all frames, or the frames that match the filter."""
+    """The number of counted frames: all frames, or the frames that match the filter."""
     bytes: int
     time: WholeTime
     methods: list[MethodStatistics]
@@ -109,7 +109,7 @@ class TurnsAndCalls(Listener):
                 self._find_chunk(run, running)
 
     def _find_chunk(self, run: FrameRun, turn: RunningTurn) -> None:
-        """Notes the time of the agent's first chunk in a turn, if a run contains this chunk."""
+        """Notes the time of the agent's first chunk in a turn, if it is in a run."""
         for _, t_ns, raw in self._reader.lines_of(run):
             chunk = chunk_of(raw) if len(raw) <= SMALL_LINE else None
             if chunk is not None and chunk.update in VOICE:
@@ -180,7 +180,7 @@ def gather(
 
 
 def _end_ns(reader: RecordingReader) -> int:
-    """Returns the time of the last frame or event, or now in a live recording."""
+    """Returns the time of the last frame or event; in a live recording, the present time."""
     last_ns = frame_queries.last_ns(reader)
     if not reader.live:
         return last_ns
@@ -217,9 +217,9 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
-    """Returns the earliest turn from which frames must be read to understand all frames of a turn.
+    """Returns the earliest turn that must be read to understand all frames of a turn.
 
-    The result is None if reading must start at the beginning of the recording.
+    None if the recording must be read from its beginning.
     """
     if reader.recording.dialect in (DRAFT, None):
         return None  # how to read messages without a session depends on all earlier sessions

@@ -40,7 +40,7 @@ class MethodStatistics:
     kind: str | None
     """The kind of the frames, if they have no method; otherwise None."""
     frames: int
-    """The number of frames: requests, their answers and notifications."""
+    """The number of frames: requests, answers and notifications."""
     bytes: int
     """The number of bytes in these frames, without newlines."""
     requests: int
@@ -60,7 +60,7 @@ class MethodStatistics:
 
 @frozen
 class CallStatistics:
-    """The traffic of one tool call, and its title, kind and status, which are read later."""
+    """The traffic of one tool call. Its title, kind and status are read later."""
 
     session: str | None
     tool_call: str
@@ -88,7 +88,7 @@ def percentile(ordered: Sequence[int], percent: int) -> int | None:
 
 
 def halved(activity: Sequence[int]) -> list[int]:
-    """Returns an activity with half as many parts, each the sum of two neighbouring parts."""
+    """Returns half as many parts, each the sum of two neighbouring parts."""
     return [a + b for a, b in zip(activity[::2], activity[1::2], strict=True)]
 
 
@@ -180,7 +180,7 @@ class Traffic:
     def methods(self) -> list[MethodStatistics]:
         """Returns the traffic of each method, and of each kind of frames without a method.
 
-        The result is sorted by bytes, the largest number first.
+        The method with the most bytes comes first.
         """
         totals = (method.statistics(*key) for key, method in self._methods.items())
         return sorted(totals, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or ""))
@@ -209,7 +209,7 @@ class Traffic:
         return len(self._calls)
 
     def _locate(self, t_ns: int) -> None:
-        """Finds the part of the recording's time that contains a time, with its start and end."""
+        """Finds the part of the recording's time, with its start and end, that contains a time."""
         self._bucket = min(max(t_ns * BUCKETS // self._span, 0), BUCKETS - 1)
         self._from = -(-self._bucket * self._span // BUCKETS)
         self._to = -(-(self._bucket + 1) * self._span // BUCKETS)

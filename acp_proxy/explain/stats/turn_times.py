@@ -44,7 +44,7 @@ _STREAMING, _SILENT = Part.STREAMING, Part.SILENT  # enum lookups are slow
 
 @lru_cache
 def waiting_part(method: str | None) -> Part:
-    """Returns which part a turn's time belongs to while a request to the client is open."""
+    """Returns the part of a turn's time that belongs to an open request to the client."""
     match answering_party("to-client", method):
         case Party.PERSON:
             return Part.PERSON
@@ -55,7 +55,7 @@ def waiting_part(method: str | None) -> Part:
 
 
 class Interval(NamedTuple):
-    """A stretch of a turn in which one party had to act: the agent, or a party that it asked."""
+    """A stretch of a turn in which one party had to act."""
 
     turn: int
     part: Part
@@ -129,7 +129,7 @@ class WholeTime:
 
 @define
 class RunningTurn:
-    """A turn that has begun, and how its time divides among its parts so far."""
+    """A turn that has begun, and how its time divides so far."""
 
     turn: Turn
     start_ns: int
@@ -141,7 +141,8 @@ class RunningTurn:
     has_spoken: bool = False
     """Whether the agent has sent anything since the prompt or the last answer."""
     waits: dict[int, tuple[Exchange, Part, int]] = field(factory=dict)
-    """The unanswered requests by exchange: each exchange, its part, and the time of the request."""
+    """The unanswered requests, by the number of the exchange: the exchange, its part, and the time
+    of the request."""
     awaited: dict[Part, int] = field(factory=lambda: dict.fromkeys(WAITING, 0))
     """The number of unanswered requests of each part."""
 
@@ -164,10 +165,10 @@ class RunningTurn:
         return part, elapsed
 
     def until(self, end_ns: int) -> TurnTime:
-        """Returns how the turn spends its time until a given time, without a change to the turn.
+        """Returns how the turn spends its time until a given time. The turn is not changed.
 
         Args:
-            end_ns: the end of the recording, or the time now.
+            end_ns: the end of the recording, or the present time.
         """
         turn = evolve(self, spent={**self.spent})
         turn.pass_time(end_ns)

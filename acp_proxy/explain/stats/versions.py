@@ -62,7 +62,7 @@ class VersionRow:
     """The name of the agent or client, or the directory of the project; None if it is not known."""
     version: str | None
     first_used: str
-    """When the first of the recordings began, in ISO 8601 and UTC."""
+    """The start of the first recording, in ISO 8601 and UTC."""
     numbers: dict[str, Any]
     """The values of `NUMBERS`: sums, and percentiles in nanoseconds. None for an unknown time."""
     change: dict[str, float | None] | None = None
@@ -71,7 +71,7 @@ class VersionRow:
 
     @property
     def members(self) -> dict[str, Any]:
-        """The members of the row's JSON, with their values."""
+        """The members of the row's JSON."""
         head = {"by": self.by, "name": self.name, "version": self.version}
         return {**head, "first_used": self.first_used, **self.numbers, "change": self.change}
 

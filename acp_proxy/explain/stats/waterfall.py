@@ -33,7 +33,7 @@ from acp_proxy.store.queries.exchanges import TurnRow, exchanges
 from acp_proxy.store.reader import RecordingReader
 
 VOICE = {AGENT_TEXT: "message", **dict.fromkeys(THOUGHT_CHUNKS, "thought")}
-"""The kinds of updates in which an agent speaks or thinks, each with the kind of its step."""
+"""The kinds of updates with text of the agent, each with the kind of its step."""
 _SHORTEST, _LONG_NS = 20, 2 * 10**9
 """A silence is a step if it takes at least 1/20 of the turn, or at least two seconds."""
 
@@ -64,7 +64,7 @@ class WaterfallStep:
     """The choice of a person, or the reason why a request failed."""
     frames: int = 1
     open: bool = False
-    """Whether the step was still open when the turn ended."""
+    """Whether the step was still open at the end of the turn."""
     failed: bool = False
     tool_call: str | None = None
     """The id of a tool call."""
@@ -78,7 +78,7 @@ class TurnWaterfall:
     duration_ns: int
     steps: list[WaterfallStep]
     left_out: int
-    """The number of shorter steps that are left out."""
+    """The number of steps that are left out, because they are shorter."""
 
 
 @define
@@ -100,7 +100,7 @@ class _TimedCall(CallState):
 
 
 Outcomes = Mapping[tuple[int, str | None], str | None]
-"""The outcomes of the agent's requests, by the request's frame and its JSON-RPC id."""
+"""The outcomes of the agent's requests, by frame and JSON-RPC id."""
 
 
 class Waterfalls(Listener):
@@ -272,7 +272,7 @@ class _Waterfall:
 
     @property
     def _shortest_ns(self) -> int:
-        """The length of the shortest silence that is a step."""
+        """The shortest length of a silence that is a step."""
         return min(_LONG_NS, max(1, self._duration_ns // _SHORTEST))
 
     def _add_request(

@@ -46,7 +46,7 @@ class TextCollector:
         self.characters = 0
 
     def add(self, text: str) -> None:
-        """Adds a piece of the text, which may end with half of a surrogate pair."""
+        """Adds a piece of the text. The piece may end with half of a surrogate pair."""
         size, room = len(text), self._room
         self.characters += size
         if room:
@@ -59,7 +59,7 @@ class TextCollector:
 
     @property
     def text(self) -> CutText:
-        """The text so far, cut if it is too long."""
+        """The text so far. A text that is too long is cut."""
         start = "".join(self._start)
         if self._most is None or self.characters <= self._most:
             start = mended(start)
@@ -121,14 +121,14 @@ def note_block(text: str) -> TextBlock:
 
 
 PieceKey = tuple[str | None, str, str, bool]
-"""The session, the kind of update and the id of a message, and whether the message is hidden."""
+"""The session, the kind of update, the id of a message, and whether the message is hidden."""
 STDERR = "stderr"
-"""The word that lines of stderr have in their key in place of a kind of update."""
+"""The word for lines of stderr in place of a kind of update, in a `PieceKey`."""
 
 
 @define
 class MessageRun:
-    """Consecutive pieces of one message, or lines of stderr, which become one entry."""
+    """Consecutive pieces of one message, or lines of stderr. They become one entry."""
 
     key: PieceKey
     _first: Row
@@ -264,7 +264,7 @@ def _note(block: Value, source: Value) -> Iterator[TextBlock]:
 
 
 def _terminal(block: Value, most: int | None) -> Iterator[TextBlock]:
-    """Yields a description of a terminal, and in the 1.0 draft also the terminal's output."""
+    """Yields a description of a terminal; in the 1.0 draft, also the terminal's output."""
     words = ("terminal", word(block, "terminalId"), word(block, "command"), exit_state(block))
     yield note_block(" ".join(filter(None, words)))
     for stream in ("stdout", "stderr"):

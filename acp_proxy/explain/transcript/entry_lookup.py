@@ -1,6 +1,7 @@
-"""Looks up messages that belong together, and combines them into one entry of a transcript.
+"""Looks up messages that belong together, and combines them into a transcript entry.
 
-They are all messages about one tool call or one terminal, or a request and its answer.
+Messages belong together if they are about one tool call or one terminal, or if they are a request
+and its answer.
 """
 
 import codecs
@@ -52,7 +53,7 @@ class CallMessages:
 
     Args:
         limits: how much of each text is kept.
-        title: the title of the tool call that is used if no message contains a title.
+        title: the title of the tool call, in case no message contains a title.
     """
 
     def __init__(self, limits: TextLimits, title: str = "") -> None:
@@ -68,7 +69,7 @@ class CallMessages:
 
     @property
     def members(self) -> Value:
-        """The members of the tool call, merged from all messages so far."""
+        """The members of the tool call, from all messages so far."""
         return self._call.members or {}
 
     def add_all(self, messages: Iterable[StoredMessage]) -> None:
@@ -175,7 +176,7 @@ class TerminalMessages:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def add_all(self, messages: Iterable[StoredMessage]) -> None:
-        """Adds messages in order, until another terminal gets the same id."""
+        """Adds messages in order. Stops where another terminal gets the id."""
         created = 0
         for message in messages:
             if message.kind == "request" and message.method == _CREATE:
@@ -217,7 +218,7 @@ class TerminalMessages:
         self._is_line_open = not data.endswith("\n") if data else self._is_line_open
 
     def _add_update(self, params: Value) -> None:
-        """Adds an update about a terminal that the agent runs itself (v2), with base64 output."""
+        """Adds an update of v2 about a terminal that the agent runs. Its output is base64."""
         kind, update = kind_and_update(params)
         if kind == "terminal_output_chunk":
             self._add_base64(update.get("data"))
@@ -252,7 +253,7 @@ class TerminalMessages:
         Args:
             seq: the number of the first frame about the terminal.
             t_ns: the time of the first frame.
-            unended: the state that is shown if no message reports the end of the terminal.
+            unended: the state of a terminal whose end no message reports.
         """
         output = self._output.text
         state = self._error or self._exit or unended

@@ -70,7 +70,7 @@ class LiveEntries:
 
     @property
     def running(self) -> list[str]:
-        """The titles of the tool calls that have not ended."""
+        """The titles of the running tool calls."""
         running = (call for call in self._calls.values() if call.is_running)
         return [call.messages.entry(0, 0).title for call in running]
 
@@ -81,9 +81,9 @@ class LiveEntries:
         return None if asked is None else (asked[0][0], asked[1]["method"])
 
     def call(self, session: object, name: object) -> dict[str, Any]:
-        """Returns the members of a tool call that has not ended, merged from its messages.
+        """Returns the members of a running tool call, from its messages so far.
 
-        The result is empty if no tool call of the session with this id is known.
+        The result is empty for an unknown tool call.
 
         Args:
             session: the id of the session.
@@ -93,7 +93,7 @@ class LiveEntries:
         return {} if known is None else known.messages.members
 
     def take(self, direction: Direction, raw: bytes) -> Iterator[TranscriptEntry | SaidText]:
-        """Reads the next line, and yields the entries and texts that the line completes.
+        """Reads the next line. Yields the entries and texts that it completes.
 
         Args:
             direction: the direction of the line.
@@ -188,7 +188,7 @@ class LiveEntries:
     def _end(
         self, stored: StoredMessage, title: str, *, is_failed: bool = False
     ) -> Iterator[TranscriptEntry]:
-        """Yields the entries of the calls that have not ended, and of the end of the turn."""
+        """Yields the entries of the calls that have not ended, and then of the end of the turn."""
         for call in self._calls.values():
             if call.is_running:
                 call.is_running = False
@@ -208,6 +208,6 @@ def _stored(direction: Direction, message: Message) -> StoredMessage:
 
 
 def _row(stored: StoredMessage) -> Row:
-    """Returns a row with the members that `AskedRequest` needs, and with the message itself."""
+    """Returns a row for `AskedRequest`, with the message itself."""
     members = {"response_seq": None, "latency_ns": None, "stored": stored}
     return {**stored._asdict(), **members}

@@ -72,7 +72,7 @@ class AskedRequest:
 
     @property
     def outcome(self) -> tuple[str, bool]:
-        """The outcome in words, which are empty for a result, and whether the request failed."""
+        """The outcome in words (empty for a result), and whether the request failed."""
         if self.row["response_seq"] is None:
             return ("open", False) if self.is_open else ("not answered", True)
         if self.answer is not None and self.answer.kind == "error":

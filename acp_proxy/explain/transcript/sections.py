@@ -1,4 +1,4 @@
-"""Divides a recording into sections: its turns, and the frames before, between and after them."""
+"""Divides a recording into sections: its turns, and the frames outside of turns."""
 
 from bisect import bisect_right
 from collections.abc import Iterator

@@ -58,7 +58,7 @@ from acp_proxy.store.tables.checked_values import Row
 
 _THOUGHTS = (*THOUGHT_CHUNKS, WHOLE_THOUGHT)
 _QUIET = ("start", "eof")
-"""Events that are not shown, since they contain no fact about the conversation."""
+"""Events that are not shown, because they say nothing about the conversation."""
 _ASKED_TO_END = ("SIGTERM", "SIGINT", "SIGHUP")
 """Signals that clients send to end an agent."""
 _TROUBLE = ("gap", "undelivered", "fault")
@@ -103,7 +103,7 @@ class TranscriptReader:
         are history."""
         self._opened_before = opened_before(reader.recording)
         self._opened: set[str | None] = set()
-        """The sessions whose opening request was shown."""
+        """The sessions whose opening was shown."""
         self._exchanges: set[int] = set()
         """The exchanges that were shown; empty without a filter."""
 
@@ -134,7 +134,7 @@ class TranscriptReader:
                 yield known_value(recording, end)
 
     def _headed(self, section: TranscriptSection) -> TranscriptSection:
-        """Returns a section, with a heading if the turn before is of another session."""
+        """Returns a section. If the turn before it is of another session, adds a heading."""
         session = section.session
         if section.turn is None or (self._seen and session == self._session):
             return section
@@ -188,7 +188,7 @@ class TranscriptReader:
         return (row["session"], chunk.update, chunk.message_id or "", hidden), chunk.text
 
     def _of(self, row: Row) -> Iterator[TranscriptEntry]:
-        """Yields the entry of a row, if no other entry shows the row."""
+        """Yields the entry of a row. Yields nothing if another entry shows the row."""
         match row["kind"]:
             case _ if "raw" not in row:
                 yield from self._event(row)
@@ -290,7 +290,7 @@ class TranscriptReader:
         yield entry
 
     def _terminal(self, row: Row, terminal: str) -> Iterator[TranscriptEntry]:
-        """Yields the entry of a terminal, if this is the first frame about it."""
+        """Yields the entry of a terminal at the first frame about it."""
         key = (row["session"], terminal)
         is_new = row["method"] == "terminal/create" and row["kind"] == "request"
         if key in self._terminals and not is_new:
@@ -301,9 +301,9 @@ class TranscriptReader:
         yield entry
 
     def _answer(self, row: Row) -> Iterator[TranscriptEntry]:
-        """Yields an entry for an answer if it ends a turn, or if its request was not shown.
+        """Yields an entry for an answer that ends a turn, or whose request was not shown.
 
-        An answer is usually shown in the entry of its request.
+        All other answers are in the entries of their requests.
         """
         turn = self._part.turn
         if row["method"] == PROMPT and turn is not None and row["seq"] == turn.end_seq:
@@ -332,7 +332,7 @@ class TranscriptReader:
 
 
 def _entry(kind: EntryKind, row: Row, title: str, **more: Any) -> TranscriptEntry:
-    """Returns the entry of a single row, with a remark if a fault changed the row's frame."""
+    """Returns the entry of a single row. A remark reports a fault that changed the frame."""
     named = {"by": SENDERS.get(row["stream"], ""), "detail": row["method"] or "", **more}
     entry = TranscriptEntry(kind, row["seq"], row["seq"], row["t_ns"], title, **named)
     _add_mark(entry, row)
