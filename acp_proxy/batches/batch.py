@@ -1,4 +1,4 @@
-"""Runs the jobs of a batch through an executor: one recording, one job, one verdict."""
+"""Runs the jobs of a batch through an executor. Each recording is one job, with one verdict."""
 
 import platform
 import time
@@ -15,7 +15,7 @@ from acp_proxy.batches.results import JobVerdict, VerdictKind
 
 _LOST_EXIT = 3
 _LOOK_S = 2.0
-"""Seconds until it is checked again whether the executor has room, since a cluster may grow."""
+"""Seconds between two checks whether the executor has room. (A cluster may grow.)"""
 
 
 @frozen
@@ -98,7 +98,7 @@ def lost(job: Job, why: str, seconds: float) -> JobVerdict:
 
     Args:
         job: the job.
-        why: why the process ended, as far as this is known.
+        why: why the process ended; empty if this is not known.
         seconds: how long the job ran.
     """
     return evolve(job.verdict(_LOST_EXIT, VerdictKind.LOST, why), seconds=round(seconds, 3))

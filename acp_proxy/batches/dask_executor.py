@@ -38,7 +38,7 @@ _TASK = (
 _LEAVING = (Status.closing, Status.closed, Status.failed, Status.stopping)
 _CONNECT_S = 10
 _AHEAD = 2
-"""How many jobs are submitted per thread: one that runs, and one that can start after it."""
+"""The number of jobs that are submitted for each thread: one that runs, and the next one."""
 
 
 class DaskExecutor:
@@ -66,12 +66,12 @@ class DaskExecutor:
 
     @property
     def in_flight(self) -> int:
-        """How many jobs to submit at once."""
+        """The number of jobs that are submitted at the same time."""
         return self._most or _AHEAD * max(1, self.threads)
 
     @property
     def threads(self) -> int:
-        """How many threads the cluster has, or had while it was last connected."""
+        """The number of threads of the cluster, now or when it was last connected."""
         if self._client.status == "running":
             self._threads = sum(self._ask(self._client.nthreads).values())
         return self._threads
@@ -97,7 +97,7 @@ class DaskExecutor:
         self._client.close()
 
     def verdict(self, future: "Future[Any]", job: Job) -> JobVerdict:
-        """Returns the verdict on a job, and writes the recording of the new run on this machine.
+        """Returns the verdict on a job. Writes the recording of the new run on this machine.
 
         Args:
             future: the future of the job.
@@ -140,7 +140,7 @@ class WorkersLost(Exception):
 
 
 async def _reach(address: str) -> None:
-    """Tries to connect once, since a client of Dask would print errors if it could not connect."""
+    """Tries once to connect. A client of Dask would print errors if it cannot connect."""
     how = Security().get_connection_args("client")
     await (await connect(address, timeout=_CONNECT_S, **how)).close()
 
@@ -182,9 +182,9 @@ def answer(version: str, shipment: bytes) -> bytes | str:
 
 
 def _surplus_of(worker: Any) -> Callable[[], bool]:
-    """Returns a function that tells whether the task of this thread can be abandoned.
+    """Returns a function that tells whether the task of this thread is abandoned.
 
-    The function returns True when nobody waits for the task any more, or when the worker leaves.
+    The function returns True if nobody waits for the task, or if the worker leaves.
     """
     key = thread_state.key
 

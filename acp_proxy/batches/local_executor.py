@@ -27,12 +27,12 @@ _WORKER = "acp_proxy.cli.batches.batch_worker"
 _PRELOADED = [_WORKER, "dask.__main__"] if "dask" in sys.modules else [_WORKER]
 """The modules that the forkserver imports when it starts."""
 _AHEAD = 2
-"""How many jobs are submitted per process: one that runs, and one that can start after it."""
+"""The number of jobs that are submitted for each process: one that runs, and the next one."""
 _LOOK_S = 0.2
 _HAS_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _LOCK = threading.Lock()
-"""The lock for starting and reaping processes, which only one thread may do in
-`multiprocessing`."""
+"""The lock for starting and reaping processes. In `multiprocessing`, only one thread may do
+this."""
 
 
 class LocalExecutor:
@@ -67,8 +67,7 @@ class LocalExecutor:
         """Shuts the executor down, and waits until its jobs have ended.
 
         Args:
-            stop: whether to end running jobs and their agents as by a signal, and to drop waiting
-                jobs.
+            stop: whether to end running jobs with their agents, and to drop waiting jobs.
         """
         if stop:
             self._is_stopped.set()
@@ -147,7 +146,7 @@ def _work(pipe: "connection.Connection[Any, Any]", job: Job, environment: dict[s
 
 
 def _end_with(pipe: "connection.Connection[Any, Any]") -> None:
-    """Waits until the other end of the pipe is closed, then stops this process as a user would."""
+    """Waits until the other end of the pipe is closed, and then stops this process."""
     with suppress(EOFError, OSError):
         pipe.recv_bytes()
     os.kill(os.getpid(), signal.SIGTERM)

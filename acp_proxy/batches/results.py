@@ -54,11 +54,11 @@ class VerdictKind(StrEnum):
     UNTESTED = "untested"
     """The sweep tested nothing."""
     REFUSED = "refused"
-    """The command refused the job for another reason."""
+    """The command refused the job for any other reason."""
 
     @classmethod
     def _missing_(cls, value: object) -> "VerdictKind | None":
-        """Converts the kind ``killed`` of earlier versions, for an agent that was killed."""
+        """Converts ``killed``, a kind of earlier versions for a killed agent."""
         return cls.DIFFERS if value == "killed" else None
 
 
@@ -89,7 +89,7 @@ class JobVerdict:
     new_recording: str | None = None
     first_divergence: FirstDivergence | None = None
     broken: int | None = None
-    """The number of findings, listed or not."""
+    """The number of all findings, even those that are not listed."""
     findings: tuple[Mapping[str, Any], ...] | None = None
     """The worst findings of a check, or the runs of a sweep."""
     error: str | None = None
@@ -100,7 +100,7 @@ class JobVerdict:
 
 @frozen
 class ResultsHeader:
-    """The first line of a results file: it describes the batch to which all verdicts belong."""
+    """The first line of a results file. It describes the batch of all verdicts in the file."""
 
     acp_proxy_results: int = field(default=FORMAT, kw_only=True)
     """The number of the format. A results file begins with this member."""
@@ -118,7 +118,7 @@ def line_of(value: ResultsHeader | JobVerdict) -> bytes:
 
 
 def header_of(line: bytes) -> ResultsHeader:
-    """Reads the first line.
+    """Reads the first line of a results file.
 
     Raises:
         ValueError: the line is not a header, or has a later format.
@@ -132,7 +132,7 @@ def header_of(line: bytes) -> ResultsHeader:
 
 
 def verdict_of(line: bytes) -> JobVerdict:
-    """Reads any later line.
+    """Reads a line after the first line.
 
     Raises:
         ValueError: the line is not a verdict.
@@ -180,7 +180,7 @@ def digest_of(command: str, words: Sequence[str]) -> str:
 
 
 def worst_exit(exits: Iterable[int]) -> int:
-    """Returns the exit code of a batch: the first of 2, 3, 1 and 0 that occurs."""
+    """Returns the exit code of a batch: the first of 2, 3, 1 and 0 among its jobs' exit codes."""
     codes = set(exits)
     return next((code for code in _SEVEREST if code in codes), 0)
 
@@ -284,7 +284,7 @@ def _expect_same(path: Path, before: ResultsHeader, header: ResultsHeader) -> No
 
 
 def _locked(path: Path) -> int:
-    """Opens a file for reading and appending, and creates it if it does not exist."""
+    """Opens a file for reading and appending. Creates a missing file."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | system.PLAIN, 0o600)
     except OSError as e:

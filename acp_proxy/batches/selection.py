@@ -83,7 +83,7 @@ def named_by(word: str, without: Collection[Path] = ()) -> list[str]:
 
 
 def _in(place: str, word: str) -> Iterator[str]:
-    """Yields a path that is a file, or the recordings below a path that is a directory."""
+    """Yields the path of a file. For a directory, yields the recordings below it."""
     if not os.path.isdir(place):  # noqa: PTH112
         if not word.endswith("*") or _is_recording(place):
             yield place

@@ -28,11 +28,11 @@ _PRIVATE = system.flags("O_NOFOLLOW", "O_CLOEXEC")
 
 
 def packed(job: Job) -> bytes:
-    """Returns a job with its files, compressed to about a tenth of the recording's size.
+    """Returns a job with its files, compressed.
 
     Raises:
         OSError: a file cannot be read.
-        UnreadableRecording: the recorder is still running, and the recording cannot be read.
+        UnreadableRecording: the recording cannot be read, and its recorder still runs.
     """
     files = {path: _read(Path(path)) for path in job.files}
     if not job.is_shared:
@@ -130,7 +130,7 @@ def _within_json(text: str) -> bytes:
 
 
 def _recording(path: Path) -> bytes:
-    """Returns a recording as a single file, in the text form if it is still being recorded."""
+    """Returns a recording as a single file; in the text form if it is still being recorded."""
     if not Path(f"{path}{LOG_SUFFIX}").exists():
         return _read(path)
     with RecordingReader(path, unredacted=True) as reader:  # completes the recording if it can

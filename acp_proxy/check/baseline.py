@@ -40,7 +40,7 @@ Key = tuple[str, str | None, str]
 
 @frozen
 class KnownFinding:
-    """An entry of a baseline file: the findings with the same rule, side and fingerprint."""
+    """An entry of a baseline file: all findings with one rule, side and fingerprint."""
 
     rule: str
     by: str | None
@@ -76,12 +76,12 @@ class Baseline:
         return self.use(key, 1, generic(finding.text)) == 1
 
     def use(self, key: Key, count: int, text: str = "") -> int:  # noqa: ARG002
-        """Uses up known occurrences of a finding, and returns the number of occurrences used up.
+        """Uses up known occurrences of a finding. Returns how many were known.
 
         Args:
             key: rule, side and fingerprint of the finding.
-            count: how often the finding occurred.
-            text: the text of one occurrence, without the parts that differ between runs.
+            count: the number of occurrences.
+            text: the text of one occurrence. Parts that differ between runs are left out.
         """
         used = min(count, self._left[key])
         self._left[key] -= used
@@ -106,12 +106,12 @@ class BaselineWriter(Baseline):
         return self._counts.total()
 
     def use(self, key: Key, count: int, text: str = "") -> int:
-        """Collects occurrences of a finding, and returns their number, since all count as known.
+        """Collects occurrences of a finding. All count as known, so returns their number.
 
         Args:
             key: rule, side and fingerprint of the finding.
-            count: how often the finding occurred.
-            text: the text of one occurrence, without the parts that differ between runs.
+            count: the number of occurrences.
+            text: the text of one occurrence. Parts that differ between runs are left out.
         """
         self._counts[key] += count
         self._texts.setdefault(key, text)
@@ -120,7 +120,7 @@ class BaselineWriter(Baseline):
     def written(self, chosen: Collection[str]) -> str:
         """Returns the text of the new baseline file.
 
-        Findings of rules that were not checked are copied from the old baseline file.
+        Findings of unchecked rules are copied from the old baseline file.
 
         Args:
             chosen: the rules that were checked.
@@ -156,12 +156,12 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def fingerprint(finding: Finding) -> str:
-    """Returns a hash of a finding, which is the same if another run has the same finding."""
+    """Returns a hash of a finding. An equal finding in another run has the same hash."""
     parts = [finding.rule, finding.by or "", finding.method or "", generic(finding.text)]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:_LENGTH]
 
 
 def generic(text: str) -> str:
-    """Returns the text of a finding without the parts that differ between runs."""
+    """Returns the text of a finding. Parts that differ between runs are left out."""
     text = _PATH.sub("PATH", MARKER.sub("ID", text))
     return _MARKS.sub("", _ID.sub("ID", _OPAQUE.sub("ID", text)))

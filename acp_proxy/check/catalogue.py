@@ -20,7 +20,7 @@ from acp_proxy.protocol.dialects import V1
 from acp_proxy.recording.recording import Origin
 
 _ASKED_FOR = frozenset({"tool.no-progress"})
-"""Rules that are checked only if they are named, since many healthy agents break them."""
+"""Rules that are checked only on request, because many healthy agents break them."""
 _REASONS = {
     "start": "its beginning may be missing",
     "middle": "lines in between may be missing",
@@ -33,7 +33,7 @@ _REASONS = {
     "parts": "parts of messages were left out",
     "directions": "directions were inferred",
 }
-"""The reasons why a rule is not checked, by the fact in `Rule.lost_if` that the recording lacks."""
+"""The reasons why a rule is not checked, by the fact that the recording lacks."""
 
 
 @frozen
@@ -51,7 +51,7 @@ def rules() -> dict[str, Rule]:
 
 
 def left_out() -> dict[str, str]:
-    """Returns the rules of the specification that are not checked: the reason for each id."""
+    """Returns the rules of the specification that are not checked, each with the reason."""
     return _read().left_out
 
 
@@ -114,7 +114,7 @@ def looked_at(
 
 
 def names() -> list[str]:
-    """Returns all names that can be chosen: groups and rules."""
+    """Returns all names of groups and rules."""
     return [*dict.fromkeys(rule.group for rule in rules().values()), *rules()]
 
 

@@ -51,11 +51,11 @@ class CheckedRecording:
     findings: list[Finding]
     """At most 1,000 findings of each rule, in the order of `in_order`."""
     broken: list[RuleCount]
-    """How often each rule was broken by each side, known findings included, worst first."""
+    """How often each side broke each rule, the worst first. Known findings are included."""
     counts: dict[str, int]
     """The number of new findings, by severity."""
     known: int
-    """The number of findings in this recording that the baseline contains."""
+    """The number of findings that are in the baseline."""
     by_faults: int
     unread: list[int]
     notes: list[str]
@@ -162,7 +162,7 @@ def reported(
 
 
 def _labelled(reader: RecordingReader, findings: list[Finding]) -> list[Finding]:
-    """Sets the method, session and turn of findings without a method, from their frames' labels."""
+    """Sets the method, session and turn of findings that have no method."""
     bare = {finding.seq for finding in findings if finding.method is None}
     labels = {row["seq"]: row for row in labels_of_frames(reader, bare)} if bare else {}
     return [
@@ -200,10 +200,10 @@ _MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "-"}
 
 
 def short_text(checked: CheckedRecording, most: int = _MOST_RULES) -> list[str]:
-    """Returns a line with the number of findings, and one line for each broken rule, worst first.
+    """Returns a line with the number of findings, and a line for each broken rule, worst first.
 
     Args:
-        checked: the result of the recording.
+        checked: the result of the check of the recording.
         most: the largest number of rules that are listed.
     """
     looked = f"{counted(checked.rules, 'rule')} of {checked.dialect or V1} looked at"

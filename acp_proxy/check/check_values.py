@@ -1,6 +1,6 @@
-"""The values that a check returns, and functions that put values into words for findings.
+"""The values that a check returns, and functions that write values in sentences.
 
-``docs/json.md`` documents the members of the values for programs.
+``docs/json.md`` documents the members of these values.
 """
 
 import re
@@ -17,7 +17,7 @@ from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.redaction.private_text import ABSOLUTE
 
 HOUSE = "acp-proxy; no specification"
-"""The source of a rule that is not in any specification: acp-proxy itself states the rule."""
+"""The source of a rule that acp-proxy itself states, not a specification."""
 
 
 def source_text(source: str) -> str:
@@ -31,7 +31,7 @@ class Rule:
 
     id: str
     by: str
-    """Who has to follow it: client, agent or either."""
+    """Who has to follow the rule: client, agent or either."""
     severity: Severity
     """The highest severity of the rule's findings."""
     dialects: tuple[str, ...]
@@ -47,17 +47,17 @@ class Rule:
 
     @property
     def group(self) -> str:
-        """The part of the id before the dot."""
+        """The part of the rule's id before the dot."""
         return self.id.partition(".")[0]
 
 
 class Breach(NamedTuple):
-    """A broken rule, as the rule's function yields it."""
+    """A broken rule, as a function of the rule yields it."""
 
     text: str
     """One sentence that says what happened. It names values, but no frames."""
     related: tuple[int, ...] = ()
-    """Numbers of frames that explain the breach, such as the request or the end of the turn."""
+    """The frames that explain the breach, such as the request or the end of the turn."""
     by: str | None = None
     """The side that broke the rule: client or agent; None for the sender of the message."""
     seq: int | None = None
@@ -68,7 +68,7 @@ class Breach(NamedTuple):
     """The JSON pointer of the wrong value, from the root of the message. The schema check skips
     this value."""
     explains: tuple[str, ...] = ()
-    """Rules whose findings at the same frames are removed, since this breach explains them."""
+    """Rules whose findings at the same frames are removed, because this breach explains them."""
 
 
 Breaches = Iterator[Breach]
@@ -76,7 +76,7 @@ Breaches = Iterator[Breach]
 
 
 class HasFrame(Protocol):
-    """Anything with a frame number, such as a session or the capabilities of a peer."""
+    """Anything that has a frame number, such as a session or the capabilities of a peer."""
 
     @property
     def seq(self) -> int | None:
@@ -84,7 +84,7 @@ class HasFrame(Protocol):
 
 
 def frames_of(*ones: HasFrame | int | None) -> tuple[int, ...]:
-    """Returns the known frame numbers among some values, as the related frames of a breach.
+    """Returns the frame numbers of some values. Unknown numbers are left out.
 
     Args:
         *ones: frame numbers, or values with a frame number.
@@ -104,16 +104,16 @@ class RuleCount:
 
 
 def worst_first(counts: Iterable[RuleCount]) -> list[RuleCount]:
-    """Returns the counts sorted by severity and then by number, highest first."""
+    """Sorts the counts by severity and then by number, the highest first."""
     return sorted(counts, key=lambda c: (SEVERITIES.index(c.severity), -c.count, c.rule))
 
 
 @frozen
 class UncheckedRules:
-    """Rules that were not checked in an imported recording, all for the same reason."""
+    """Rules that were not checked in an imported recording, for one reason."""
 
     reason: str
-    """The cause, as a clause that follows "since"."""
+    """The reason, as a clause that follows "since"."""
     rules: tuple[str, ...]
     """The ids of the rules, in the order of the catalogue. Each rule is listed once, with its first
     reason."""
@@ -139,10 +139,10 @@ class ConformanceResult:
     """The numbers of the first frames that are too large to be decoded. Only their labels were
     checked."""
     by_faults: int = 0
-    """The number of findings that are left out because a fault created, changed or held back their
+    """The number of findings that are left out, because a fault created, changed or held back their
     frame."""
     notes: list[str] = field(factory=list)
-    """The limits of the check, in words: a gap in the recording, a protocol other than ACP."""
+    """The limits of the check, in words, such as a gap in the recording or another protocol."""
     unchecked: list[UncheckedRules] = field(factory=list)
     """The rules that could not be checked in an imported recording."""
 
@@ -163,18 +163,18 @@ def dialect_name(dialect: str | None) -> str:
 
 
 def not_offered(what: str, capability: str, side: str) -> str:
-    """Returns a sentence which says that a side has not announced a required capability.
+    """Returns a sentence: a side has not announced a required capability.
 
     Args:
-        what: the thing that requires the capability, such as a method.
+        what: the method, or anything else, that requires the capability.
         capability: the path of the capability.
-        side: the side without the capability: client or agent.
+        side: the side that lacks the capability: client or agent.
     """
     return f"{what} needs the capability {capability}, which the {side} does not offer"
 
 
 def is_relative(path: Any) -> bool:
-    """Whether a value is a path that is relative both on POSIX and on Windows."""
+    """Whether a value is a path that is relative on POSIX and on Windows."""
     return isinstance(path, str) and ABSOLUTE.match(path) is None
 
 

@@ -1,4 +1,4 @@
-"""A decoded message with its place in the conversation, in the form in which rules receive it."""
+"""A decoded message, with its place in the conversation, as rules receive it."""
 
 from codecs import BOM_UTF8
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ class CheckedMessage:
     direction: Direction
     parsed: Message
     transition: Transition
-    """The state change that the message caused, with its session, turn and exchange."""
+    """The change to the state of the connection that the message caused."""
     request: "CheckedMessage | None" = None
     """The request that the message answers; None for no answer, or for an unknown request."""
     value: Any = None
@@ -59,7 +59,7 @@ class CheckedMessage:
     comparison: SchemaComparison | None = None
     """The comparison with the type of the method; None before the message was compared."""
     broken: list[str] = field(factory=list)
-    """JSON pointers to values that have broken a rule so far."""
+    """The JSON pointers of values that have broken a rule so far."""
 
     @property
     def sender(self) -> str:
@@ -83,7 +83,7 @@ class CheckedMessage:
 
     @property
     def method(self) -> str | None:
-        """The message's own method, or the method of the request that the message answers."""
+        """The method of the message, or of the request that the message answers."""
         return self.transition.method
 
     @property
@@ -129,8 +129,8 @@ def checked(
         seq: the number of the frame.
         t_ns: the time of the frame on the recording's clock.
         direction: the direction of the frame.
-        message: the labels of the message.
-        transition: the state change that the message caused in the connection.
+        message: the labels of the message, without its content.
+        transition: the change to the state of the connection that the message caused.
     """
     checked_message = CheckedMessage(seq, t_ns, direction, message, transition)
     raw = message.raw
@@ -170,7 +170,7 @@ def items(value: Any, most: int | None = LONG_LIST) -> list[Any]:
 
 
 def strings(values: Iterable[Any]) -> list[str]:
-    """Returns the strings among some values."""
+    """Returns the values that are strings."""
     return [value for value in values if isinstance(value, str)]
 
 

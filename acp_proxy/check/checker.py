@@ -121,7 +121,7 @@ class Checker(Listener):
         """Reads all frames.
 
         Args:
-            watch: receives all frames and passes them on.
+            watch: a function that yields all frames unchanged, and may show the progress.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -148,7 +148,7 @@ class Checker(Listener):
 
     @property
     def broken(self) -> list[Finding]:
-        """The findings so far, without findings about frames that a fault has touched."""
+        """The findings so far. Findings about frames that a fault changed are left out."""
         touched = touched_frames(self._reader)
         return [item for item in self._result.findings if touched.isdisjoint(item.seqs)]
 
@@ -241,7 +241,7 @@ class Checker(Listener):
                 self._add(entry.rule, breach, message)
 
     def _is_masked(self, value: Any, place: str) -> bool:
-        """Whether the wrong value is a masked text, whose original cannot be judged."""
+        """Whether the wrong value is masked text, and so cannot be judged."""
         for part in parts_of(place):
             value = value[int(part)] if isinstance(value, list) else member(value, part)
         if not isinstance(value, str):

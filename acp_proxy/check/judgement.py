@@ -68,7 +68,7 @@ def _with_conversation(result: ConformanceResult, context: DiagnosisContext) -> 
 def merged(
     result: ConformanceResult, chosen: Collection[str]
 ) -> tuple[list[Finding], list[RuleCount]]:
-    """Returns the findings of chosen rules, one for each cause, and how often each rule was broken.
+    """Returns the findings of chosen rules, one for each cause, and how often rules were broken.
 
     Args:
         result: the result of `check_whole`.
@@ -137,7 +137,7 @@ def _count(counts: list[RuleCount], finding: Finding, by: int) -> None:
 
 
 CALL_S = 600.0
-"""Seconds of silence that are too long while a tool call is running."""
+"""The seconds of silence that are too long while a tool call runs."""
 
 
 class LiveWatch:

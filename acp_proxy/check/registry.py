@@ -25,7 +25,7 @@ from acp_proxy.protocol.jsonrpc import Direction
 from acp_proxy.protocol.updates import UPDATE
 
 ANY = "*"
-"""As a method or as a kind of update, this name matches all."""
+"""Stands for all methods, or for all kinds of updates."""
 
 MessageRule = Callable[[CheckedMessage, Conversation], Iterable[Breach] | None]
 Condition = Callable[[CheckedMessage, Conversation], bool]
@@ -34,16 +34,16 @@ EndRule = Callable[[Conversation], Iterable[Breach]]
 
 
 class Registered(NamedTuple):
-    """A function with the id of its rule."""
+    """A function of a rule, with the id of the rule."""
 
     rule: str
     function: MessageRule
     is_alone: bool
-    """Whether the function looks at single messages only, so that gaps in the recording do not
+    """Whether the function looks at single messages only. If so, gaps in the recording do not
     matter."""
     is_for_odd: bool = False
-    """Whether the function receives only what the dialect does not define: unknown methods for the
-    direction and the kind of message, and unknown kinds of update."""
+    """Whether the function receives only undefined messages: methods that the dialect does not
+    define for this direction and kind of message, and undefined kinds of updates."""
     when: Condition | None = None
     """The condition for a call of the function; None to call it always. Functions that share a
     condition share its evaluation."""
@@ -111,7 +111,7 @@ def rule(
 
 
 def turn_rule(rule_id: str) -> Callable[[TurnRule], TurnRule]:
-    """Registers a function that checks turns that have just ended."""
+    """Registers a function that checks a turn when it has ended."""
 
     def register(function: TurnRule) -> TurnRule:
         AT_TURN_END.append((rule_id, function))
@@ -148,7 +148,7 @@ def is_early(_message: CheckedMessage, conversation: Conversation) -> bool:
 
     Args:
         _message: the message.
-        conversation: the conversation before it.
+        conversation: the conversation before the message.
     """
     return conversation.agent.announced is None
 
@@ -158,7 +158,7 @@ def is_while_opening(_message: CheckedMessage, conversation: Conversation) -> bo
 
     Args:
         _message: the message.
-        conversation: the conversation before it.
+        conversation: the conversation before the message.
     """
     return bool(conversation.opening)
 
@@ -168,7 +168,7 @@ def has_stream_ended(_message: CheckedMessage, conversation: Conversation) -> bo
 
     Args:
         _message: the message.
-        conversation: the conversation before it.
+        conversation: the conversation before the message.
     """
     return bool(conversation.ended_streams)
 
@@ -178,7 +178,7 @@ def has_metadata(message: CheckedMessage, _conversation: Conversation) -> bool:
 
     Args:
         message: the message.
-        _conversation: the conversation before it.
+        _conversation: the conversation before the message.
     """
     return message.parsed.raw is not None and b'"_meta"' in message.parsed.raw
 
@@ -188,7 +188,7 @@ def is_first(message: CheckedMessage, conversation: Conversation) -> bool:
 
     Args:
         message: the message.
-        conversation: the conversation before it.
+        conversation: the conversation before the message.
     """
     return message.direction not in conversation.first
 
@@ -198,7 +198,7 @@ class RulePlan(NamedTuple):
 
     always: list[Registered]
     conditional: list[tuple[Condition, list[Registered]]]
-    """Functions that are called only if a condition holds, by the condition."""
+    """Functions that are called only if a condition is true, grouped by the condition."""
 
 
 class RulePlans:

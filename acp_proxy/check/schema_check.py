@@ -35,8 +35,7 @@ DIRECTORY = Path(__file__).parent / "schemas"
 _DEEPEST = 200
 """The largest number of nested levels of a value that are compared."""
 _HALVES = {0xD800 + at: 0xF0000 + at for at in range(0x800)}
-"""The private-use character that replaces each half of a surrogate pair for the validator, which
-cannot read halves."""
+"""The replacements for halves of surrogate pairs, which the validator cannot read."""
 
 
 class DialectSchema:
@@ -63,7 +62,7 @@ class DialectSchema:
         return Draft202012Validator(self._text, offline=True)
 
     def load(self) -> None:
-        """Compiles the types now, so that the first comparison does not take longer than others."""
+        """Compiles the types now, so that the first comparison is not slower than later ones."""
         self._validator.is_valid({})
 
     @cached_property
@@ -132,7 +131,7 @@ class DialectSchema:
 
 
 def _member(direction: Direction, method: str, is_result: bool) -> str:
-    """Returns the name of params or a result in a schema."""
+    """Returns the name of the params or the result of a method in a schema."""
     method = "initialize" if method in INITIALIZE else method  # "the same as for `initialize`"
     return f"{'result' if is_result else 'params'} {direction} {method}"
 

@@ -18,7 +18,7 @@ _Path = Sequence[str | int]
 _Found = TypeVar("_Found")
 
 Form = Mapping[str, Any]
-"""The part of a schema that describes the value at one place."""
+"""The part of a schema for the value at one place."""
 ABSENT: Final = object()
 """Stands for a missing value."""
 MOST = 100
@@ -26,7 +26,7 @@ MOST = 100
 _LONGEST = 40
 """The largest number of characters that are quoted from a text in a message."""
 _LARGEST = 10**20
-"""The limit for quoted numbers, since a larger number may have a million digits."""
+"""The largest number that is quoted. Larger numbers may have a million digits."""
 _MOST_VALUES = 12
 _TYPES: Mapping[type, str] = {
     type(None): "null",
@@ -44,9 +44,9 @@ class Mismatch(StrEnum):
     MISSING = "missing"
     """A required member is missing."""
     NULL = "null"
-    """A null that the type does not allow, but that receivers must read as the default."""
+    """A null that the type does not allow. Receivers must read it as the default."""
     WRONG = "wrong"
-    """Another JSON type, a value that is not allowed, or a size out of range."""
+    """Another JSON type, a forbidden value, or a size out of range."""
 
 
 @frozen
@@ -88,7 +88,7 @@ class Explainer:
     Args:
         schema: the schema.
         whole: an object whose only member is the value.
-        names: maps each replacement character to the original character, both as code points.
+        names: for each replacement character, the original character, both as code points.
     """
 
     def __init__(self, schema: Form, whole: dict[str, Any], names: Mapping[int, int]) -> None:
@@ -190,7 +190,7 @@ class Explainer:
 
 
 def place_of(path: Sequence[str | int]) -> str:
-    """Returns the JSON pointer to a value from the root of its message.
+    """Returns the JSON pointer of a value, from the root of its message.
 
     Args:
         path: the name of the params or the result, and the steps within it.
@@ -200,7 +200,7 @@ def place_of(path: Sequence[str | int]) -> str:
 
 
 def expected(form: Form) -> str:
-    """Returns what a schema allows, in words: the allowed values, or else the JSON types.
+    """Returns what a schema allows, in words: the allowed values or, without these, the JSON types.
 
     Args:
         form: the schema of the place.
@@ -219,7 +219,7 @@ def expected(form: Form) -> str:
 
 
 def without_null(form: Form) -> Form:
-    """Returns the schema of a place without null among its allowed values and types."""
+    """Returns the schema of a place. Null is removed from its allowed values and types."""
     result = {**form}
     for name in ("enum", "type"):
         if isinstance(listed := form.get(name), list):

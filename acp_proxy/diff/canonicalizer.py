@@ -27,10 +27,10 @@ from acp_proxy.diff.place_rules import PLACEHOLDER, Layout, PlaceRule, PlaceStat
 _DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
 _MARKS = re.compile("[\ue000\ue001]|\ue002\\d*\ue003")
 _REPEATED = "\ue002{}\ue003"
-"""A suffix for a key that would otherwise equal another key of its object."""
+"""The form of a suffix for a key that would otherwise equal another key of its object."""
 _TIME = "(a time)"
 _MOST_MEMBERS = 64
-"""The largest number of members that an object with a cached layout has."""
+"""The largest number of members of an object whose layout is cached."""
 
 
 class Canonical(NamedTuple):
@@ -39,7 +39,7 @@ class Canonical(NamedTuple):
     template: int
     """A hash of the template; 0 if no part of the message is compared."""
     placeholders: tuple[ValueIndex, ...] = ()
-    """The values that placeholders replace, in the order of the sorted keys of the message."""
+    """The values that placeholders replace, in the order of the message's sorted keys."""
 
 
 class Canonicalizer:
@@ -221,9 +221,9 @@ class Walk:
                 value[key] = self._inner(inner, below)
 
     def _new_layout(self, value: dict[str, Any], place: PlaceState) -> Layout | None:
-        """Returns the layout of an object, for all objects with the same keys.
+        """Returns the layout for all objects with the same keys at a place.
 
-        The result is None if a key may contain a value, such as a path.
+        None if a key may contain a value, such as a path.
         """
         keys = sorted(value)
         if not all(key.isidentifier() and key.isascii() for key in keys):
@@ -286,9 +286,9 @@ class Walk:
         return text[: cut[0]] + self._put(cut[1], is_whole=False)
 
     def _with_processes(self, value: Any) -> Any:
-        """Replaces the process ids of a message in the texts of that message.
+        """Replaces the process ids of a message in the texts of the same message.
 
-        Process ids are small numbers: in other messages, the same number means something else.
+        In any other message, the same small number may mean something else.
         """
         if isinstance(value, dict):
             return {key: self._with_processes(inner) for key, inner in value.items()}
@@ -301,7 +301,7 @@ class Walk:
         return digits[0] if index is None else self._put(index, is_whole=False)
 
     def _by_rule(self, text: str, place: PlaceState) -> str:
-        """Returns what replaces a text at a place with a rule."""
+        """Returns the replacement of a text at a place that has a rule."""
         kind = place.alias
         if kind is None or place.is_cut:
             return self._cut(text)
@@ -320,9 +320,9 @@ class Walk:
         return self._values.index(kind, text, scope)
 
     def _put(self, index: ValueIndex, *, is_whole: bool) -> str:
-        """Notes a value, and returns its placeholder or name.
+        """Notes a value. Returns its placeholder or its name.
 
-        A name is in «» if the value is part of a longer text.
+        A name within a longer text is in «».
         """
         self._found.append(index)
         value = self._values.every[index]

@@ -42,7 +42,7 @@ class Changes:
     it."""
     changed: list[GroupPair] = field(factory=list)
     beside: list[GroupPair] = field(factory=list)
-    """Equal texts whose chunks differ in members other than the text."""
+    """Equal texts with chunks that differ in members other than the text."""
     moved: list[ItemPair] = field(factory=list)
 
 
@@ -60,7 +60,7 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
     Args:
         a: the items of A.
         b: the items of B.
-        messages: the contents of items that are not equal.
+        messages: the messages of the items that are not equal.
     """
     same = cast("list[ItemPair]", align(a.keys, b.keys))
     spans = [*_spans(same, len(a.keys), len(b.keys))]
@@ -163,7 +163,7 @@ def changed_responses(
 
 
 def _spans(same: list[ItemPair], size_a: int, size_b: int) -> Iterator[UnalignedSpan]:
-    """Yields each span between aligned pairs, except empty spans."""
+    """Yields each span between two aligned pairs, except empty spans."""
     for place, (of_a, of_b) in enumerate(gaps(same, size_a, size_b)):
         if of_a or of_b:
             items_a, items_b = [*map(ItemIndex, of_a)], [*map(ItemIndex, of_b)]
@@ -183,7 +183,7 @@ def _without(spans: list[UnalignedSpan], moved: list[ItemPair]) -> list[Unaligne
 def _is_free(
     a: ComparedItems, b: ComparedItems, same: list[ItemPair], i: ItemIndex, j: ItemIndex
 ) -> bool:
-    """Whether it may be chance that a moved item has passed the aligned items in between."""
+    """Whether a moved item may have passed the aligned items in between by chance."""
     if not a.may_race(i):
         return False
     before_a = bisect_left(same, i, key=lambda pair: pair[0])
@@ -193,7 +193,7 @@ def _is_free(
 
 
 def _moved(a: Sequence[int], b: Sequence[int], spans: list[UnalignedSpan]) -> list[ItemPair]:
-    """Pairs equal items that stand in a different order in A and B."""
+    """Pairs equal items whose order differs between A and B."""
     waiting: defaultdict[int, list[ItemIndex]] = defaultdict(list)
     for span in reversed(spans):
         for j in reversed(span.b):
@@ -239,7 +239,7 @@ def _paired(
 def _grouped(
     items: list[ItemIndex], side: ComparedItems
 ) -> dict[tuple[ItemType, int | None], list[ItemIndex]]:
-    """Groups items by type and, if an item is a text, by the key of the text."""
+    """Groups items by type. Items that are texts are also grouped by the key of the text."""
     groups: dict[tuple[ItemType, int | None], list[ItemIndex]] = {}
     for item in items:
         groups.setdefault((side.type_of(item), side.texts.get(item)), []).append(item)
@@ -247,7 +247,7 @@ def _grouped(
 
 
 def _in_order(pairs: Iterable[GroupPair]) -> list[GroupPair]:
-    """Returns as many pairs as possible that have the same order in A and B."""
+    """Returns as many pairs as possible whose order is the same in A and B."""
     by_first: dict[tuple[int, int], tuple[ItemGroup, ItemGroup]] = {
         (of_a[0], of_b[0]): (of_a, of_b) for of_a, of_b in pairs
     }
@@ -257,9 +257,9 @@ def _in_order(pairs: Iterable[GroupPair]) -> list[GroupPair]:
 def _likest(
     of_a: list[ItemIndex], of_b: list[ItemIndex], messages: SequenceMessages
 ) -> Iterator[GroupPair]:
-    """Pairs all items of the shorter list, in order, with the fewest differing places in total.
+    """Pairs all items of the shorter list in order, with as few differing places as possible.
 
-    For example, a plan in test_changes.py changed while another plan was removed.
+    For example, one plan changed and another plan was removed.
     """
     distances = [[messages.distance((i,), (j,)) for j in of_b] for i in of_a]
     if len(of_a) > len(of_b):
@@ -270,7 +270,7 @@ def _likest(
 
 
 def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Chooses a column for each row: the columns increase, and the sum of costs is smallest."""
+    """Chooses a column for each row. Columns increase, and the sum of costs is smallest."""
     spare = len(costs[0]) - len(costs)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
     """One list for the start and one for each row. Each item is the smallest sum of costs so far,

@@ -1,4 +1,4 @@
-"""Makes the items of two recordings comparable, and decides whether their order counts."""
+"""Makes the items of two recordings comparable. Also decides whether their order matters."""
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
@@ -10,7 +10,7 @@ from acp_proxy.diff.named_values import ValueIndex
 from acp_proxy.diff.sequences import ItemIndex, MessageSequence, SideIndex
 
 CommonIndex = NewType("CommonIndex", int)
-"""The shared index of a value: its index in A, or a negative number for a value only in B."""
+"""The shared index of a value: its index in A. For a value that only B has, a negative number."""
 MOST_PASSED = 1000
 """The largest number of items that another item may have passed by chance."""
 
@@ -36,7 +36,7 @@ class ComparedSide:
         return hash(tuple(map(self.common.__getitem__, placeholders)))
 
     def answer_key(self, sequence: MessageSequence, item: ItemIndex) -> Hashable:
-        """Returns a key for an answer: its template and its request.
+        """Returns a key for an answer, made from its template and its request.
 
         Args:
             sequence: the sequence with the answer.
@@ -59,7 +59,7 @@ class ComparedSide:
         return self.in_both(placeholders[0])
 
     def in_both(self, value: ValueIndex | None) -> CommonIndex | None:
-        """Returns the shared index of a value, or None if only one recording has it."""
+        """Returns the shared index of a value; None if only one recording has the value."""
         return None if value is None or self.common[value] < 0 else self.common[value]
 
     def span(self, call: CommonIndex) -> tuple[int, int]:
@@ -92,25 +92,25 @@ class ComparedItems:
         self._sequence = sequence
         columns = zip(sequence.templates, sequence.placeholders, strict=True)
         self.keys = [hash((template, side.hashes[k])) for template, k in columns]
-        """Equal items have equal keys."""
+        """A key for each item. Equal items have equal keys."""
         self.texts = {
             item: hash((text.chunk.template, side.hash_of(text.chunk.placeholders)))
             for item, text in sequence.texts.items()
             if text.chunk.template
         }
-        """For each item that is a text, the key that distinguishes it from other texts."""
+        """For each item that is a text, the key of the text."""
 
     def type_of(self, item: ItemIndex) -> ItemType:
         """Returns the type of an item."""
         return self._side.side.type_of(self._sequence, item)
 
     def is_empty(self, item: ItemIndex) -> bool:
-        """Returns whether an item is a text without a character."""
+        """Whether an item is an empty text."""
         text = self._sequence.texts.get(item)
         return text is not None and text.is_empty
 
     def is_answer(self, item: ItemIndex) -> bool:
-        """Returns whether an item answers a request: whether it is a response or an error."""
+        """Whether an item is a response or an error."""
         return self.type_of(item).sort == "answer"
 
     def call(self, item: ItemIndex) -> CommonIndex | None:
@@ -118,16 +118,16 @@ class ComparedItems:
         return self._side.in_both(self._sequence.calls[item])
 
     def looks(self, item: ItemIndex) -> bool:
-        """Whether an item only reads: it reads a file, or its tool call changes nothing."""
+        """Whether an item only reads: a file request that reads, or a call that changes nothing."""
         is_read = self.type_of(item).title in READING
         return is_read or self._sequence.calls[item] in self._side.side.looking
 
     def may_race(self, item: ItemIndex) -> bool:
-        """Returns whether the order of an item may differ between any two runs."""
+        """Whether the order of an item may differ between any two runs."""
         return self.looks(item) or self.is_answer(item) or self.call(item) is not None
 
     def are_open_at_once(self, call: CommonIndex | None, other: CommonIndex | None) -> bool:
-        """Whether each of two tool calls began before the other one ended.
+        """Whether two tool calls were open at the same time.
 
         Args:
             call: a tool call.
@@ -140,9 +140,9 @@ class ComparedItems:
         return first < other_last and other_first < last
 
     def only_look(self, item: ItemIndex, other: ItemIndex) -> bool:
-        """Whether two items only read, and belong to different actions.
+        """Whether two items only read, in different actions.
 
-        The first message of a call and a file request may belong together, so their order counts.
+        A file request may belong to the first message of a call. The order of these two matters.
 
         Args:
             item: an item.

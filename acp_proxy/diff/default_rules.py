@@ -20,7 +20,7 @@ NAMED = "value"
 """The kind of the values at places that the user names. Equal texts are one value."""
 
 GLOBAL = (SESSION, PATH, SECRET)
-"""Kinds of values that mean the same in every session."""
+"""Kinds of values that are valid in all sessions."""
 
 _KINDS: dict[str, tuple[Role, ...]] = {
     SESSION: (Role.SESSION,),
@@ -34,13 +34,13 @@ _KINDS: dict[str, tuple[Role, ...]] = {
     CONNECTION: (Role.CONNECTION,),
     REQUEST: (Role.REQUEST,),
 }
-"""Kinds of names, each with the roles in the protocol's vocabulary whose values get such a name."""
+"""Kinds of names. Each has the roles of the protocol's vocabulary whose values get such a name."""
 
 _ADDED: dict[str, tuple[str, ...]] = {
     TURN: ("/params/**/turn_id", "/params/**/turnId"),
     PROCESS: ("/params/**/pid", "/params/**/process_id", "/params/**/processId", "/result/**/pid"),
 }
-"""Places that real agents add to the protocol."""
+"""Places of values that real agents use, and that the protocol does not define."""
 
 _TIMES = (
     "updatedAt",
@@ -65,7 +65,7 @@ _TIMES = (
     "elapsedMs",
     "elapsed_ms",
 )
-"""Members that are times or durations, at any place."""
+"""Members that are times or durations at any place."""
 
 RULES = (
     PlaceRule("/params/update/rawOutput/**/duration"),
@@ -95,14 +95,13 @@ TITLES = ("/params/update/title", "/result/sessions/*/title")
 length of a title's directory decides where the title ends."""
 
 RUNNING = ("terminal/create",)
-"""Types of items whose directories get no names of their own, since they may lie inside other
-directories."""
+"""Types of items whose directories get no stable names of their own."""
 
 TITLED = ("session/update session_info_update", "the answer to session/list")
 """Types of items that contain titles of sessions."""
 
 LOOKING = ("read", "search", "fetch")
-"""Kinds of tool calls that change nothing, so their order has no effect."""
+"""Kinds of tool calls that change nothing. Their order does not matter."""
 
 READING = ("fs/read_text_file", "the answer to fs/read_text_file")
 """Types of items that only read something."""

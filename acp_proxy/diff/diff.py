@@ -96,7 +96,7 @@ def diff(
 
 
 def rules_of(options: DiffOptions) -> tuple[PlaceRule, ...]:
-    """Returns the rules of a comparison: first the user's rules, then the documented rules."""
+    """Returns the rules of a comparison: the user's rules, and then the documented rules."""
     ignored = [PlaceRule(pointer) for pointer in options.ignored]
     aliases = [PlaceRule(pointer, NAMED) for pointer in options.aliases]
     return (*ignored, *aliases, *RULES)
@@ -155,7 +155,7 @@ class _Comparison:
         return SequenceDiff(messages, changed)
 
     def steps(self, sequences: list[SequenceDiff]) -> Iterator[DiffSequence]:
-        """Yields the sequences with their differences: sequences that only B has come last."""
+        """Yields the sequences with their differences. Sequences that only B has come last."""
         sessions_a = (part.messages.a.key.session for part in sequences)
         sessions_b = (part.messages.b.key.session for part in sequences)
         titles_a = titles(self.a.side, sessions_a, self.pairing.names_a)
@@ -168,7 +168,7 @@ class _Comparison:
 
 
 def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:
-    """Yields the entries of a sequence, and between them the numbers of equal items."""
+    """Yields the entries of a sequence. Yields the number of equal items between two entries."""
     changed = sequence.changes
     beside = set(changed.beside)
     places: list[tuple[int, int, Change, ItemGroup, ItemGroup]] = [

@@ -58,7 +58,7 @@ class DiffOptions:
 
     @property
     def joins_texts(self) -> bool:
-        """Whether the chunks of a text are joined, so that only the whole text is compared."""
+        """Whether the chunks of a text are joined. If so, only whole texts are compared."""
         return not self.exact and self.expect is Expect.FRAMES
 
 
@@ -84,7 +84,7 @@ class Field:
     a: Any = None
     b: Any = None
     only: str | None = None
-    """``a`` or ``b`` if only this side has a value at the place."""
+    """``a`` or ``b`` if only this side has a value at the place; otherwise None."""
 
 
 @frozen
@@ -93,11 +93,12 @@ class DiffEntry:
 
     change: Change
     lane: str
-    """``connection``, or the session's stable name: ``session:1``."""
+    """``connection``, or the stable name of the session, such as ``session:1``."""
     direction: str
     """``to-agent`` or ``to-client``."""
     title: str
-    """The type of the message: ``session/update tool_call`` or ``the answer to session/prompt``."""
+    """The type of the message, such as ``session/update tool_call`` or ``the answer to
+    session/prompt``."""
     a: int | None = None
     """The number of the frame in A; for a text, the number of its first chunk. None if only B has
     the entry."""
@@ -106,11 +107,12 @@ class DiffEntry:
     """The number of frames of the entry in A; 0 if only B has the entry."""
     b_frames: int = 0
     fields: tuple[Field, ...] = ()
-    """The places where a changed entry differs."""
+    """The differing places of a changed entry."""
     preview: str | None = None
     """The content of A, or else of B, in one line without control characters."""
     b_preview: str | None = None
-    """The content of B in the same form, if the entry has changed."""
+    """The content of B of a changed entry, in one line without control characters; otherwise
+    None."""
     a_last: int | None = field(default=None, metadata={"hidden": True})
     """The number of the entry's last frame in A; None if only B has the entry."""
     b_last: int | None = field(default=None, metadata={"hidden": True})
@@ -146,13 +148,13 @@ def in_order_of_time(differences: Iterable[T], entry_of: Callable[[T], DiffEntry
 
 @frozen
 class DiffSequence:
-    """Messages that were aligned with each other: one direction of a session."""
+    """The aligned messages of one direction of a session."""
 
     lane: str
-    """``connection``, or the session's stable name."""
+    """``connection``, or the stable name of the session."""
     direction: str
     apart: str | None
-    """The kind of the messages, if their position among other messages does not count."""
+    """The kind of the messages, if their position is ignored; otherwise None."""
     steps: Iterator[int | DiffEntry]
     """The differences in order. An integer between two differences is a number of equal
     messages."""
@@ -187,7 +189,7 @@ class Side:
     frames: int
     """The number of compared lines, without stderr and blank lines."""
     agent: str
-    """The agent's name and version, as far as they are known."""
+    """The agent's name and version, if known."""
     client: str
 
 
@@ -234,7 +236,8 @@ class Diff:
     latency: tuple[MethodLatency, ...]
     aliases: dict[str, tuple[str | None, str | None]]
     sequences: Callable[[], Iterator[DiffSequence]] = field(repr=False, eq=False)
-    """Yields all sequences, each with its differences and its numbers of equal messages."""
+    """A function that yields all sequences, with their differences and their numbers of equal
+    messages."""
     steps_ns: tuple[int, int] = (0, 0)
     has_zones: tuple[bool, bool] = (True, True)
 
@@ -244,7 +247,7 @@ class Diff:
         return not self.counts.total
 
     def entries(self) -> Iterator[DiffEntry]:
-        """Yields the differences sequence by sequence, and within a sequence in recorded order."""
+        """Yields the differences, one sequence after the other, each in recorded order."""
         for sequence in self.sequences():
             for step in sequence.steps:
                 if not isinstance(step, int):

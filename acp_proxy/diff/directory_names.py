@@ -15,18 +15,18 @@ _SYSTEM = {
 _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _WORD, _PATH = r"[\w.-]", r"[\w./\\-]"
-"""The characters that may not come directly before an absolute path, and before other paths."""
+"""The characters that may not come directly before an absolute path, and before any other path."""
 _MEANT = re.compile(rf"\\\\|\w+:/|\[redacted:|{_ABSOLUTE.pattern}")
 """The beginnings of absolute directories, and of markers, which may stand for a directory."""
 _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
 """Directories that are links below `/private` on macOS."""
 _LEAST_CUT = 4
-"""The smallest number of characters that identify a directory at the end of a cut text."""
+"""The smallest number of characters at the end of a cut text that identify a directory."""
 
 
 def is_relative(path: str) -> bool:
-    """Returns whether a path depends on the working directory of a process."""
+    """Whether a path depends on the working directory of a process."""
     return _MEANT.match(path) is None
 
 
@@ -35,13 +35,13 @@ class Directories:
     """The directories of a recording, found in any spelling."""
 
     most: int = 1000
-    """The largest number of directories that are searched for."""
+    """The largest number of directories to search for."""
     _roots: dict[str, str] = field(factory=dict)
     """For each spelling of a directory, the directory as it was added."""
     _common: dict[str, str] = field(factory=dict)
     """System directories by spelling. A text refers to one only if it begins with the directory."""
     _words: set[str] = field(factory=set)
-    """Every text with a directory contains at least one of these words."""
+    """Words. Each text with a directory contains at least one of them."""
     _count: int = 0
     _pattern: re.Pattern[str] | None = None
 
@@ -77,9 +77,9 @@ class Directories:
         return "\\" in text
 
     def found_in(self, text: str) -> list[tuple[int, int, str]]:
-        """Returns each directory in a text: the start and the end in the text, and the directory.
+        """Returns each directory in a text: its start and its end in the text, and the directory.
 
-        The directory is spelled as it was added.
+        The directory is returned in the spelling in which it was added.
         """
         cuts: list[tuple[int, int, str]] = []
         if self._roots and ("/" in text or "\\" in text):
@@ -124,7 +124,7 @@ class Directories:
 
 
 def _spellings(directory: str) -> Iterator[str]:
-    """Yields the spellings of a directory: as given, relative to the root, in a URI, on macOS."""
+    """Yields the spellings of a directory: as given, relative to the root, as a URI, on macOS."""
     slashed = directory.replace("\\", "/")
     encoded = [quote(slashed, safe=safe, errors="surrogatepass") for safe in ("/:", "/:@", "/")]
     lower = [_ENCODED.sub(lambda match: match[0].lower(), text) for text in encoded]

@@ -49,7 +49,7 @@ from acp_proxy.store.reader import RecordingReader
 _NAME = PLACEHOLDER.format(rf"(?:«{SECRET}:\d+»|{SECRET}:\d+|«{MARKER.pattern}»|{MARKER.pattern})")
 _SECRET = re.compile(f"{_NAME}|{MARKER.pattern}")
 _SPOT = "\ue00f"
-"""Stands for any marker while texts are aligned: the secret behind a marker does not matter."""
+"""Stands for any marker while texts are aligned."""
 
 
 def hide_secrets(field: Field) -> Field:
@@ -98,7 +98,7 @@ def _change(pieces: list[Piece]) -> tuple[str, str]:
 
 
 def _around_spots(text: str) -> str:
-    """Returns a text in which everything but the markers is hidden."""
+    """Returns a text in which everything except the markers is hidden."""
     return _SPOT.join(HIDDEN if part.strip() else part for part in text.split(_SPOT))
 
 
@@ -116,7 +116,7 @@ TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
 """Names of members that identify an item of a list."""
 _NEAR = 16
-"""Wanted frames whose numbers differ by at most this are read in one query."""
+"""The largest distance between the numbers of two frames that are read in one query."""
 _Path = tuple[str, ...]
 
 
@@ -125,7 +125,7 @@ class Messages:
 
     Args:
         reader: the recording.
-        side: the index of the same recording.
+        side: the index of the recording.
         names: the stable names of the recording's values.
         options: what is compared.
     """
@@ -135,7 +135,7 @@ class Messages:
     ) -> None:
         self.reader = reader
         self.hides_secrets = not reader.unredacted
-        """Whether to hide a text where the other recording has a marker."""
+        """Whether to hide a text if the other recording has a marker in its position."""
         self.side = side
         self._names = names
         self._options = options
@@ -143,7 +143,7 @@ class Messages:
         self._hints = HintReader(reader)
 
     def message(self, sequence: MessageSequence, items: ItemGroup, scope: Scope) -> Any:
-        """Returns items as JSON: one item, or all parts of a text as one message with that text.
+        """Returns items as JSON. The parts of a text become one message with the whole text.
 
         Args:
             sequence: the sequence of the items.
@@ -203,7 +203,7 @@ class Messages:
         return preview(raw, frame.kind, frame.method, None, self._hints_of(frame))
 
     def _hints_of(self, frame: StoredFrame) -> Hints:
-        """Returns hints for a preview: a tool call's title, or the options that an answer has."""
+        """Returns hints for a preview: a tool call's title, or a permission request's options."""
         is_of_call = frame.tool_call is not None and frame.method in (UPDATE, PERMISSION)
         if not is_of_call and frame.method != PERMISSION:
             return NONE
@@ -211,7 +211,7 @@ class Messages:
         return NONE if row is None or row["kind"] == "batch" else self._hints.of(row)
 
     def _frames(self, numbers: Sequence[int]) -> Iterator[StoredFrame]:
-        """Yields the frames with the given numbers, which must be in increasing order."""
+        """Yields the frames with some numbers, which must be in ascending order."""
         wanted = set(numbers)
         starts = [0, *(k for k in range(1, len(numbers)) if numbers[k] - numbers[k - 1] > _NEAR)]
         for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
@@ -268,7 +268,7 @@ class SequenceMessages:
     a: SideSequence
     b: SideSequence
     is_exact: bool
-    """Whether messages differ if only the spelling of their JSON differs."""
+    """Whether different spellings of equal JSON are differences."""
 
     def fields(self, of_a: ItemGroup, of_b: ItemGroup) -> tuple[Field, ...]:
         """Returns the places in which items differ.
@@ -287,7 +287,7 @@ class SequenceMessages:
         return differing
 
     def distance(self, of_a: ItemGroup, of_b: ItemGroup) -> int:
-        """Returns how much items differ: the number of differing places.
+        """Returns the number of differing places of two items.
 
         A place where only one item has a value counts twice.
 
@@ -348,7 +348,7 @@ def _items(a: list[Any], b: list[Any], path: _Path) -> Iterator[Field]:
 
 
 def _gaps(same: list[tuple[int, int]], a: range, b: range) -> Iterator[tuple[range, range]]:
-    """Yields the parts of two lists that lie between equal items."""
+    """Yields the parts of two lists between equal items."""
     for of_a, of_b in gaps(same, len(a), len(b)):
         yield a[of_a.start : of_a.stop], b[of_b.start : of_b.stop]
 

@@ -34,23 +34,24 @@ class ItemType(NamedTuple):
     """The type of an item. A changed item has the same type in A and B."""
 
     title: str
-    """The name of the type: ``session/update tool_call`` or ``the answer to session/prompt``."""
+    """The name of the type, such as ``session/update tool_call`` or ``the answer to
+    session/prompt``."""
     sort: str
     """The kind of the frames. For responses and errors, ``answer``; if only the decision is
     compared, ``decision``."""
 
 
 class RequestPeers(NamedTuple):
-    """The peers that numbered the requests in a message, each as the direction of its requests."""
+    """The peers that numbered the requests in a message, as the directions of their requests."""
 
     own: str
-    """The direction of the request that the message itself is, or that it answers."""
+    """The direction of the message if it is a request, or of the request that it answers."""
     named: str
-    """The direction of any other request whose id the message contains."""
+    """The direction of any further request whose id is in the message."""
 
 
 CLIENTS = RequestPeers(Direction.TO_AGENT.value, Direction.TO_AGENT.value)
-"""For messages in which the client numbered all requests."""
+"""The peers of a message in which the client numbered all requests."""
 
 
 def item_type_of(frame: StoredFrame, update: str | None, *, is_decision: bool = False) -> ItemType:
@@ -82,7 +83,7 @@ def kind_of_call(message: Any) -> str | None:
 
 
 def ends_cancelled(message: Any) -> bool:
-    """Returns whether a message ends a cancelled turn, in any dialect."""
+    """Whether a message ends a cancelled turn, in any dialect."""
     ends = (("result", "stopReason"), ("params", "update", "stopReason"))
     return any(member(message, *names) == "cancelled" for names in ends)
 
@@ -99,7 +100,7 @@ def request_peers_of(frame: StoredFrame) -> RequestPeers:
 
 
 def is_decision(frame: StoredFrame) -> bool:
-    """Returns whether a frame is the client's decision on a permission request, not an error."""
+    """Whether a frame is the client's decision on a permission request, and not an error."""
     is_result = frame.kind == "response" and frame.stream == Direction.TO_AGENT
     return is_result and frame.method == PERMISSION
 
@@ -117,9 +118,9 @@ def is_acknowledgement(frame: StoredFrame) -> bool:
 
 
 def split_push(raw: bytes) -> SplitChunk | None:
-    """Splits a request that pushes output into the output and the rest, without the id.
+    """Splits a request that pushes output into the output and the rest. The id is left out.
 
-    The result is None if there is no output.
+    None if there is no output.
     """
     try:
         message: Any = json_or_text(raw)
@@ -133,7 +134,7 @@ def split_push(raw: bytes) -> SplitChunk | None:
 
 
 def canonical_json(value: Any) -> bytes:
-    """Returns JSON that is the same for equal values: keys are sorted, numbers have one form.
+    """Returns JSON that is equal for equal values: keys are sorted, and numbers have one form.
 
     Raises:
         RecursionError: the value is nested too deeply.

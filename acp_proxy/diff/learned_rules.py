@@ -1,4 +1,4 @@
-"""Finds rules that make two recordings equal, from the differences between the recordings."""
+"""Finds rules that make two recordings equal, from their differences."""
 
 import re
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ _NAMED = re.compile(r"(?<=/)[^/]*«[^/]*")
 
 @frozen
 class Learned:
-    """The proposed rules, in addition to the given ones.
+    """The rules that are proposed in addition to the given rules.
 
     Attributes:
         ignored: JSON pointers of values to leave out.
         aliases: JSON pointers of values that get stable names.
-        apart: kinds of messages whose position among other messages does not count.
-        rest: the numbers of differences that remain with these rules.
+        apart: kinds of messages whose position is ignored.
+        rest: the numbers of the differences that remain with these rules.
     """
 
     ignored: tuple[str, ...]
@@ -41,15 +41,15 @@ def learn(
     options: DiffOptions | None = None,
     watch: Watch = UNWATCHED,
 ) -> Learned:
-    """Proposes rules for two recordings.
+    """Proposes rules that make two recordings equal.
 
-    Stable names are tried first and ignored places only after them, since names hide less.
+    A stable name is proposed before an ignored place, because it hides less.
 
     Args:
-        a: one recording.
-        b: the other recording.
+        a: one recording, A.
+        b: the other recording, B.
         options: the options of the comparison, with the given rules.
-        watch: shows the progress of each round.
+        watch: a function that shows the progress of each round.
 
     Raises:
         UnreadableRecording: a recording is damaged.
@@ -86,12 +86,12 @@ def learn(
 
 
 def place_of(field: Field) -> str:
-    """Returns the pointer of a field, with ``*`` for list items and for keys that contain names."""
+    """Returns the pointer of a field, with ``*`` for list items and for keys with stable names."""
     return _ITEM.sub("*", _NAMED.sub("*", field.pointer))
 
 
 def can_be_ignored(field: Field) -> bool:
-    """Returns whether a rule may leave out a place: it must lie within a member of the message."""
+    """Whether a rule may ignore a place. The place must be within a member of the message."""
     return field.pointer.count("/") > 1
 
 
@@ -124,7 +124,7 @@ def _fields(result: Diff) -> Iterator[Field]:
 
 
 def are_names(pairs: list[Field]) -> bool:
-    """Returns whether the values of both sides correspond one to one, and look generated."""
+    """Whether the values of both sides correspond one to one, and look generated."""
     there: dict[Any, Any] = {}
     back: dict[Any, Any] = {}
     for pair in pairs:

@@ -26,13 +26,13 @@ _Found = tuple[int, int, ValueIndex]
 """A value in a text: its start, its end, and its index."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}+")
-"""Part of a text that may be a generated id."""
+"""Matches a part of a text that may be a generated id."""
 _UUID = re.compile(
     r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])"
 )
 _PHRASES = tuple((kind, words, pattern) for kind, (words, pattern) in PHRASES.items())
 _MOST_PLAIN, _LONGEST_PLAIN = 4096, 64
-"""The largest number of cached texts without values, and the largest length of such a text."""
+"""The largest number of cached texts without values, and the largest length of these texts."""
 
 
 @define(weakref_slot=False)
@@ -88,9 +88,9 @@ class Values:
     renamed: int = 0
     _tables: dict[Scope, _Tables] = field(factory=lambda: {None: _Tables()})
     _generated: defaultdict[Scope, dict[str, ValueIndex]] = field(factory=lambda: defaultdict(dict))
-    """The values to look for inside texts, by scope and then by text."""
+    """The values to search for inside texts, by scope and text."""
     _texts: set[str] = field(factory=set)
-    """The texts of all values to look for, in any scope."""
+    """The texts of all values to search for, in all scopes."""
     _plain_keys: set[str] = field(factory=set)
     _layouts: list[dict[tuple[str, ...], Any]] = field(factory=list)
 
@@ -129,23 +129,23 @@ class Values:
         return index
 
     def borrow(self, text: str) -> None:
-        """Adds a directory of the other recording, beyond the limit `Directories.most`."""
+        """Adds a directory of the other recording, even beyond the limit `Directories.most`."""
         self.directories.most += 1
         self.index(PATH, text, None)
 
     def same(self, known: str, other: str) -> None:
-        """Makes two directories one value.
+        """Makes one value of two directories.
 
         Args:
             known: the path of the value.
-            other: another path that stands for the same value.
+            other: another path, which becomes a text of this value.
         """
         self._tables[None][PATH][other] = self.index(PATH, known, None)
         for path in (known, other):
             self._add_directory(path, is_sure=True)
 
     def place(self, template: int, placeholders: Iterable[ValueIndex]) -> None:
-        """Notes the places where the values of a message occur.
+        """Notes that the values of a message occur at their places.
 
         Args:
             template: the template of the message.
@@ -160,7 +160,7 @@ class Values:
                 value.introduction = place
 
     def may_have_passed(self, known: int, line: bytes) -> bool:
-        """Returns whether a line may still contain a value that the line itself introduced.
+        """Whether a line may contain a value in plain text that the line itself introduced.
 
         Args:
             known: the number of values that were known before the line.
@@ -173,7 +173,7 @@ class Values:
         return False
 
     def assume_plain(self, keys: Iterable[str], layouts: dict[tuple[str, ...], Any]) -> None:
-        """Notes which cached layouts to remove if one of their keys turns out to be a value.
+        """Notes that cached layouts must be removed if one of their keys becomes a value.
 
         Args:
             keys: keys without values.
@@ -194,7 +194,7 @@ class Values:
     def found_in(self, text: str, scope: Scope) -> list[_Found]:
         """Finds values inside a text: directories, UUIDs, `PHRASES`, and ids that look generated.
 
-        Short ids are not searched for, since they may be ordinary words.
+        Short ids are not searched for, because they may be ordinary words.
 
         Args:
             text: any text.

@@ -24,9 +24,9 @@ _WORDING = re.compile(
 _ID = re.compile(r"(?i).*id")
 _KINDS = (*CHUNKS, *MESSAGES, "usage_update", "session_info_update")
 _SPOKEN = {f"{UPDATE} {kind}" for kind in _KINDS}
-"""The types of messages whose number depends on the text."""
+"""The types of messages whose number depends on the wording."""
 Prompts = tuple[Sequence[int], Sequence[int]]
-"""The frame numbers of the prompts in A, and in B."""
+"""The frame numbers of the prompts in A, and of the prompts in B."""
 _Noise = Callable[[DiffEntry, Field | None], bool]
 _Span = tuple[int, int]
 """The first and the last frame of a message in the first run. A turn is a span of its number
@@ -34,16 +34,16 @@ only."""
 
 
 class ModelNoise:
-    """The noise among several runs of one agent, by the frames and turns of the first run."""
+    """The noise among several runs of one agent, by frames and turns of the first run."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], list[_Span]] = {}
 
     def learn(self, result: Diff, prompts: Prompts) -> Diff:
-        """Notes the noise of another run, and returns the differences that are unstable.
+        """Notes the noise of another run. Returns the differences that are unstable.
 
         Args:
-            result: the comparison of the first run, A, with the other run, B.
+            result: the comparison of the first run (A) with the other run (B).
             prompts: the frame numbers of the prompts in both runs.
         """
         places = places_of(result).items()
@@ -63,10 +63,10 @@ class ModelNoise:
         return evolve(_without(result, is_noise), latency=())
 
     def without(self, result: Diff, prompts: Prompts) -> Diff:
-        """Returns a comparison without the noise that other runs have shown.
+        """Returns a comparison without the noise that the runs have shown.
 
         Args:
-            result: the comparison of the recording that was played, A, with the first run, B.
+            result: the comparison of the played recording (A) with the first run (B).
             prompts: the frame numbers of the prompts in both recordings.
         """
 

@@ -23,11 +23,11 @@ from acp_proxy.diff.named_values import Scope, Value, ValueIndex, ValueNames, Va
 from acp_proxy.diff.sequences import ItemIndex, MessageSequence, SideIndex
 
 _Group = tuple[list[ValueIndex], list[ValueIndex]]
-"""Unpaired values of A and of B that may correspond."""
+"""Unpaired values of A, and unpaired values of B, that may correspond."""
 _ValuePair = tuple[ValueIndex, ValueIndex]
 _MASK = (1 << 64) - 1
 _MOST_COMPARED = 64
-"""The largest number of sessions on each side that are compared one by one."""
+"""The largest number of sessions on a side that are compared one by one."""
 
 
 @define
@@ -35,9 +35,9 @@ class Pairing:
     """The corresponding sessions and values of both recordings, and their stable names."""
 
     session_of_b: dict[Scope, Scope]
-    """For each paired session of A, the session of B."""
+    """By session of A, the paired session of B."""
     value_of_a: dict[ValueIndex, ValueIndex]
-    """For each paired value of B, the value of A."""
+    """By value of B, the paired value of A."""
     names_a: dict[ValueIndex, str] = field(factory=dict)
     names_b: dict[ValueIndex, str] = field(factory=dict)
     """The names of the values of B. Paired values have the same name."""
@@ -70,7 +70,7 @@ def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dic
 
 
 def _name(pairing: Pairing, a: Values, b: Values) -> None:
-    """Names the values: first all values of A, by first occurrence, then the values only in B."""
+    """Names all values of A by their first occurrence, and then the values that only B has."""
     numbers: Counter[str] = Counter()
     for index, value in _seen(a):
         pairing.names_a[index] = _next_name(value.kind, numbers)
@@ -114,7 +114,7 @@ def _pair_sessions(a: SideIndex, b: SideIndex) -> dict[Scope, Scope]:
 def _match_likest(
     rest_a: list[Any], rest_b: list[Any], paired: dict[Any, Any], common: Callable[[Any, Any], int]
 ) -> None:
-    """Pairs sessions with templates in common, beginning with the most (test_pairing.py)."""
+    """Pairs sessions that have templates in common. The most similar sessions are paired first."""
     counts = [
         (-common(name, other), place_a, place_b)
         for place_a, name in enumerate(rest_a)
@@ -276,7 +276,7 @@ def _refine(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> None:
 
 
 class _UnpairedSides:
-    """Both recordings with their unpaired values."""
+    """Both recordings, with their unpaired values."""
 
     def __init__(
         self,
@@ -296,12 +296,12 @@ class _UnpairedSides:
             for k, placeholder in enumerate(a.placeholders)
             if not self._groups_a.keys().isdisjoint(placeholder)
         }
-        """The indexes of A's placeholders that contain unpaired values."""
+        """The indexes of the placeholders of A with unpaired values."""
         self._hashes_a = _hashes(a, {i: i for i in pairs.values()})
         self._hashes_b = _hashes(b, pairs)
 
     def side_by_side(self, a: MessageSequence, b: MessageSequence) -> Iterator[_ValuePair]:
-        """Yields unpaired values in the same places of aligned frames.
+        """Yields unpaired values that are at the same places of aligned frames.
 
         Args:
             a: a sequence of A.
@@ -331,7 +331,7 @@ def _hashes(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> list[int
 
 
 def _keys(sequence: MessageSequence, hashes: list[int]) -> list[int]:
-    """Returns a key for each item: equal if the template and the paired values are equal."""
+    """Returns a key for each item. Keys are equal if templates and paired values are equal."""
     columns = zip(sequence.templates, sequence.placeholders, strict=True)
     return [hash((template, hashes[k])) for template, k in columns]
 
@@ -352,9 +352,9 @@ def _match(
     *,
     only_sure: bool = False,
 ) -> None:
-    """Pairs values with the same key, in order, and removes the paired values from both lists.
+    """Pairs values with equal keys, in order. Removes the paired values from both lists.
 
-    With ``only_sure``, values are paired only if both sides have equally many values with the key.
+    With ``only_sure``, a key counts only if both sides have equally many values with the key.
     """
     waiting: defaultdict[Hashable, list[Any]] = defaultdict(list)
     for other in reversed(rest_b):

@@ -40,18 +40,19 @@ class PlaceRule:
 
 
 _Positions = frozenset[tuple[int, int]]
-"""Indexes of rules, each with the number of matched parts of the rule's pointer."""
+"""Indexes of rules, each with the number of parts of its pointer that are matched."""
 
 
 class Layout(NamedTuple):
-    """How objects with the same keys at the same place are compared."""
+    """How objects with the same keys at one place are compared."""
 
     ignored: tuple[str, ...]
     """Keys of members to leave out."""
     times: tuple[str, ...]
     """Keys of members whose values are left out."""
     members: tuple[tuple[str, "PlaceState", bool], ...]
-    """The other members, sorted by key: the key, its state, and whether a rule is for its texts."""
+    """The remaining members, sorted by key: the key, its state, and whether a rule is for its
+    texts."""
 
 
 class PlaceState(dict[str, "PlaceState"]):
@@ -124,7 +125,7 @@ class _Machine:
         return self._closed(self._steps(positions, key))
 
     def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
-        """Returns positions, and also the next for each ``**``, since ``**`` may match no key."""
+        """Returns the positions, and the position after each ``**``, which may match no key."""
         reached = set()
         for rule, at in positions:
             reached.add((rule, at))

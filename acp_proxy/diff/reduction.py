@@ -77,7 +77,7 @@ def reduced(message: Any, frame: StoredFrame, expect: Expect, decision: str | No
 
 
 def handshake(message: Any) -> Any:
-    """Returns ``initialize`` or its answer without unsupported capabilities."""
+    """Returns ``initialize`` or its answer. Unsupported capabilities are left out."""
     if not isinstance(message, dict):
         return message
     halves = ("params", "result")

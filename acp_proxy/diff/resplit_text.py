@@ -19,13 +19,13 @@ from acp_proxy.diff.frame_types import ItemType
 from acp_proxy.diff.sequences import ItemGroup, ItemIndex, ItemPair
 
 _MOST_SPANS = 4
-"""The largest number of consecutive spans that may contain the parts of one text."""
+"""The largest number of consecutive spans with the parts of one text."""
 _MOST_BETWEEN = 16
-"""The largest number of aligned items between the first and the last of these spans."""
+"""The largest number of aligned items between the first and the last of the spans with a text."""
 _MOST_READ = 4096
 """The largest number of parts that are read. Each part after these is a separate difference."""
 _WEIGHT = 2
-"""How much a part of a text counts, compared with other items, when moved items are chosen."""
+"""The weight of a part of a text when moved items are chosen. Any other item has the weight 1."""
 
 GroupPair = tuple[ItemGroup, ItemGroup]
 """Items of A and of B that are compared with each other."""
@@ -50,9 +50,9 @@ class ResplitText:
     a: set[ItemIndex] = field(factory=set)
     b: set[ItemIndex] = field(factory=set)
     moved: list[ItemPair] = field(factory=list)
-    """Pairs whose items stand in a different order in A and B: mostly items between the parts."""
+    """Pairs whose order differs between A and B. Most are items between the parts of a text."""
     beside: list[GroupPair] = field(factory=list)
-    """Parts whose chunks differ in members other than the text."""
+    """Parts with chunks that differ in members other than the text."""
 
 
 def resplit_texts(
@@ -62,7 +62,7 @@ def resplit_texts(
     spans: Sequence[UnalignedSpan],
     messages: SequenceMessages,
 ) -> ResplitText:
-    """Finds equal texts with a different number of parts, or with other items between the parts.
+    """Finds equal texts that have different parts, or different items between their parts.
 
     Args:
         a: the items of A.
@@ -130,7 +130,7 @@ class _EqualText(NamedTuple):
     a: ItemGroup
     b: ItemGroup
     cuts: list[ItemPair]
-    """Pairs of parts of A and B that overlap in the text."""
+    """Pairs of a part of A and a part of B that overlap in the text."""
 
 
 def _equal_texts(
@@ -183,7 +183,7 @@ def _parts(items: list[ItemIndex], side: ComparedItems, item_type: ItemType) -> 
 def _cuts(
     a: list[ItemIndex], sizes_a: list[int], b: list[ItemIndex], sizes_b: list[int]
 ) -> Iterator[ItemPair]:
-    """Yields the pairs of parts of A and B that overlap in the text."""
+    """Yields the pairs of a part of A and a part of B that overlap in the text."""
     ends_a, ends_b = [*accumulate(sizes_a)], [*accumulate(sizes_b)]
     after = 0
     for end in sorted({*ends_a, *ends_b}):
@@ -193,16 +193,16 @@ def _cuts(
 
 
 def _beside(a: ComparedItems, b: ComparedItems, text: _EqualText) -> Iterator[GroupPair]:
-    """Yields pairs of parts of a text whose chunks differ in members other than the text."""
+    """Yields pairs of parts of a text with chunks that differ in members other than the text."""
     for i, j in dict.fromkeys(text.cuts):
         if a.texts[i] != b.texts[j]:
             yield (i,), (j,)
 
 
 def _moved(texts: list[_EqualText], between: Sequence[ItemPair]) -> list[ItemPair]:
-    """Returns as few pairs as possible that moved: without them, A and B have the same order.
+    """Returns the moved pairs, as few as possible. All other pairs have the same order in A and B.
 
-    A part of a text counts as `_WEIGHT` pairs, so that other items are reported as moved instead.
+    A part of a text counts as `_WEIGHT` pairs, so that it seldom counts as moved.
     """
     points: list[tuple[tuple[int, int], tuple[int, int], ItemPair]] = []
     number = 0

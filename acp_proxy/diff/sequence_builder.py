@@ -26,13 +26,13 @@ from acp_proxy.protocol.updates import STATE_UPDATES
 
 @define
 class _OpenText:
-    """A text that may get more chunks."""
+    """A text to which chunks may be added."""
 
     chunk: Canonical
     """A chunk without its text, which is equal for all chunks of the text."""
     item_type: TypeIndex
     rest: bytes
-    """The latest chunk without its text, as written."""
+    """The latest chunk without its text, as it was written."""
     _walk: Walk
     """Replaces the values in the text."""
     frames: "array[int]" = field(factory=lambda: array("Q"))
@@ -42,14 +42,14 @@ class _OpenText:
     _size: int = 0
     _placeholders: list[ValueIndex] = field(factory=list)
     _templates: list[int] = field(factory=list)
-    """The templates of the parts that are no longer kept, since the text is too long."""
+    """The templates of parts that were removed because the text is too long."""
 
     def __attrs_post_init__(self) -> None:
         self._placeholders += self.chunk.placeholders
 
     @property
     def is_empty(self) -> bool:
-        """Whether the text has no characters."""
+        """Whether the text is empty."""
         return not self._size and not self._templates
 
     def add(self, seq: int, text: str) -> None:
@@ -81,7 +81,7 @@ class _OpenText:
         return Canonical(template, tuple(self._placeholders))
 
     def _settle(self) -> None:
-        """Replaces the beginning of a long text by templates, regardless of chunk boundaries."""
+        """Replaces the beginning of a long text by templates. Chunk boundaries have no effect."""
         text = mended("".join(self._pieces))
         while len(text) > COMPARED_TEXT:
             end = text.rfind(" ", 0, COMPARED_TEXT) + 1 or COMPARED_TEXT
@@ -103,12 +103,12 @@ class SequenceWriter:
     sequence: MessageSequence
     text: _OpenText | None = None
     latest: dict[tuple[ValueIndex, ...], int] = field(factory=dict)
-    """The latest template for the values of a message, in a sequence that ignores repetitions."""
+    """For the values of a message, the latest template, in a sequence that ignores repetitions."""
 
 
 @frozen
 class Route:
-    """The properties that frames of one type in one session and direction share."""
+    """The properties of all frames of one type in one session and direction."""
 
     writer: SequenceWriter
     item_type: TypeIndex
@@ -160,7 +160,7 @@ class SequenceBuilder:
             route: the route of the frame.
             seq: the number of the frame.
             canonical: the canonical message.
-            call: the tool call that the message is about.
+            call: the tool call of the message; None without one.
         """
         writer = route.writer
         if writer.text is not None:
@@ -234,7 +234,7 @@ class SequenceBuilder:
     def _without_id(
         self, sequence: MessageSequence, placeholders: tuple[ValueIndex, ...]
     ) -> tuple[ValueIndex, ...]:
-        """Notes the id of a request, and returns the other values of the request."""
+        """Notes the id of a request. Returns the remaining values of the request."""
         every = self._values.every
         request_id = next(
             (placeholder for placeholder in placeholders if every[placeholder].kind == REQUEST),
@@ -276,7 +276,7 @@ class SequenceBuilder:
         self._note(sequence, template, placeholders, text.item_type, text.frames[0], None)
 
     def _is_repeated(self, writer: SequenceWriter, canonical: Canonical) -> bool:
-        """Whether an item repeats the item before it, or the latest item with the same values."""
+        """Whether an item repeats the item before it, or the latest item with equal values."""
         template, placeholders = canonical
         if writer.latest.get(placeholders) != template:
             return False

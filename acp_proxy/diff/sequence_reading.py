@@ -45,7 +45,7 @@ from acp_proxy.store.reader import RecordingReader
 
 _RECEIVED = re.compile(rb'"received"\s*:\s*true')
 Watch = Callable[[Iterable[Any], int, str], Iterable[Any]]
-"""Yields the items of an iterable and may show the progress.
+"""A function that yields the items of an iterable, and may show the progress.
 
 Its arguments are the iterable, the number of items and the name of the task.
 """
@@ -156,7 +156,7 @@ class _FrameHandler:
         self._routes: dict[tuple[str | None, ...], Route] = {}
 
     def take(self, frame: StoredFrame) -> None:
-        """Adds a frame that is compared."""
+        """Adds a frame to a sequence."""
         self.side.frames += 1
         method, raw = frame.method, frame.raw
         if raw is None:  # too large to parse
@@ -177,7 +177,7 @@ class _FrameHandler:
             self._take_message(frame, raw)
 
     def pass_over(self, frame: StoredFrame) -> None:
-        """Notes the values of a frame that is not compared, since other frames may contain them."""
+        """Notes the values of a frame that is not compared. They may also be in other frames."""
         if frame.raw is None or self._exact or self._chunks.chunk(frame) is not None:
             return
         if frame.method == PERMISSION and self._expect is Expect.OUTCOME:
@@ -241,7 +241,7 @@ class _FrameHandler:
         self._builder.add(route, seq, canonical, call)
 
     def _read(self, frame: StoredFrame, decision: str | None) -> Any:
-        """Decodes a frame again, and returns the part that is compared."""
+        """Decodes a frame again. Returns the part of the message that is compared."""
         return reduced(json_or_text(frame.raw or b""), frame, self._expect, decision)
 
     def _decision(self, frame: StoredFrame, message: Any) -> str | None:
@@ -285,9 +285,9 @@ class _FrameHandler:
         )
 
     def _is_handshake(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Notes the first ``initialize`` and its answer, which are compared separately.
+        """Notes the first ``initialize`` and its answer. They belong to no sequence.
 
-        Returns whether the frame was the first ``initialize`` or its answer.
+        Returns whether the frame is one of the two.
         """
         if frame.kind not in ("request", "response", "error"):
             return False
@@ -301,7 +301,7 @@ class _FrameHandler:
     def _introduce(
         self, raw: bytes, scope: Scope = None, title: str = "", peers: RequestPeers = CLIENTS
     ) -> None:
-        """Notes the values of a message that is not part of a sequence."""
+        """Notes the values of a message that belongs to no sequence."""
         with contextlib.suppress(RecursionError):
             walk = self._canonicalizer.walk(title, scope, title, peers)
             template, placeholders = walk.canonical(json_or_text(raw), lambda: json_or_text(raw))

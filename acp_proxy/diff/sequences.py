@@ -28,7 +28,7 @@ ItemIndex = NewType("ItemIndex", int)
 ItemPair = tuple[ItemIndex, ItemIndex]
 """An item of A and an item of B."""
 ItemGroup = tuple[ItemIndex, ...]
-"""Items that are compared together: the parts of one text, or a single item."""
+"""Items that are compared together: all parts of one text, or a single item."""
 
 
 class SequenceKey(NamedTuple):
@@ -37,7 +37,7 @@ class SequenceKey(NamedTuple):
     session: Scope
     direction: str
     apart: str | None = None
-    """The kind of the messages, if their position among other messages does not count."""
+    """The kind of the messages, if their position is ignored; otherwise None."""
 
 
 @frozen
@@ -59,7 +59,7 @@ class MessageSequence:
     placeholders: list[PlaceholdersIndex] = field(factory=list)
     types: list[TypeIndex] = field(factory=list)
     calls: list[ValueIndex | None] = field(factory=list)
-    """For each item, the id of the tool call that the item is about, or None."""
+    """For each item, the id of its tool call; None without one."""
     first_frames: "array[int]" = field(factory=lambda: array("Q"))
     texts: dict[ItemIndex, TextChunks] = field(factory=dict)
     request_ids: dict[ItemIndex, ValueIndex] = field(factory=dict)
@@ -83,7 +83,7 @@ class SideIndex:
 
     canonicalizer: Canonicalizer
     sequences: dict[SequenceKey, MessageSequence] = field(factory=dict)
-    """Sequences in the order of their first frames."""
+    """The sequences in the order of their first frames."""
     placeholders: list[tuple[ValueIndex, ...]] = field(factory=list)
     """The values in each message. Messages with equal values share an entry."""
     item_types: list[ItemType] = field(factory=list)
@@ -104,7 +104,7 @@ class SideIndex:
 
     @property
     def names_directories(self) -> bool:
-        """Whether any directory occurred, so that it has a stable name."""
+        """Whether any directory occurred, and so has a stable name."""
         every = self.canonicalizer.values.every
         return any(value.kind == PATH and value.is_seen for value in every)
 

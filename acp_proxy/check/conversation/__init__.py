@@ -1,1 +1,1 @@
-"""The conversation that rules are given: its sessions, terminals, requests and changes."""
+"""The conversation that rules receive: its sessions, terminals and requests, and its changes."""

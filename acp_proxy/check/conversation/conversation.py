@@ -35,14 +35,14 @@ class TurnText:
     asked: str
     """The beginning of the prompt's text."""
     again: int = 0
-    """The number of successive turns whose whole text was `line`, despite different prompts."""
+    """The number of successive turns with the same text, `line`, after different prompts."""
     line: str = ""
     """The text of the last turn if it was a single line; otherwise empty."""
     text: str = ""
     last: str = ""
     """The last chunk of the text."""
     grown: int = 0
-    """The number of successive chunks that each began with the whole text of the previous chunk."""
+    """The number of successive chunks that each begin with the whole previous chunk."""
     seq: int = 0
     """The frame of the last chunk."""
     first_seq: int = 0
@@ -50,57 +50,60 @@ class TurnText:
 
 @define(eq=False)
 class RuleMemory:
-    """The tables and flags that single rules keep from one message to another."""
+    """Tables and flags in which rules remember earlier messages."""
 
     split_lines: dict[Direction, tuple[int, list[tuple[int, bytes]]]] = field(factory=dict)
-    """For each direction, the number of earlier messages, and lines that may be parts of the next
+    """For each direction, the number of earlier messages, and lines that may be parts of one split
     message."""
     is_version_ignored: bool = False
-    """Whether a finding says that the client goes on with a version that it does not support."""
+    """Whether it was reported that the client goes on with a version that it does not support."""
     was_initialize_open: bool = False
-    """Whether a finding says that the client did not wait for the answer to ``initialize``."""
+    """Whether it was reported that the client did not wait for the answer to ``initialize``."""
     boolean_options: Remembered[str, int] = field(factory=Remembered)
-    """The frame of the boolean option that was reported since the client does not accept it, by
-    session."""
+    """By session, the frame with a boolean option that was reported because the client does not
+    accept it."""
     early_updates: Remembered[str, int] = field(factory=Remembered)
-    """The frame of the first update that came before the answer to session/new, by session."""
+    """By session, the frame of the first update before the answer to session/new."""
     replays: Remembered[int, int] = field(factory=Remembered)
-    """The frame of the latest replayed update, by the request that opens the session."""
+    """By the request that opens the session, the frame of the latest update of the history."""
     agent_replays: Remembered[int, int] = field(factory=Remembered)
-    """For each request that opens a session: the frame of a replayed update about the agent's own
-    messages or tool calls."""
+    """By the request that opens the session, the frame of an update of the history about the
+    agent's own messages or tool calls."""
     deleted_sessions: Remembered[str, int] = field(factory=Remembered)
     pending_permissions: Remembered[int, int] = field(factory=Remembered)
-    """The frame of the cancel that must settle a permission request, by the frame of the
+    """By the frame of a permission request, the frame of the cancel that must settle the
     request."""
     written_files: Remembered[tuple[str | None, str], tuple[int, int]] = field(factory=Remembered)
     """By session and path: the frame of the last write and the hash of its text. Removed when the
     file is read."""
     leaked_terminals: Remembered[str, int] = field(factory=Remembered)
-    """Terminals that were not released by the end of their turn, with the frame of this end."""
+    """Terminals that were not released by the end of their turn, each with the frame of this
+    end."""
     slow_terminals: Remembered[str, int] = field(factory=Remembered)
-    """Terminals whose creation took too long, with the frame of the answer."""
+    """Terminals whose creation took too long, each with the frame of the answer."""
     mcp_connections: Remembered[str, bool] = field(factory=Remembered)
-    """Whether each connection to an MCP server is open."""
+    """For each connection to an MCP server, whether it is open."""
     custom_requests: set[str] = field(factory=set)
-    """The reported groups of custom requests: for each, the sender, a blank and the namespace."""
+    """The groups of custom requests that were reported. A group is a sender, a blank and a
+    namespace."""
     elicitations: Remembered[str, int | None] = field(factory=Remembered)
     """The ids of elicitations, each with the frame that completed it; None for an open
     elicitation."""
     credentials: Remembered[str, int] = field(factory=Remembered)
-    """The frame of each masked value in the credentials of MCP servers, by marker hash (1.0
-    draft)."""
+    """By the hash in its marker, the frame of each masked value in the credentials of MCP servers
+    (1.0 draft)."""
     texts: Remembered[str, TurnText] = field(factory=Remembered)
     """The text of the latest turn of each session."""
     early_output: Remembered[str, int] = field(factory=Remembered)
-    """The frame of the first output of each session that had no prompt yet."""
+    """By session, the frame of the first output before any prompt."""
     grants: Remembered[str, int] = field(factory=Remembered)
     """The frame of each answer that granted a permission for more than one use, by a key of the
     permission."""
     set_modes: Remembered[str, int] = field(factory=Remembered)
-    """The frame of the answer that set a session's mode, until an update reports it (1.0 draft)."""
+    """By session, the frame of the answer that set the mode, until an update reports the mode (1.0
+    draft)."""
     mode_updates: Remembered[str, int] = field(factory=Remembered)
-    """The frame of the latest update of the mode of each session (1.0 draft)."""
+    """By session, the frame of the latest update of the mode (1.0 draft)."""
 
 
 @define(eq=False)
@@ -114,10 +117,9 @@ class Peer:
     seq: int | None = None
 
     def capability(self, *path: str) -> Any:
-        """Returns the announced value at a path below the capabilities, or None.
+        """Returns the announced value at a path below the capabilities; None without a value.
 
-        If a value on the path should be an object but is not, this value is returned: it is wrong,
-        but it does not deny the capability.
+        If a value on the path is not an object, returns this value.
         """
         for root in self.root:
             if self.announced is not None and root in self.announced:
@@ -132,7 +134,7 @@ class Peer:
         return None
 
     def offers(self, *path: str) -> bool:
-        """Whether this side offers a capability: its value exists and is neither false nor null."""
+        """Whether this side offers a capability: its value is neither missing, false nor null."""
         return self.capability(*path) not in (None, False)
 
     @property
@@ -147,21 +149,21 @@ def _by_direction() -> dict[Direction, Remembered[str, int]]:
 
 @define(eq=False)
 class MistakenPairs:
-    """The known facts about answers without a request and requests without an answer."""
+    """Answers without a request, and requests without an answer."""
 
     early: dict[Direction, Remembered[str, int]] = field(factory=_by_direction)
-    """The ids of answers without a request, by the direction in which a request would have gone."""
+    """The ids of answers without a request, by the direction of the missing request."""
     broken: dict[Direction, Remembered[str, int]] = field(factory=_by_direction)
-    """The ids of invalid requests, such as those whose method is not a string."""
+    """The ids of invalid requests, for example with a method that is not a string."""
     without_id: Counter[Direction] = field(factory=Counter)
-    """The number of requests without an id, which the other side may answer nevertheless."""
+    """The number of requests without an id. The other side may have answered them."""
     excused: Counter[str] = field(factory=Counter)
-    """How many names of each kind (session, terminal, tool call) unreadable messages may have
-    contained."""
+    """By kind (session, terminal, tool call), how many names may have been in unreadable
+    messages."""
     lost_update_seq: int = 0
-    """The frame of the latest unreadable message to the client, which may have been an update."""
+    """The frame of the latest unreadable message to the client. It may have been an update."""
     adopted: Remembered[int, CheckedMessage] = field(factory=Remembered)
-    """For each exchange, the answer with a wrong id that was matched to the exchange."""
+    """For each exchange, the answer with a wrong id that was matched to it."""
     lost_prompt: str | None = None
     """The session of the latest prompt, if the session is unknown: its id, or an empty text if the
     prompt could not be read. Otherwise None."""
@@ -172,20 +174,20 @@ class MistakenPairs:
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether the latest prompt, whose session is not known, may belong to this session."""
+        """Whether a session may be the unknown session of the latest prompt."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:
-        """Notes that an unreadable message may have introduced a name of a kind."""
+        """Notes that an unreadable message may have contained a new name of a kind."""
         self.excused[what] += 1
 
     def lose_update(self, seq: int) -> None:
-        """Notes an unreadable or misplaced update, which may have named a tool call."""
+        """Notes an unreadable or misplaced update. It may have named a tool call."""
         self.excused[CALL] += 1
         self.lost_update_seq = seq
 
     def use_excuse(self, what: str) -> None:
-        """Uses up one excuse, if there is one, since an unknown name of this kind has appeared."""
+        """Uses up one excuse for an unknown name of a kind, if there is an excuse."""
         if self.excused[what]:
             self.excused[what] -= 1
 
@@ -205,18 +207,19 @@ class Conversation:
     answered: dict[Direction, Remembered[str, int]] = field(
         factory=lambda: {way: Remembered(10_000) for way in Direction}
     )
-    """Answered ids by the direction of the request, with the frame of the answer."""
+    """By the direction of the request, the ids that were answered, each with the frame of the
+    answer."""
     sessions: Remembered[str, SessionRecord] = field(factory=Remembered)
     listed: Remembered[str, int] = field(factory=lambda: Remembered(10_000))
-    """Sessions that an answer to session/list or nes/start named, with the frame of the answer."""
+    """Sessions in answers to session/list or nes/start, each with the frame of the answer."""
     cursors: Remembered[str, int] = field(factory=lambda: Remembered(10_000))
-    """Cursors that answers to session/list returned, each with the frame of the answer."""
+    """Cursors in answers to session/list, each with the frame of the answer."""
     last_ends: Remembered[str, EndedTurn] = field(factory=Remembered)
-    """The latest ended turn of each session, including sessions whose opening was not recorded."""
+    """The latest ended turn of each session, even if the session's opening was not recorded."""
     turns: dict[int, TurnRecord] = field(factory=dict)
-    """Open turns by number."""
+    """The open turns by number."""
     cancelling: dict[int, TurnRecord] = field(factory=dict)
-    """Open turns that were cancelled, by number."""
+    """The open turns that were cancelled, by number."""
     terminals: Remembered[str, TerminalRecord] = field(factory=Remembered)
     initialize: list[CheckedMessage] = field(factory=list)
     """The first two ``initialize`` requests."""
@@ -225,11 +228,11 @@ class Conversation:
     messages: dict[Direction, int] = field(factory=lambda: dict.fromkeys(Direction, 0))
     """The number of messages in each direction."""
     is_logged_in: bool = False
-    """Whether a login succeeded without a later logout."""
+    """Whether a login succeeded, and no logout followed."""
     auth_required: CheckedMessage | None = None
     """The latest answer that required a login; None after a new attempt to log in."""
     is_partial: bool = False
-    """Whether messages may be missing, before the first one or between others."""
+    """Whether messages may be missing: at the beginning, or in between."""
     has_gap: bool = False
     """Whether some frames were not recorded. After a gap, no message counts as missing."""
     left: str | None = None
@@ -237,9 +240,9 @@ class Conversation:
     is_over: bool = False
     """Whether the recording has ended. If not, a missing message may still come."""
     open_at_leaving: list[CheckedMessage] = field(factory=list)
-    """The requests that were open when the first side left, or at the end."""
+    """The requests that were open when the first side left, or at the end of the recording."""
     hung: set[int] = field(factory=set)
-    """The frames of open requests whose receiver had to act and was silent for too long."""
+    """The frames of open requests whose receiver was silent for too long."""
     ended_streams: dict[Direction, int] = field(factory=dict)
     """The number of the event that ended each stream."""
     cut_lines: list[tuple[int, str]] = field(factory=list)
@@ -249,7 +252,7 @@ class Conversation:
     pairs: MistakenPairs = field(factory=MistakenPairs)
     """Answers without a request, and requests without an answer."""
     memory: RuleMemory = field(factory=RuleMemory)
-    """The tables of single rules."""
+    """The memory of rules for earlier messages."""
 
     # Queries of rules
 
@@ -271,7 +274,7 @@ class Conversation:
         return message.comparison
 
     def is_of_its_type(self, message: CheckedMessage) -> bool:
-        """Whether a message certainly matches the type of its method and has no extra members."""
+        """Whether a message certainly matches its type, without extra members."""
         if not message.is_plain or self.schema_of(message) is None:
             return False
         return self.compared(message).fits
@@ -305,11 +308,11 @@ class Conversation:
         return None if other is None else self.turns.get(other.id)
 
     def is_overtaken(self, session: str | None, prompt: int) -> bool:
-        """Whether the last ended turn of a session began after a given prompt that is still open.
+        """Whether the last ended turn of a session began after the prompt of an open turn.
 
         Args:
             session: the session.
-            prompt: the frame of the open prompt.
+            prompt: the frame of the prompt of the open turn.
         """
         last = self.last_ends.get(session or "")
         return last is not None and last.turn.prompt_seq > prompt
@@ -321,7 +324,7 @@ class Conversation:
         return [request for request in requests if request is not None]
 
     def is_opening(self, session: str | None, *methods: str) -> bool:
-        """Whether an unanswered request with one of some methods opens a session.
+        """Whether an open request with one of some methods opens a session.
 
         Args:
             session: the id of the session.
@@ -340,7 +343,7 @@ class Conversation:
     # Changes
 
     def begin_partially(self) -> None:
-        """Notes that messages may be missing, so that unknown names may have been in them."""
+        """Notes that messages may be missing, and with them the introductions of names."""
         self.is_partial = True
         self.sessions.has_forgotten = self.terminals.has_forgotten = True
         for table in (self.listed, self.cursors, *self.answered.values()):
@@ -366,7 +369,7 @@ class Conversation:
         """Notes the end of the recorded messages.
 
         Args:
-            hung: frames of open requests whose receiver has been silent for too long.
+            hung: the frames of open requests whose receiver was silent for too long.
             is_over: whether the recording has ended.
         """
         self.is_over = is_over

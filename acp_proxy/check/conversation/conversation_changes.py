@@ -49,7 +49,7 @@ _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
 
 def follow(conversation: Conversation, message: CheckedMessage) -> list[EndedTurn]:
-    """Updates the conversation with a message, after the rules have checked it.
+    """Updates the conversation with a message. To be called after the rules have checked it.
 
     Args:
         conversation: the conversation before the message.
@@ -244,7 +244,7 @@ def _listed(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def _allow(conversation: Conversation, message: CheckedMessage, exchange: Exchange) -> None:
-    """Notes what the answer to a permission request changes: a refused call, a dropped turn."""
+    """Notes the effects of an answer to a permission request, such as a refused call."""
     session, request = conversation.session(exchange.session), message.request
     if request is None or not isinstance(message.result.get("granted", True), bool):
         return
@@ -260,7 +260,7 @@ def _allow(conversation: Conversation, message: CheckedMessage, exchange: Exchan
 
 
 def _run(conversation: Conversation, message: CheckedMessage, exchange: Exchange) -> None:
-    """Notes what the answer to a terminal request changes: a new, ended or released terminal."""
+    """Notes the effects of an answer to a terminal request: a new, ended or released terminal."""
     method, request = exchange.method, message.request
     if method == "terminal/create":
         if (name := message.parsed.terminal) is not None:
@@ -348,7 +348,7 @@ def _update(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def _announce(conversation: Conversation, message: CheckedMessage) -> None:
-    """Adds or changes the child session that an update announces in its parent session."""
+    """Adds or changes a child session, as an update in the parent session announces it."""
     name, parent = message.update.get("sessionId"), conversation.session(message.session)
     if not isinstance(name, str):
         return
@@ -365,7 +365,7 @@ def _announce(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def _is_listed(result: dict[str, Any]) -> bool:
-    """Whether the modes and options in an answer that opens a session can be read."""
+    """Whether the modes and options in the answer that opens a session are readable."""
     modes, options = result.get("modes"), result.get("configOptions")
     if modes is not None:
         listed = member(modes, "availableModes")

@@ -11,7 +11,7 @@ from acp_proxy.protocol.tool_calls import CallStatus
 from acp_proxy.protocol.updates import RUNNING
 
 NAMING = ("title", "rawInput")
-"""The members of a tool call that tell people what the call does."""
+"""The members of a tool call that describe it to people."""
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -47,7 +47,7 @@ class Remembered(Generic[_Key, _Value]):
 
         Args:
             key: the key.
-            value: its value.
+            value: the value of the key.
         """
         self._entries[key] = value
         if len(self._entries) > self._most:
@@ -59,11 +59,11 @@ class Remembered(Generic[_Key, _Value]):
         return self._entries.pop(key, None)
 
     def values(self) -> list[_Value]:
-        """Returns the values, oldest first."""
+        """Returns the values, the oldest first."""
         return [*self._entries.values()]
 
     def keys(self) -> list[_Key]:
-        """Returns the keys, oldest first."""
+        """Returns the keys, the oldest first."""
         return [*self._entries]
 
     def lacks(self, key: _Key) -> bool:
@@ -77,9 +77,9 @@ class CallRecord(CallStatus):
 
     id: str = ""
     seq: int = 0
-    """The frame that named the call first."""
+    """The frame that first named the call."""
     has_run: bool = False
-    """Whether the call has ever been in progress."""
+    """Whether the call was ever in progress."""
     announced_seq: int | None = None
     """The frame of the latest ``tool_call`` with this id, even of an earlier call; None without
     one."""
@@ -87,17 +87,17 @@ class CallRecord(CallStatus):
     """Whether an update named the call. (A permission request does not count.)"""
     turn: int | None = None
     terminals: set[str] = field(factory=set)
-    """The first hundred terminals that the call has shown."""
+    """The first hundred terminals in the content of the call."""
     refused_seq: int | None = None
     """The frame that refused permission; None if the agent has requested permission again."""
     asked_seq: int | None = None
-    """The frame of the open permission request for the call."""
+    """The frame of the open permission request for the call; None without one."""
     named: dict[str, int] = field(factory=dict)
     """For each member of `NAMING` (the title and the input), the latest frame with a value that is
     not empty."""
 
     def take(self, message: CheckedMessage, said: Any) -> None:
-        """Sets the status, and notes whether the message has a title and an input.
+        """Sets the status. Notes whether the message has a title and an input.
 
         Args:
             message: an update or a permission request.
@@ -125,28 +125,29 @@ class TurnRecord:
     """The frame that cancels the turn: session/cancel, $/cancel_request or session/close."""
     cancel_ns: int = 0
     must_confirm: bool = False
-    """Whether session/cancel cancelled the turn, so that the stop reason must be "cancelled"."""
+    """Whether session/cancel cancelled the turn. If so, the stop reason must be "cancelled"."""
     was_cancelling: bool = False
-    """Whether an older turn of the session was cancelled but still open when this turn began."""
+    """Whether an older, cancelled turn of the session was still open when this turn began."""
     dropped: tuple[int, int] | None = None
     """The frame of the first permission request that was answered as cancelled in a turn that was
     not cancelled, and the frame of the answer."""
     from_agent: int = 0
-    """The number of messages of the agent since the cancel, in any session."""
+    """The number of messages of the agent since the cancel. Messages in other sessions count,
+    too."""
     updates: int = 0
     """The number of session updates in the turn."""
     has_text: bool = False
     """Whether the agent has sent, or may have sent, a chunk of a message."""
     calls: dict[tuple[str, int], CallRecord] = field(factory=dict)
-    """The first thousand tool calls of the turn, by their id and first frame."""
+    """The first thousand tool calls of the turn, by id and first frame."""
     is_joining: bool = False
-    """v2: whether the session may have been at work before the turn."""
+    """In v2: whether the session may have been at work before the turn."""
     is_running: bool = False
-    """v2: whether a state_update reported work."""
+    """In v2: whether a state_update has reported work."""
     output_seq: int | None = None
-    """v2: the frame of the agent's first message, thought, tool call or plan in the turn."""
+    """In v2: the frame of the agent's first message, thought, tool call or plan in the turn."""
     has_user_message: bool = False
-    """v2: whether the agent has reported the prompt."""
+    """In v2: whether the agent has reported the prompt."""
 
     def cancel(self, seq: int, t_ns: int, *, must_confirm: bool) -> None:
         """Notes a message that cancels the turn. session/cancel replaces earlier messages.
@@ -187,7 +188,7 @@ class PlanRecord:
     """The status of each entry, by the text of the entry; None if several entries have equal
     texts."""
     left_out: dict[str, int]
-    """Unfinished entries that an update of the same turn left out, each with the frame of this
+    """Unfinished entries that an update in the same turn left out, each with the frame of the
     update."""
 
 
@@ -197,7 +198,7 @@ class SessionRecord:
 
     id: str
     opened: str
-    """The method that introduced the session: session/new, session/load, session/list and so on."""
+    """The method that introduced the session, such as session/new, session/load or session/list."""
     seq: int
     """The frame that opened the session."""
     is_readable: bool = True
@@ -210,14 +211,14 @@ class SessionRecord:
     modes: list[str] | None = None
     """The ids of the session's modes; None if no modes were announced."""
     has_models: bool = False
-    """Whether the answer that opened the session listed models, as v1 did for a time."""
+    """Whether the answer that opened the session listed models. (Some v1 versions did this.)"""
     options: dict[str, dict[str, Any]] | None = None
     """The session's configuration options by id; None if no options were announced."""
     options_seq: int | None = None
     """The frame that listed the options last."""
     options_ns: int = 0
     may_be_cancelled: bool = False
-    """For child sessions: whether the agent allows the client to cancel the session's work."""
+    """Whether the client may cancel the work of a child session."""
     commands: list[str] | None = None
     """The names of the session's slash commands; None if no commands were announced."""
     plans: Remembered[str, PlanRecord] = field(factory=lambda: Remembered[str, PlanRecord](100))
@@ -227,15 +228,15 @@ class SessionRecord:
     """Whether a prompt was sent since the session was opened."""
     closed_seq: int | None = None
     state: str | None = None
-    """v2: running, idle or requires_action, as the latest state_update reported."""
+    """In v2: the latest state: running, idle or requires_action."""
     message_ids: dict[str, str] = field(factory=dict)
-    """The latest message id of each kind of chunk."""
+    """For each kind of chunk, the latest message id."""
     past_message_ids: Remembered[str, None] = field(factory=Remembered)
-    """The earlier messages: for each, the kind of its chunks, a blank and its id."""
+    """The earlier messages. Each is the kind of its chunks, a blank, and its id."""
 
     @classmethod
     def of_unseen(cls, name: str, seq: int) -> "SessionRecord":
-        """Returns the record of a session whose opening and earlier messages may be missing.
+        """Returns the record of a session whose opening may be missing.
 
         Args:
             name: the id of the session.
@@ -247,7 +248,7 @@ class SessionRecord:
 
     @property
     def may_be_running(self) -> bool:
-        """v2: whether the session is, or may be, at work."""
+        """In v2: whether the session is, or may be, at work."""
         is_new = self.opened in ("session/new", FORK)
         return not is_new if self.state is None else self.state != "idle"
 
@@ -272,7 +273,7 @@ class SessionRecord:
         return known
 
     def take_plan(self, update: dict[str, Any], seq: int, turn: int | None) -> None:
-        """Replaces a plan by an update, and notes which unfinished entries the update leaves out.
+        """Replaces a plan by an update. Notes the unfinished entries that the update leaves out.
 
         Args:
             update: the members of the update.
@@ -316,7 +317,7 @@ def options_by_id(options: Any) -> dict[str, dict[str, Any]] | None:
 
 
 def plan_of(update: dict[str, Any]) -> tuple[str, list[Any]]:
-    """Returns the id of an updated plan (empty if the plan has no id) and its entries.
+    """Returns the id of a plan (empty without an id), and its entries.
 
     Args:
         update: the members of an update in any dialect.
@@ -328,19 +329,19 @@ def plan_of(update: dict[str, Any]) -> tuple[str, list[Any]]:
 
 
 _LONGEST = 1 << 20
-"""The largest number of characters of output that are kept, for comparison with later output."""
+"""The largest number of characters of output that are kept."""
 
 
 @define(eq=False)
 class TerminalRecord:
-    """A terminal that the client has created, or an unknown terminal that the agent has named."""
+    """A terminal that the client has created, or an unknown terminal in a message of the agent."""
 
     id: str
     session: str | None
     seq: int
     """The frame that created the terminal."""
     turn: int | None = None
-    """The turn in which the terminal was created."""
+    """The turn in which the terminal was created; None outside of turns."""
     limit: int | None = None
     """The agent's limit for the output, in bytes; None for no limit."""
     output: str | None = None
@@ -348,18 +349,18 @@ class TerminalRecord:
     output_seq: int | None = None
     was_truncated: bool = False
     exit: dict[str, Any] | None = None
-    """The exit status that the client reported first."""
+    """The first exit status that the client reported."""
     exit_seq: int | None = None
     release_seq: int | None = None
     """The frame that released the terminal."""
     is_created: bool = True
     """Whether the client introduced the terminal's id. If not, the agent used an unknown id."""
     release_asked_seq: int | None = None
-    """The first frame in which the agent asked, or may have asked, to release the terminal."""
+    """The first frame that requests, or may request, the release of the terminal."""
 
     @property
     def is_released(self) -> bool:
-        """Whether the terminal is released, or the agent has asked to release it."""
+        """Whether the terminal is released, or its release is requested."""
         return self.release_seq is not None or self.release_asked_seq is not None
 
     def read(self, seq: int, result: dict[str, Any]) -> None:
@@ -378,7 +379,7 @@ class TerminalRecord:
             self.ended(seq, status)
 
     def ended(self, seq: int, status: dict[str, Any]) -> None:
-        """Notes an exit status, if none was reported before.
+        """Notes an exit status. If one was reported before, changes nothing.
 
         Args:
             seq: the frame that reports the status.

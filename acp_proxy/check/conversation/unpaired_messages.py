@@ -86,7 +86,7 @@ def learn(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def is_answered_otherwise(conversation: Conversation, message: CheckedMessage) -> bool:
-    """Whether a request has the id of an open request, or of an earlier unpaired answer.
+    """Whether a request has the id of an open request, or of an unpaired answer before it.
 
     Args:
         conversation: the conversation.
@@ -99,7 +99,7 @@ def is_answered_otherwise(conversation: Conversation, message: CheckedMessage) -
 
 
 def meant_for(conversation: Conversation, message: CheckedMessage) -> CheckedMessage | None:
-    """Returns the open request that an unpaired answer most likely answers.
+    """Returns the open request that an unpaired answer most likely answers; None without one.
 
     Args:
         conversation: the conversation.
@@ -144,11 +144,11 @@ def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def correct(conversation: Conversation, exchange: int) -> None:
-    """Moves a wrongly matched answer to another request, since the right answer has come.
+    """Moves a wrongly matched answer to another request, when the right answer comes.
 
     Args:
         conversation: the conversation.
-        exchange: the exchange whose right answer has come.
+        exchange: the exchange to which the right answer has come.
     """
     stray = conversation.pairs.adopted.remove(exchange)
     other = None if stray is None else meant_for(conversation, stray)
@@ -159,11 +159,11 @@ def correct(conversation: Conversation, exchange: int) -> None:
 
 
 def excuse_names(conversation: Conversation, method: str | None) -> None:
-    """Excuses one unknown name, since an answer that should have introduced it is unusable.
+    """Excuses one unknown name, which an unusable answer should have introduced.
 
     Args:
         conversation: the conversation.
-        method: the method of the request.
+        method: the method of the request that was answered.
     """
     if method in ("session/new", FORK):
         conversation.pairs.excuse(SESSION)
@@ -186,7 +186,7 @@ def _learn_terminal(conversation: Conversation, name: str, message: CheckedMessa
 def _forget_opening(conversation: Conversation, message: CheckedMessage, method: str) -> None:
     """Marks the oldest open request with a method as answered.
 
-    The answer to this request has probably introduced the unknown name that a message uses.
+    A message uses an unknown name. The answer to this request has probably introduced the name.
     """
     for open_request in conversation.connection.open_requests(message.direction):
         if open_request.method == method and conversation.settle(open_request.id) is not None:
@@ -218,7 +218,7 @@ def best_fit(
 
 
 def retyped_id(token: str) -> str | None:
-    """Returns the token of the same id in the other type: 7 for "7", and "7" for 7."""
+    """Returns an id in the other type: 7 for "7", and "7" for 7."""
     if token.startswith('"'):
         inner = token[1:-1]
         return inner if inner.lstrip("-").isdigit() else None

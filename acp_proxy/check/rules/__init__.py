@@ -25,7 +25,7 @@ _MODULES = (
 
 
 def load() -> set[str]:
-    """Imports every module of rules, and returns the ids of the rules that have functions."""
+    """Imports all modules of rules. Returns the ids of the rules that have functions."""
     for name in _MODULES:
         import_module(f"acp_proxy.check.rules.{name}")
     return registered_ids()

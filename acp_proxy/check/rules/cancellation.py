@@ -23,7 +23,7 @@ _WORKING = ("fs/read_text_file", "fs/write_text_file", "terminal/create")
 
 @turn_rule("cancel.stop-reason")
 def cancel_is_confirmed(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds cancelled turns whose stop reason is valid but is not "cancelled"."""
+    """Finds cancelled turns with a valid stop reason other than "cancelled"."""
     if not ended.turn.must_confirm or ended.stop_reason not in _REASONS:
         return
     took_ns = ended.t_ns - ended.turn.cancel_ns
@@ -54,7 +54,7 @@ def errors_are_caught(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @end_rule("cancel.unanswered")
 def cancelled_prompts_are_answered(conversation: Conversation) -> Breaches:
-    """Finds cancelled prompts that the agent has not answered although it had time."""
+    """Finds cancelled prompts that the agent had time to answer, but did not."""
     if not conversation.is_over:
         return
     for request in conversation.open_at_leaving:
@@ -91,7 +91,7 @@ def remember_pending_permissions(message: CheckedMessage, conversation: Conversa
 def permissions_are_cancelled(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds permission requests that are answered with an option after a cancel.
 
-    Also finds requests that were open at the cancel and are answered with an error.
+    Also finds requests that were open at the cancel and were answered with an error.
     """
     request = message.request
     if request is None or conversation.dialect != V1:
@@ -116,9 +116,9 @@ def permissions_are_cancelled(message: CheckedMessage, conversation: Conversatio
 
 @turn_rule("cancel.permission-unasked")
 def outcome_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds permission requests answered as cancelled in a turn that nobody cancels.
+    """Finds permission requests that are answered as cancelled in a turn that nobody cancels.
 
-    A client may answer these requests first and cancel the turn afterwards.
+    A client may answer these requests before it cancels the turn.
     """
     turn = ended.turn
     if turn.dropped is None or turn.cancel_seq is not None or conversation.dialect != V1:
@@ -148,7 +148,7 @@ def reason_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Bre
 
 @rule("cancel.no-turn", notifications=(CANCEL,))
 def there_is_a_turn(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports cancels of idle sessions, except cancels that cross the end of a turn."""
+    """Reports cancels of idle sessions. A cancel that crosses the end of a turn is allowed."""
     session = conversation.session(message.session)
     if session is None or message.sender != CLIENT or conversation.turn_of(session.id) is not None:
         return
@@ -163,7 +163,7 @@ def there_is_a_turn(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("cancel.keeps-working", requests=(PERMISSION, *_WORKING))
 def work_stops(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds new requests in a cancelled turn, except requests that may have crossed the cancel."""
+    """Finds new requests in a cancelled turn. A request that may cross the cancel is allowed."""
     turn = conversation.turn(message.transition.turn)
     if turn is None or turn.cancel_seq is None or not turn.must_confirm or message.sender != AGENT:
         return
@@ -174,7 +174,7 @@ def work_stops(message: CheckedMessage, conversation: Conversation) -> Breaches:
 
 @turn_rule("cancel.tools-left")
 def tools_are_settled(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Reports open tool calls at the end of a cancelled turn (1.0 draft)."""
+    """Reports tool calls that are open at the end of a cancelled turn (1.0 draft)."""
     if ended.stop_reason != _CANCELLED:
         return
     for call in ended.turn.calls.values():

@@ -1,4 +1,4 @@
-"""Rules about metadata, extensions, elicitation, and the paths that other rules do not cover."""
+"""Rules about metadata, extensions, elicitation, and further paths."""
 
 import re
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ def metadata_is_an_object(message: CheckedMessage, conversation: Conversation) -
 
 @rule("meta.trace", "message", when=has_metadata, alone=True)
 def trace_is_w3c(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds trace contexts that do not have the form defined by the W3C."""
+    """Finds trace contexts that are not in the form of the W3C."""
     if not (_mentions(message, b'"trace') or _mentions(message, b'"baggage"')):
         return
     for path, value in _metadata(message):
@@ -98,7 +98,7 @@ def trace_is_w3c(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @end_rule("ext.unanswered")
 def custom_requests_are_answered(conversation: Conversation) -> Breaches:
-    """Finds custom requests that the receiver has not answered although it had time."""
+    """Finds custom requests that the receiver had time to answer, but did not."""
     for request, breach in unanswered(conversation):
         if (request.method or "").startswith("_"):
             yield breach
@@ -106,7 +106,7 @@ def custom_requests_are_answered(conversation: Conversation) -> Breaches:
 
 @rule("ext.unanswered", answers=(ANY,))
 def unknown_is_not_found(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds unknown custom requests that are refused with the wrong code."""
+    """Finds refusals of unknown custom requests that have the wrong code."""
     code = message.parsed.error_code
     if not message.is_error or not _is_custom(message) or code in (None, _NOT_FOUND):
         return
@@ -146,7 +146,7 @@ def custom_names_have_a_namespace(message: CheckedMessage, conversation: Convers
 @rule("path.absolute", requests=tuple(_PATHS), results=tuple(_RESULT_PATHS),
       updates=tuple(_UPDATE_PATHS), alone=True)  # fmt: skip
 def paths_are_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds relative paths that no other rule covers."""
+    """Finds relative paths, in messages that other rules do not check."""
     if message.update_kind:
         patterns = _UPDATE_PATHS.get(message.update_kind, ())
     else:
@@ -167,7 +167,7 @@ def remember_elicitations(message: CheckedMessage, conversation: Conversation) -
 
 @rule("elicit.complete-known", answers=(ANY,))
 def remember_demanded_elicitations(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers the ids of elicitations that the agent requires in an error."""
+    """Remembers the ids of elicitations that an error of the agent requires."""
     data = message.error.get("data") if message.is_error and message.sender == AGENT else None
     every = member(data, "elicitations")
     for entry in items(every):
@@ -177,7 +177,7 @@ def remember_demanded_elicitations(message: CheckedMessage, conversation: Conver
 
 @rule("elicit.complete-known", notifications=("elicitation/complete",))
 def completes_an_open_one(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds completions of unknown or already completed elicitations."""
+    """Finds completions of elicitations that are unknown or already completed."""
     name = message.params.get("elicitationId")
     if not isinstance(name, str) or message.sender != AGENT or not conversation.client.is_known:
         return
@@ -195,7 +195,7 @@ def completes_an_open_one(message: CheckedMessage, conversation: Conversation) -
 
 @rule("elicit.secret-form", requests=("elicitation/create",), alone=True)
 def forms_ask_for_no_secrets(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds forms with a field for a password, a key or another secret."""
+    """Finds forms with a field for a secret, such as a password or a key."""
     properties = member(message.params.get("requestedSchema"), "properties")
     if message.params.get("mode") != "form" or not isinstance(properties, dict):
         return
@@ -216,7 +216,7 @@ def _mentions(message: CheckedMessage, word: bytes) -> bool:
 
 
 def _metadata(message: CheckedMessage) -> list[tuple[tuple[str, ...], Any]]:
-    """Returns each value of ``_meta`` at a place that the protocol defines, with its path."""
+    """Returns the values of ``_meta`` at places that the protocol defines, each with its path."""
     if message.metadata is None:
         message.metadata = [*_search_metadata(message)]
     return message.metadata

@@ -39,7 +39,7 @@ _MOST = 1_000
 
 @rule("s4.required-capabilities", results=("initialize",))
 def requirements_are_met(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds agents that accept a client although the client lacks a required capability."""
+    """Finds agents that accept a client which lacks a required capability."""
     required = message.result.get("requiredClientCapabilities")
     if not conversation.client.is_known:
         return
@@ -81,7 +81,7 @@ def remember_grants(message: CheckedMessage, conversation: Conversation) -> None
 
 @rule("s4.permission-scope-again", requests=(PERMISSION,))
 def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports requests for permissions that are already granted."""
+    """Reports requests for permissions that were granted before."""
     for session in (message.session, None):
         key = _asked(message, session)
         granted = None if key is None else conversation.memory.grants.get(key)
@@ -106,7 +106,7 @@ def refused_is_denied(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @rule("s4.status-flow", updates=TOOL_CALLS)
 def status_follows_the_diagram(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds statuses of a tool call that may not follow its previous status."""
+    """Finds statuses of a tool call that may not follow the previous status."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     call = None if session is None or name is None else session.calls.get(name)
     status = message.parsed.status
@@ -166,7 +166,7 @@ def transport_is_offered(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("s4.attachments", requests=(PROMPT,))
 def attachments_are_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds attachments for an agent that does not accept any."""
+    """Finds attachments that the agent does not accept."""
     is_offered = conversation.agent.offers("promptCapabilities", "attachments")
     if message.params.get("attachments") and conversation.agent.is_known and not is_offered:
         related = frames_of(conversation.agent)
@@ -176,7 +176,7 @@ def attachments_are_offered(message: CheckedMessage, conversation: Conversation)
 
 @rule("s4.mode-notified", results=("session/set_mode",))
 def remember_new_modes(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers a mode that was set, unless an update has reported it since the request."""
+    """Remembers a mode that was set, if no update has reported it."""
     request, name = message.request, message.session
     if request is None or name is None or message.sender != AGENT:
         return
@@ -197,7 +197,7 @@ def remember_mode_updates(message: CheckedMessage, conversation: Conversation) -
 
 @turn_rule("s4.mode-notified")
 def modes_are_reported(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds modes that were set before a turn but not reported by the end of the turn."""
+    """Finds modes that were set before a turn, but not reported by its end."""
     name, turn = ended.turn.session, ended.turn
     seq = None if name is None else conversation.memory.set_modes.get(name)
     if name is not None and seq is not None and seq < turn.prompt_seq:
@@ -208,7 +208,7 @@ def modes_are_reported(ended: EndedTurn, conversation: Conversation) -> Breaches
 
 @rule("s4.error-code", answers=(ANY,))
 def code_fits(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports errors about an unknown session with a code that means something else."""
+    """Reports errors about an unknown session whose code means something else."""
     request, code = message.request, message.parsed.error_code
     if not message.is_error or request is None or code is None or message.sender != AGENT:
         return
@@ -256,7 +256,7 @@ def _masked(value: Any) -> list[str]:
 
 
 def _required(wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yields the paths of required capabilities, which have the value true."""
+    """Yields the paths of the capabilities that are required (with the value true)."""
     if wanted is True:
         yield path
     elif isinstance(wanted, dict) and len(path) < 5:

@@ -15,15 +15,15 @@ from acp_proxy.protocol.jsonrpc import Kind
 
 _HEADERS = (b"content-length:", b"content-type:")
 _MOST_JOINED = 50
-"""The number of lines that are joined to find a split message."""
+"""The largest number of lines that are joined to find a split message."""
 _BATCH_ALONE = (*INITIALIZE, "auth/login", *OPENING[:1], "session/resume", PROMPT)
-"""Methods that a v2 peer should not put into a batch."""
+"""Methods that a peer should not send in a batch in v2."""
 _encode = msgspec.json.Encoder().encode
 
 
 @rule("frame.not-json", "odd line", alone=True)
 def line_is_json(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lines that are not JSON, except those that another rule explains."""
+    """Finds lines that are not JSON. Lines that another rule explains are left out."""
     raw = message.parsed.raw
     if message.parsed.kind is not Kind.INVALID or message.value is not None or raw is None:
         return
@@ -194,7 +194,7 @@ def _is_object(raw: bytes) -> bool:
 def _is_spelled_once(raw: bytes, value: Any) -> bool:
     """Whether a compact line has the length of its value, encoded again.
 
-    If so, no name occurs twice in an object: decoding would have dropped one of the two members.
+    If so, no object has two members of one name, since decoding would drop one of them.
     """
     try:
         return len(_encode(value)) == len(raw)

@@ -1,4 +1,4 @@
-"""Rules about initialize, versions, logins, and messages that need an announced capability."""
+"""Rules about initialize, versions and logins, and about capabilities that must be announced."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ def agent_waits(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("init.once", requests=INITIALIZE)
 def only_once(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a second ``initialize``, unless the first one was refused."""
+    """Finds a second ``initialize``. After a refusal, it is allowed."""
     if message.sender == CLIENT and conversation.initialize:
         first = conversation.initialize[0]
         open_ = conversation.connection.open_requests(message.direction)
@@ -111,7 +111,7 @@ def version_is_an_integer(message: CheckedMessage, conversation: Conversation) -
 
 @rule("init.version-higher", results=INITIALIZE)
 def version_is_not_higher(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds an answer with a newer version than the one requested."""
+    """Finds an answer with a newer version than the requested version."""
     asked, answered = _versions(message)
     if answered > asked:
         text = f"the client asks for version {asked}, but the agent answers with version {answered}"
@@ -120,7 +120,7 @@ def version_is_not_higher(message: CheckedMessage, conversation: Conversation) -
 
 @rule("init.version-lower", results=INITIALIZE)
 def version_is_negotiated(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports an answer with an older version than the one requested."""
+    """Reports an answer with an older version than the requested version."""
     asked, answered = _versions(message)
     if answered < asked:
         text = f"the client asks for version {asked}, and the agent answers with version {answered}"
@@ -129,7 +129,7 @@ def version_is_negotiated(message: CheckedMessage, conversation: Conversation) -
 
 @rule("init.version-refused", answers=INITIALIZE)
 def version_is_no_error(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds errors about the params of an ``initialize`` with valid params."""
+    """Finds errors that complain about the params of an ``initialize``, although they are valid."""
     request = message.request
     if request is None or not request.is_plain:
         return
@@ -211,7 +211,7 @@ def capabilities_are_spelled_right(message: CheckedMessage, conversation: Conver
 
 @rule("auth.not-offered", requests=LOGIN)
 def login_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds logins with an agent that offers no login method."""
+    """Finds logins although the agent offers no login method."""
     methods = member(conversation.agent.announced, "authMethods")
     is_offered = "authMethods" in (conversation.agent.announced or {}) and methods != []
     if conversation.dialect == V1 and conversation.agent.is_known and not is_offered:
@@ -234,7 +234,7 @@ def login_names_an_offer(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("auth.terminal-method", requests=LOGIN)
 def terminal_methods_are_run(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds logins with a method that must run in a terminal."""
+    """Finds logins with a method that needs a terminal."""
     wanted = message.params.get("methodId")
     offer = _auth_methods(conversation).get(wanted) if isinstance(wanted, str) else None
     if member(offer, "type") == "terminal":
@@ -259,7 +259,7 @@ def methods_are_unique(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("auth.retry-without", requests=("session/new",))
 def logs_in_before_it_tries_again(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a session request without a login although the agent has required a login."""
+    """Finds a session request without a login after the agent has required a login."""
     refused = conversation.auth_required
     if refused is None or refused.method != "session/new" or conversation.is_logged_in:
         return  # after a login, the agent is to blame
@@ -269,7 +269,7 @@ def logs_in_before_it_tries_again(message: CheckedMessage, conversation: Convers
 
 @rule("auth.still-required", answers=("session/new",))
 def login_is_enough(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds sessions that are refused for lack of a login although a login has succeeded."""
+    """Finds sessions that are refused for lack of a login, although a login has succeeded."""
     code = -32001 if conversation.dialect == DRAFT else _AUTH_REQUIRED
     if message.is_error and conversation.is_logged_in and message.parsed.error_code == code:
         yield Breach("session/new is refused since a login is needed, but one has succeeded")
@@ -305,7 +305,7 @@ _CHANGING = (PROMPT, "session/set_mode", "session/set_config_option")
 
 
 def _rule_of(need: Need) -> MessageRule:
-    """Returns the function for a row of `TABLE`: it checks whether a capability is announced."""
+    """Returns the function for a row of `TABLE`. It checks whether a capability is announced."""
 
     def capability_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
         """Finds messages whose capability was not announced."""
@@ -329,7 +329,7 @@ def _rule_of(need: Need) -> MessageRule:
 
 @rule("session.child-capability", requests=_CHANGING, notifications=(CANCEL,))
 def children_are_left_alone(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds messages of the client that the capabilities of a child session do not allow."""
+    """Finds messages of the client that the capabilities of a child session forbid."""
     child = conversation.session(message.session)
     if child is None or child.opened != NEW_CHILD or message.sender != CLIENT:
         return

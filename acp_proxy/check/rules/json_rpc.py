@@ -28,7 +28,7 @@ _BASELINE = {
 """The methods of each dialect that every peer must handle."""
 _LISTED = {"session/set_mode": "modes", "session/set_config_option": "options",
            "session/set_model": "has_models"}  # fmt: skip
-"""For each method, the attribute of `SessionRecord` with the session's choices for the method."""
+"""By method, the attribute of `SessionRecord` with the values that the method may choose."""
 
 
 @rule("rpc.version", "odd object", alone=True)
@@ -81,7 +81,7 @@ def has_one(message: CheckedMessage, conversation: Conversation) -> Breaches:
 def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds ids that are neither a string nor an integer.
 
-    A null id is only a warning in a request, and is allowed in some errors.
+    A null id is only a warning in a request. In some errors, it is allowed.
     """
     value = message.value
     if not isinstance(value, dict) or "id" not in value:
@@ -112,7 +112,7 @@ def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breach
 
 @rule("rpc.response-unknown", answers=(ANY,))
 def answers_a_request(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers to no known request, except those that other rules of this module cover."""
+    """Finds answers to no known request. Answers that other rules explain are left out."""
     kind = _stray(message, conversation)
     if kind == "unknown" and not conversation.pairs.explains(message):
         yield Breach(f"no request has the id {_id(message)} of this answer")
@@ -140,7 +140,7 @@ def answers_with_its_id(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("rpc.notification-answered", answers=(ANY,))
 def notifications_have_no_answer(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers without an id, except errors about lines that could not be read."""
+    """Finds answers without an id. Errors about unreadable lines are allowed."""
     if _stray(message, conversation) != "null":
         return
     code = message.parsed.error_code
@@ -249,7 +249,7 @@ def notifications_have_none(message: CheckedMessage, conversation: Conversation)
 
 @rule("rpc.advertised-missing", answers=(ANY,))
 def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds the error "method not found" for a method that the sender offers or must handle."""
+    """Finds the error "method not found" for a method that its sender offers or must handle."""
     method = message.method or ""
     if not message.is_error or message.parsed.error_code != -32601 or conversation.dialect is None:
         return
@@ -282,7 +282,7 @@ def cancels_its_own(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("rpc.cancel-request-answer", answers=(ANY,))
 def cancelled_with_its_code(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds cancelled requests that are answered with an error other than "request cancelled"."""
+    """Finds cancelled requests that are answered with any error except "request cancelled"."""
     exchange = message.answered
     if message.is_error and exchange is not None and exchange.cancelled:
         code = message.parsed.error_code
@@ -293,7 +293,7 @@ def cancelled_with_its_code(message: CheckedMessage, conversation: Conversation)
 
 @end_rule("rpc.unanswered")
 def all_are_answered(conversation: Conversation) -> Breaches:
-    """Finds requests that the receiver has not answered although it had time."""
+    """Finds requests that the receiver had time to answer, but did not."""
     for request, breach in unanswered(conversation):
         method = request.method or ""
         if method != PERMISSION and not method.startswith("_"):  # these have their own rules

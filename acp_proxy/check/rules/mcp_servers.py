@@ -1,4 +1,4 @@
-"""Rules about the MCP servers that a client passes, and about MCP messages through the client."""
+"""Rules about the MCP servers of a client, and about MCP messages that pass through the client."""
 
 from collections import Counter
 from typing import Any
@@ -38,7 +38,7 @@ def type_is_known(message: CheckedMessage, conversation: Conversation) -> Breach
 
 @rule("mcp.command-absolute", requests=OPENING, alone=True)
 def command_is_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds relative commands and commands that are looked up in the PATH."""
+    """Finds commands that are relative, or that are looked up in the PATH."""
     for at, server in servers_of(message):
         if is_relative(command := server.get("command")):
             text = f"the command {shown(command)} of the MCP server {_name(server)} is not absolute"
@@ -47,7 +47,7 @@ def command_is_absolute(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("mcp.pairs", requests=OPENING, alone=True)
 def variables_are_pairs(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds variables and headers that are an object instead of a list of pairs."""
+    """Finds variables and headers in an object. They belong in a list of pairs."""
     for at, server in servers_of(message):
         for name in _PAIRS:
             if isinstance(server.get(name), dict):

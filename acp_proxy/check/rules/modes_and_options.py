@@ -21,7 +21,7 @@ _LISTED = 5
 
 @rule("mode.not-listed", requests=(_SET_MODE,))
 def mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds modes that the client sets although the agent has not listed them."""
+    """Finds modes that the client sets, but that the agent has not listed."""
     name = "mode" if conversation.dialect == DRAFT else "modeId"
     wanted, modes = message.params.get(name), _modes(message, conversation)
     if modes is not None and isinstance(wanted, str) and wanted not in modes:
@@ -44,9 +44,10 @@ def current_mode_is_listed(message: CheckedMessage, conversation: Conversation) 
 
 @rule("mode.update-not-listed", updates=(_MODE_UPDATE,))
 def new_mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates to an unlisted mode, unless a session is being opened and its list may change.
+    """Finds updates to an unlisted mode.
 
-    An agent that lists no modes may offer modes as options.
+    They are allowed while a session is opened, because its list may change. Also, an agent that
+    lists no modes may offer modes as options.
     """
     name = "currentMode" if conversation.dialect == DRAFT else "currentModeId"
     mode, modes = message.update.get(name), _modes(message, conversation)
@@ -79,7 +80,7 @@ def modes_are_unique(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("config.unknown", requests=(_SET_OPTION,))
 def option_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds options that the client sets although the agent has not listed them."""
+    """Finds options that the client sets, but that the agent has not listed."""
     name = "key" if conversation.dialect == DRAFT else "configId"
     wanted, options = message.params.get(name), _options(message, conversation)
     if options is None or not isinstance(wanted, str) or wanted in options:
@@ -114,7 +115,7 @@ def value_is_listed(message: CheckedMessage, conversation: Conversation) -> Brea
 @rule("config.current-not-listed", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,),
       alone=True)  # fmt: skip
 def current_value_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds options whose current value is not one of the values that the option allows."""
+    """Finds options whose current value is not allowed."""
     options, place = _listed_options(message)
     for at, option in enumerate(items(options)):
         if not isinstance(option, dict) or option.get("type") != "select":
@@ -149,7 +150,7 @@ def all_options_are_listed(message: CheckedMessage, conversation: Conversation) 
 
 @rule("config.not-applied", results=(_SET_OPTION,))
 def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers in which an option has another allowed value than the one that was set."""
+    """Finds answers in which the option that was set has another allowed value."""
     params = {} if message.request is None else message.request.params
     name, wanted = params.get("configId"), params.get("value")
     option = (options_by_id(message.result.get("configOptions")) or {}).get(str(name))
@@ -162,7 +163,7 @@ def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("config.boolean-capability", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,))
 def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds the first boolean option of each session if the client does not accept such options."""
+    """Finds the first boolean option of each session, if the client accepts no boolean options."""
     client = conversation.client
     if conversation.dialect != V1 or not client.is_known or client.offers(*_BOOLEAN):
         return
@@ -208,7 +209,7 @@ def _options(message: CheckedMessage, conversation: Conversation) -> list[str] |
 
 
 def _is_new(session: SessionRecord) -> bool:
-    """Whether this connection created a session, whose answer listed all modes and options."""
+    """Whether this connection created the session. The answer then listed all modes and options."""
     return session.opened == "session/new" and session.is_readable
 
 
@@ -223,7 +224,7 @@ def _offered(conversation: Conversation, path: tuple[str, ...]) -> list[str] | N
 def _has_just_changed(session: SessionRecord, message: CheckedMessage) -> bool:
     """Whether the client may not have read the latest options yet.
 
-    The client has read the answer that opened the session, since it knows the session's id.
+    The client has read the answer that opened the session, because it uses the session's id.
     """
     has_changed = session.options_seq is not None and session.options_seq != session.seq
     return has_changed and message.t_ns - session.options_ns <= MOMENT_NS
@@ -243,7 +244,7 @@ def _listed_modes(message: CheckedMessage) -> list[str] | None:
 
 
 def _listed_options(message: CheckedMessage) -> tuple[Any, str]:
-    """Returns the list of options in an answer or an update, and the JSON pointer to it."""
+    """Returns the list of options in an answer or an update, and the JSON pointer of the list."""
     if message.update_kind:
         return message.update.get("configOptions"), "/params/update/configOptions"
     return message.result.get("configOptions"), "/result/configOptions"

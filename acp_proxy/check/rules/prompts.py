@@ -34,7 +34,7 @@ _BINARY = ("image", "audio", "resource")
 _FILES = ("fs/read_text_file", "fs/write_text_file")
 _LISTED = 5
 _MOST = 1_000
-"""The largest number of content blocks that are checked in one message."""
+"""The largest number of content blocks of a message that are checked."""
 
 
 @rule("prompt.baseline-refused", answers=(PROMPT,))
@@ -133,10 +133,10 @@ def output_precedes_the_end(message: CheckedMessage, conversation: Conversation)
 
 @turn_rule("turn.tools-open")
 def tools_are_done(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds open tool calls at the end of a successful turn.
+    """Finds tool calls that are open at the end of a successful turn.
 
-    Calls that only a permission request names do not count: agents also ask permission for
-    actions that they never report as a tool call, such as a follow-up.
+    A call that only a permission request names does not count: agents also ask permission for
+    actions that they never report as a tool call.
     """
     is_cancelled = ended.turn.cancel_seq is not None or ended.turn.dropped is not None
     if ended.stop_reason != "end_turn" or is_cancelled:
@@ -152,9 +152,9 @@ def tools_are_done(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @turn_rule("turn.requests-open")
 def requests_are_settled(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds requests of the agent that are still open when their turn ends.
+    """Finds requests of the agent that are open at the end of their turn.
 
-    Requests that wait for a terminal may be open, since terminals may run on.
+    A request that waits for a terminal may be open, because terminals may run on.
     """
     if ended.turn.cancel_seq is not None:
         return
@@ -214,7 +214,7 @@ def late_for(message: CheckedMessage, conversation: Conversation) -> EndedTurn |
 
 
 def was_cancelled(end: EndedTurn) -> bool:
-    """Whether the client has cancelled a turn and the agent has confirmed it."""
+    """Whether the client has cancelled a turn and the agent has confirmed the cancel."""
     return end.turn.must_confirm and end.stop_reason == "cancelled"
 
 
@@ -229,7 +229,7 @@ def _is_baseline(blocks: list[Any]) -> bool:
 
 
 def _binary(block: Any) -> Iterable[tuple[str, str]]:
-    """Yields each place with binary data in a content block of any dialect, and the data."""
+    """Yields the places of binary data in a content block of any dialect, each with the data."""
     if member(block, "type") not in _BINARY:
         return
     places = {"data": ("data",), "resource/blob": ("resource", "blob")}

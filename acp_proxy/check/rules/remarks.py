@@ -55,7 +55,7 @@ def _text_of(message: CheckedMessage, conversation: Conversation) -> TurnText | 
 def text_comes_once(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds a chunk that repeats the text of several chunks directly before it.
 
-    Also finds chunks that each begin with the whole text of the previous chunk.
+    Also finds successive chunks that each begin with the whole previous chunk.
     """
     said, piece = _text_of(message, conversation), member(message.update, "content", "text")
     if said is None or not isinstance(piece, str):
@@ -74,7 +74,7 @@ def text_comes_once(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @turn_rule("update.text-twice")
 def turns_say_all_once(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a turn that says its whole text twice, if this text is long enough."""
+    """Finds a turn whose text consists of the same text twice. Short texts are left out."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id:
         return
@@ -86,7 +86,7 @@ def turns_say_all_once(ended: EndedTurn, conversation: Conversation) -> Breaches
 
 @rule("update.prompt-echo", updates=("user_message_chunk",))
 def prompts_are_not_echoed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a user message chunk with the text of the open prompt."""
+    """Finds a user message chunk that repeats the open prompt."""
     turn, said = conversation.turn_of(message.session), member(message.update, "content", "text")
     asked = None if turn is None else conversation.asked.get(turn.exchange or 0)
     if asked is None or not isinstance(said, str):
@@ -98,7 +98,7 @@ def prompts_are_not_echoed(message: CheckedMessage, conversation: Conversation) 
 
 @turn_rule("turn.repeated")
 def turns_differ(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds successive turns that say only the same short line."""
+    """Finds successive turns whose only text is the same short line."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id:
         return
@@ -112,7 +112,7 @@ def turns_differ(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @turn_rule("turn.no-text")
 def turns_say_something(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a successful turn with updates but without text, unless it runs a command."""
+    """Finds a successful turn with updates but without text. Turns with a command are left out."""
     turn = ended.turn
     is_quiet = turn.updates and not turn.has_text and turn.cancel_seq is None
     is_quiet = is_quiet and conversation.session(turn.session) is not None
@@ -125,7 +125,7 @@ def turns_say_something(ended: EndedTurn, conversation: Conversation) -> Breache
 
 @rule("turn.output-early", updates=TURN_OUTPUT)
 def output_has_a_prompt(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds the first output of a new session, if it precedes every prompt."""
+    """Finds the first output of a new session, if no prompt was sent before it."""
     session = conversation.session(message.session)
     if session is None or session.opened != "session/new" or session.had_prompt:
         return
@@ -138,7 +138,7 @@ def output_has_a_prompt(message: CheckedMessage, conversation: Conversation) -> 
 
 @turn_rule("update.thought-tags")
 def thoughts_are_no_message(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a turn whose message begins with a thought between the model's own tags."""
+    """Finds a turn whose message begins with a thought in the model's own tags."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is not None and said.turn == ended.turn.id and _THOUGHT.match(said.text):
         text = "the message begins with a thought in tags, as it is no agent_thought_chunk"
@@ -147,7 +147,7 @@ def thoughts_are_no_message(ended: EndedTurn, conversation: Conversation) -> Bre
 
 @turn_rule("turn.failure-text")
 def failures_are_errors(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a successful turn whose only text says that a login or the network failed."""
+    """Finds a successful turn whose only text reports that a login or the network failed."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id or ended.stop_reason != "end_turn":
         return
@@ -170,7 +170,7 @@ def turns_are_not_refused(message: CheckedMessage, conversation: Conversation) -
 
 @rule("session.lost", answers=(ANY,))
 def sessions_are_found(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds errors about an unknown session that the agent itself has opened."""
+    """Finds errors about an unknown session, although the agent has opened this session."""
     if not message.is_error or message.request is None:
         return
     name, words = message.request.params.get("sessionId"), message.error.get("message")
@@ -188,7 +188,7 @@ def sessions_are_found(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("auth.error-code", answers=(*OPENING, PROMPT))
 def missing_logins_have_a_code(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds errors that ask for a login but have a code that clients do not recognize."""
+    """Finds errors that ask for a login with a code that clients do not recognize."""
     words = message.error.get("message")
     if not message.is_error or not isinstance(words, str) or message.error.get("code") == -32000:
         return

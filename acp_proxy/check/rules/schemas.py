@@ -1,6 +1,6 @@
 """Rules about types: params, results and extra members, by the schemas of the dialect.
 
-These rules check a message after all other rules, and skip values that have broken another rule.
+These rules run after all other rules. Values that have broken another rule are skipped.
 """
 
 import re
@@ -46,7 +46,7 @@ def result_fits(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("rpc.valid-refused", answers=(ANY,))
 def what_is_valid_is_read(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds errors which say that a request could not be read, although it matches its type."""
+    """Finds errors that call a request unreadable, although it matches its type."""
     said = f"{message.error.get('message')} {message.error.get('data')}"
     request = message.request if message.is_error and _UNREADABLE.search(said) else None
     if request is not None and conversation.is_of_its_type(request):
@@ -81,7 +81,7 @@ def nothing_is_added(message: CheckedMessage, conversation: Conversation) -> Bre
 
 
 def _first_of_each(problems: list[SchemaProblem]) -> Iterator[SchemaProblem]:
-    """Yields the problems, but only the first missing member of each object."""
+    """Yields the problems. Of missing members in one object, yields only the first."""
     lacking: set[str] = set()
     for problem in problems:
         if problem.mismatch is Mismatch.MISSING:
@@ -102,7 +102,7 @@ def _result_problems(message: CheckedMessage, conversation: Conversation) -> lis
 
 
 def _problems(message: CheckedMessage, conversation: Conversation) -> list[SchemaProblem]:
-    """Returns the problems that no other rule has reported, without masked values."""
+    """Returns the problems that no other rule has reported. Masked values are left out."""
     return [
         problem
         for problem in conversation.compared(message).problems
@@ -120,7 +120,7 @@ def _is_missing_in_draft(problem: SchemaProblem, conversation: Conversation) -> 
 
 
 def _is_broken(place: str, broken: Iterable[str]) -> bool:
-    """Whether a value, a value inside it, or a value around it has broken another rule."""
+    """Whether a value, or a value inside or around it, has broken another rule."""
     return any(
         place == other or place.startswith(f"{other}/") or other.startswith(f"{place}/")
         for other in broken

@@ -16,7 +16,7 @@ _REOPENING = ("session/load", "session/resume")
 _OF_ANY_TIME = (
     "session/delete", "session/archive", "session/unarchive", "session/set_title", "session/status",
 )  # fmt: skip
-"""Requests that may name any listed session, including those of earlier connections."""
+"""Requests that may name any listed session, even one of an earlier connection."""
 _PATHS = {"fs/read_text_file": "path", "fs/write_text_file": "path", "terminal/create": "cwd"}
 
 
@@ -58,7 +58,7 @@ def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("session.update-early", results=("session/new", FORK))
 def updates_follow_the_answer(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates of a session before the answer with its id."""
+    """Finds updates of a session before the answer with the session's id."""
     name = message.result.get("sessionId")
     seq = conversation.memory.early_updates.get(name) if isinstance(name, str) else None
     if seq is not None and (message.request is None or seq > message.request.seq):
@@ -78,7 +78,7 @@ def remember_early_updates(message: CheckedMessage, conversation: Conversation) 
 
 @rule("session.load-params", requests=("session/load",), alone=True)
 def load_names_all(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds session/load requests that do not name the session, a directory or MCP servers."""
+    """Finds session/load requests without a session, a directory or MCP servers."""
     if conversation.dialect != V1 or message.value is None:
         return
     names = [name for name in ("sessionId", "cwd", "mcpServers") if name not in message.params]
@@ -89,7 +89,7 @@ def load_names_all(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("session.load-no-replay", notifications=("session/update",), when=is_while_opening)
 def remember_replay(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers that a session is replayed."""
+    """Remembers that the history of a session is being sent."""
     if message.update_kind in WITH_CONTENT and (name := message.session) is not None:
         for request in conversation.opening.values():
             if request.session == name and request.method in _REOPENING:
@@ -150,7 +150,7 @@ def resume_does_not_replay(message: CheckedMessage, conversation: Conversation) 
 
 @rule("session.closed-use", requests=(ANY,), notifications=(ANY,))
 def closed_is_over(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds messages for a closed session, except those that open it again."""
+    """Finds messages for a closed session. Messages that open the session again are allowed."""
     session = conversation.session(message.session)
     is_allowed = message.method in (*_OPENS, *CLOSING, *_OF_ANY_TIME)
     if session is None or session.closed_seq is None or is_allowed:
@@ -161,7 +161,7 @@ def closed_is_over(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("session.close-cancels", results=("session/close", "session/archive"))
 def close_ends_turns(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds closed sessions with an open turn."""
+    """Finds sessions that are closed with an open turn."""
     turn = conversation.turn_of(message.session)
     if message.session is not None and turn is not None:
         yield Breach("the session is closed, but its turn has not ended", (turn.prompt_seq,))
@@ -169,7 +169,7 @@ def close_ends_turns(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("session.list-cursor", requests=("session/list",))
 def cursors_are_given(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds requested cursors that no answer has returned before."""
+    """Finds cursors in requests that no answer has returned."""
     cursor = message.params.get("cursor")
     if isinstance(cursor, str) and conversation.cursors.lacks(cursor):
         text = f"the cursor {shown(cursor)} was not given by the agent"
@@ -178,9 +178,9 @@ def cursors_are_given(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("session.list-filter", results=("session/list",))
 def list_keeps_to_the_directory(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds listed sessions of a directory other than the requested one.
+    """Finds listed sessions of any directory except the requested one.
 
-    Links may give a directory several paths, so only the last part of each path is compared.
+    Only the last part of each path is compared, because links may give a directory several paths.
     """
     wanted = None if message.request is None else message.request.params.get("cwd")
     listed = message.result.get("sessions")
@@ -198,7 +198,7 @@ def list_keeps_to_the_directory(message: CheckedMessage, conversation: Conversat
 
 @rule("session.deleted-listed", results=("session/delete", *OPENING))
 def remember_deleted(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers deleted sessions until they are opened again, except sessions in use."""
+    """Remembers deleted sessions, until they are opened again. Sessions in use are left out."""
     deleted = conversation.memory.deleted_sessions
     name = message.result.get("sessionId", message.session)
     if not isinstance(name, str):
@@ -213,7 +213,7 @@ def remember_deleted(message: CheckedMessage, conversation: Conversation) -> Non
 
 @rule("session.deleted-listed", results=("session/list",))
 def deleted_are_gone(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds listed sessions that were deleted before the client asked for the list."""
+    """Finds listed sessions that were deleted before the list was requested."""
     deleted = conversation.memory.deleted_sessions
     listed = message.result.get("sessions")
     if message.request is None or not deleted:
@@ -258,7 +258,7 @@ def stays_within(message: CheckedMessage, conversation: Conversation) -> Breache
 
 
 def _is_known(name: str, conversation: Conversation) -> bool:
-    """Whether a session was named, or may have been named by an unreadable message."""
+    """Whether a session was named, or may have been named in an unreadable message."""
     may_be_lost = conversation.sessions.has_forgotten or conversation.listed.has_forgotten
     is_excused = may_be_lost or conversation.pairs.excused[SESSION] > 0
     return is_excused or _is_named(name, conversation)
@@ -274,7 +274,7 @@ def _is_any_new_open(conversation: Conversation) -> bool:
 
 
 def _name(path: str) -> str:
-    """Returns the last part of a path, case-folded."""
+    """Returns the last part of a path, in uniform case."""
     return re.split(r"[\\/]", path.rstrip("\\/"))[-1].casefold()
 
 

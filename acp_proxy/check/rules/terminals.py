@@ -24,7 +24,7 @@ def path_is_absolute(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("fs.line", requests=(_READ,), alone=True)
 def lines_begin_with_1(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds line numbers below 1, and in the 1.0 draft a last line before the first line."""
+    """Finds line numbers below 1; in the 1.0 draft, also a last line before the first line."""
     name = "startLine" if conversation.dialect == DRAFT else "line"
     first, last = integer(message.params.get(name)), integer(message.params.get("endLine"))
     if first is not None and first < 1:
@@ -59,7 +59,7 @@ def writing_makes_files(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("fs.read-after-write", results=(_READ, _WRITE))
 def reads_what_was_written(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports a read of a whole file that returns another text than was last written to it."""
+    """Reports a read of a whole file that does not return the text that was last written."""
     request = message.request
     path = request.params.get("path") if request is not None else None
     if request is None or not isinstance(path, str):
@@ -82,7 +82,7 @@ def reads_what_was_written(message: CheckedMessage, conversation: Conversation) 
 
 
 def _is_written(path: str, conversation: Conversation) -> bool:
-    """Whether a request to write the file at a path is open."""
+    """Whether a request to write a file is open."""
     open_ = conversation.open_requests(Direction.TO_CLIENT)
     return any(request.method == _WRITE and request.params.get("path") == path for request in open_)
 
@@ -92,12 +92,12 @@ _OTHERS = (_OUTPUT, _WAIT, "terminal/kill", "terminal/release")
 _SLOW_NS = 5 * 10**9
 """The time after which an answer to ``terminal/create`` counts as slow."""
 _EARLY = 2
-"""Truncated output must be at least as long as its limit divided by this number."""
+"""Output is truncated too early if it is shorter than its limit divided by this number."""
 
 
 @rule("term.id-unique", results=(_CREATE,))
 def id_is_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds new terminals with the id of an unreleased terminal."""
+    """Finds new terminals whose id belongs to an unreleased terminal."""
     terminal = conversation.terminals.get(message.parsed.terminal or "")
     if terminal is not None and terminal.release_seq is None and terminal.is_created:
         text = f"the terminal {shown(terminal.id)} exists already"
@@ -154,7 +154,7 @@ def released_with_the_session(message: CheckedMessage, conversation: Conversatio
 
 @end_rule("term.leaked")
 def released_at_the_end(conversation: Conversation) -> Breaches:
-    """Finds terminals that are unreleased at the end, when the agent leaves or is idle."""
+    """Finds terminals that are not released when the agent leaves or is idle at the end."""
     if not conversation.is_over:
         return
     for terminal in _unreleased(conversation):
@@ -177,7 +177,7 @@ def cwd_is_absolute(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("term.limit-exceeded", results=(_OUTPUT,))
 def output_is_limited(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output that is longer than the limit that the agent set."""
+    """Finds output that is longer than the agent's limit."""
     terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or terminal.limit is None or not isinstance(output, str):
         return
@@ -189,7 +189,7 @@ def output_is_limited(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("term.truncated-missing", results=(_OUTPUT,))
 def truncation_is_reported(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output that lost its beginning without being reported as truncated."""
+    """Finds output that lost its beginning, but is not reported as truncated."""
     terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or terminal.output is None or not isinstance(output, str):
         return
@@ -202,7 +202,7 @@ def truncation_is_reported(message: CheckedMessage, conversation: Conversation) 
 
 @rule("term.truncated-early", results=(_OUTPUT,))
 def truncation_has_a_reason(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports output that was truncated without a limit, or is much shorter than the limit."""
+    """Reports output that was truncated without a limit, or far below the limit."""
     terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or message.result.get("truncated") is not True or terminal.was_truncated:
         return
@@ -302,7 +302,7 @@ def remember_slow_creations(message: CheckedMessage, conversation: Conversation)
 
 @rule("term.create-slow", results=(_OUTPUT,))
 def creation_does_not_wait(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports slow creations after which the first output shows that the command has ended."""
+    """Reports slow creations of terminals whose command had ended by the first output."""
     terminal = _read(message, conversation)
     seq = None if terminal is None else conversation.memory.slow_terminals.remove(terminal.id)
     if seq is not None and message.result.get("exitStatus") is not None:
@@ -341,5 +341,5 @@ def _ending(status: dict[str, Any]) -> str:
 
 
 def _is_masked(terminal: TerminalRecord, output: str) -> bool:
-    """Whether the new output or the previous output contains masked text."""
+    """Whether the new or the previous output contains masked text."""
     return any(MARKER.search(text) is not None for text in (output, terminal.output or ""))

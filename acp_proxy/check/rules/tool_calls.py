@@ -34,7 +34,7 @@ def call_was_announced(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("tool.id-reused", updates=(_CALL,))
 def call_is_new(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a second ``tool_call`` with the same id, except in replayed history."""
+    """Finds a second ``tool_call`` with the same id, except in a history."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     call = None if session is None or name is None else session.calls.get(name)
     if call is None or call.announced_seq is None:
@@ -57,7 +57,7 @@ def call_comes_before_permission(message: CheckedMessage, conversation: Conversa
 
 @rule("tool.final-changed", updates=TOOL_CALLS)
 def final_is_final(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds status changes of tool calls that had ended."""
+    """Finds changes of the status of tool calls that had ended."""
     call, status = _known(message, conversation), message.parsed.status
     if call is None or status is None or not call.is_over or status == call.status:
         return
@@ -89,7 +89,7 @@ def answers_come_first(message: CheckedMessage, conversation: Conversation) -> B
 def progress_is_reported(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Reports tool calls that end without having been in progress.
 
-    Refused tool calls, and the tool calls of a cancelled turn, never run.
+    Refused tool calls, and tool calls of a cancelled turn, are left out: they never run.
     """
     call, turn = _known(message, conversation), conversation.turn(message.transition.turn)
     if call is None or call.status != "pending" or call.has_run or call.refused_seq is not None:
@@ -123,7 +123,7 @@ def what_is_known_stays(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("tool.content-form", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
 def content_has_items(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds content blocks that are not wrapped in an item of a tool call's content."""
+    """Finds content blocks of a tool call that are not wrapped in an item."""
     call, place = _call(message)
     for at, item in enumerate(items(call.get("content"))):
         kind = member(item, "type")

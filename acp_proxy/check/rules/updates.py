@@ -31,8 +31,8 @@ _ENTRY: dict[str, dict[str, tuple[str, ...]]] = {
     V2: {"content": (), "priority": (), "status": ()},
     DRAFT: {"id": (), "description": (), "status": ()},
 }
-"""For each dialect, the members of a plan entry, each with its allowed values. A member without
-listed values may have any value."""
+"""For each dialect, the members of a plan entry, each with its allowed values. Empty means any
+value."""
 _MOST = 1_000
 
 
@@ -78,7 +78,7 @@ def ids_do_not_return(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("plan.entry", updates=PLANS, alone=True)
 def entries_are_whole(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds plan entries that lack a member, or whose member has a value that is not allowed."""
+    """Finds plan entries that lack a member, or that have a member with a forbidden value."""
     members = _ENTRY.get(conversation.dialect or "")
     if members is None or ("update" in message.params) == (conversation.dialect == DRAFT):
         return
@@ -98,7 +98,7 @@ def entries_are_whole(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("plan.partial", updates=PLANS)
 def updates_are_complete(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports plan entries that an update leaves out and a later update contains again."""
+    """Reports plan entries that an update leaves out, but that a later update contains."""
     before = _plan_before(message, conversation)
     if before is None or not before.left_out:
         return
@@ -145,7 +145,7 @@ def names_are_unique(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("commands.unknown", requests=(PROMPT,))
 def command_is_advertised(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports prompts that begin with a command that is missing from the latest list."""
+    """Reports prompts that begin with a command that is not in the latest list."""
     session = conversation.session(message.session)
     if session is None or not session.commands:
         return
@@ -181,7 +181,7 @@ def _text(entry: Any) -> str | None:
 
 
 def _names(message: CheckedMessage) -> Iterator[tuple[str, str]]:
-    """Yields the name of each command, and the JSON pointer to the name."""
+    """Yields the name of each command, and the JSON pointer of the name."""
     name = "availableCommands" if "update" in message.params else "commands"
     every = message.update.get(name)
     root = "/params/update" if "update" in message.params else "/params/data"

@@ -1,4 +1,4 @@
-"""Rules only for version 2, where the answer accepts a prompt and updates report the work."""
+"""Rules for version 2 only. There, an answer accepts a prompt, and updates report the work."""
 
 from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, not_offered, shown
 from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage
@@ -29,7 +29,7 @@ def removed_is_not_used(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("v2.prompt-result", results=(PROMPT,), alone=True)
 def prompt_is_only_accepted(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers to prompts with a stop reason, which in version 2 belongs in an update."""
+    """Finds answers to prompts with a stop reason. In version 2, it belongs in an update."""
     if "stopReason" in message.result:
         reason = shown(message.result["stopReason"])
         text = f"the answer to a prompt has the stop reason {reason}"
@@ -50,7 +50,7 @@ def prompt_is_reported(ended: EndedTurn, conversation: Conversation) -> Breaches
 
 @turn_rule("v2.running")
 def work_begins_with_running(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds work on a prompt that ends without having been reported as running."""
+    """Finds work on a prompt that ends, but that was never reported as running."""
     turn = ended.turn
     if not _is_by_update(ended, conversation) or ended.stop_reason is None or turn.is_running:
         return
@@ -63,7 +63,7 @@ def work_begins_with_running(ended: EndedTurn, conversation: Conversation) -> Br
 
 @rule("v2.idle-reason", updates=("state_update",))
 def idle_has_a_reason(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates that report the end of work but have no stop reason."""
+    """Finds updates that report the end of work without a stop reason."""
     session = conversation.session(message.session)
     if session is None or message.update.get("state") != "idle" or session.state not in _WORKING:
         return
@@ -127,7 +127,7 @@ def login_is_offered(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("v2.mcp-type", requests=OPENING)
 def servers_name_their_type(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds MCP servers without a type, or with the type stdio if the agent does not offer it."""
+    """Finds MCP servers without a type, or with the type stdio although the agent lacks it."""
     agent = conversation.agent
     is_offered = not agent.is_known or agent.offers("session", "mcp", "stdio")
     related = frames_of(agent)
@@ -148,12 +148,12 @@ def messages_have_ids(message: CheckedMessage, conversation: Conversation) -> Br
 
 
 def _is_by_update(ended: EndedTurn, conversation: Conversation) -> bool:
-    """Whether an update has ended the turn, after the agent accepted its prompt."""
+    """Whether the turn was ended by an update, after the agent accepted its prompt."""
     return not ended.is_error and not ended.is_answer and not _is_waiting(ended.turn, conversation)
 
 
 def _is_waiting(turn: TurnRecord, conversation: Conversation) -> bool:
-    """Whether a prompt is not yet accepted, so that updates are about earlier work."""
+    """Whether a prompt is not accepted yet. If so, updates are about earlier work."""
     return turn.exchange is not None and turn.exchange in conversation.asked
 
 
