@@ -1,4 +1,4 @@
-"""Runs one command on many recordings, on one machine or a cluster; each recording has a verdict.
+"""Runs one command on many recordings, on one machine or a cluster, with a verdict on each.
 
 Every command imports this module to call `names_several`, so it imports little.
 """

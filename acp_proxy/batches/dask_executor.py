@@ -38,7 +38,7 @@ _TASK = (
 _LEAVING = (Status.closing, Status.closed, Status.failed, Status.stopping)
 _CONNECT_S = 10
 _AHEAD = 2
-"""The number of jobs that are submitted for each thread: one that runs, and the next one."""
+"""The number of jobs that are submitted for each thread."""
 
 
 class DaskExecutor:

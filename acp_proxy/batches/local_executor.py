@@ -27,12 +27,11 @@ _WORKER = "acp_proxy.cli.batches.batch_worker"
 _PRELOADED = [_WORKER, "dask.__main__"] if "dask" in sys.modules else [_WORKER]
 """The modules that the forkserver imports when it starts."""
 _AHEAD = 2
-"""The number of jobs that are submitted for each process: one that runs, and the next one."""
+"""The number of jobs that are submitted for each process."""
 _LOOK_S = 0.2
 _HAS_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _LOCK = threading.Lock()
-"""The lock for starting and reaping processes. In `multiprocessing`, only one thread may do
-this."""
+"""A lock: `multiprocessing` allows only one thread at a time to start and reap processes."""
 
 
 class LocalExecutor:

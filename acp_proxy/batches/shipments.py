@@ -1,4 +1,4 @@
-"""The messages between the machine that runs a batch and the machine that runs one of its jobs.
+"""The messages between the machine that runs a batch and the machines that run the jobs.
 
 A request contains the job, the bytes of its recording, and the files in its options. The reply
 contains the verdict, and the bytes of the new run's recording. A recording at a shared path is not

@@ -47,8 +47,7 @@ class KnownFinding:
     fingerprint: str
     count: int
     text: str
-    """The text of one such finding, without ids, paths and numbers, for people who read the
-    file."""
+    """The text of a finding, without ids, paths and numbers, for people who read the file."""
 
 
 @frozen

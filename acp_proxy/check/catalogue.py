@@ -1,4 +1,4 @@
-"""Reads the catalogue of rules, which says who must follow each rule, in which dialects, and why.
+"""Reads the catalogue of rules: for each rule, who must follow it, in which dialects, and why.
 
 ``catalogue.json`` lists the rules, each with its places in the specification. It also lists the
 rules that are not checked, each with the reason. The functions that find breaches are in `rules`. A
@@ -58,8 +58,8 @@ def left_out() -> dict[str, str]:
 def unchecked_rules(origin: Origin | None, *, is_private: bool = False) -> list[UncheckedRules]:
     """Returns the rules that cannot be checked, grouped by reason.
 
-    An imported recording may lack lines. In such a recording, only rules that a missing line cannot
-    affect are checked.
+    An imported recording may lack lines. If so, a rule is not checked if a missing line could
+    explain its breach.
 
     Args:
         origin: the origin of an imported recording; None for any other recording.

@@ -175,7 +175,7 @@ def strings(values: Iterable[Any]) -> list[str]:
 
 
 def names_in(values: Any, name: str = "id", most: int | None = 10_000) -> list[str]:
-    """Returns the strings that the objects in a list have under one member name.
+    """Returns the strings under one member name in the objects of a list.
 
     Args:
         values: the list. Any other value has no names.

@@ -42,7 +42,8 @@ from acp_proxy.store.queries.recorded_events import is_agent_leaving, is_client_
 from acp_proxy.store.reader import RecordingReader
 
 _QUICK_NS = 20 * 10**9
-"""The shortest silence that is a hang, in nanoseconds, for a request that is not a prompt."""
+"""The shortest silence, in nanoseconds, that is a hang while a request is open. (For prompts,
+another limit applies.)"""
 _LOST = ("unrecorded", "damaged")
 """The actions in the recorder's notes which report that frames are missing."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}

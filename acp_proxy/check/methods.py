@@ -91,7 +91,7 @@ def kind_of(dialect: str | None, direction: Direction, method: str) -> str | Non
     """Returns whether a method is a request or a notification; None for an undefined method.
 
     Args:
-        dialect: the dialect. If it is None, no method is defined.
+        dialect: the dialect; None for an unknown dialect, which defines no method.
         direction: the direction of the message.
         method: the name of the method.
     """

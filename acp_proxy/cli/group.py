@@ -49,7 +49,8 @@ class LazyGroup(click.Group):
 
     Args:
         lazy: where each command is defined, as ``module:name``, by the name of the command.
-        also: where each command is defined that belongs to a subgroup, whose name may be left out.
+        also: where each command of a subgroup is defined, if the name of the subgroup may be left
+            out.
         elsewhere: for a word that is not a command of this group: the command to suggest.
         starters: the commands that start agents or prepare a start. They do not run on Windows.
     """

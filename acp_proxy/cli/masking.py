@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from acp_proxy.redaction.redactor import Redactor
 
 _LONGEST_LINE, _KEPT_END = 300, 100
-"""The largest number of characters of a line, and how many characters at the end of a longer line
+"""The largest number of characters of a line. From the end of a longer line, `_KEPT_END` characters
 are kept."""
 unredacted_option = UNREDACTED.option
 is_unredacted = UNREDACTED.is_given

@@ -40,8 +40,7 @@ NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
     "--timing": (("durations",), "expected --timing instant; {why}"),
     "--turn": (("middle", "durations"), "the steps of a turn need times; {why}"),
 }  # fmt: skip
-"""For each option, the facts that an imported recording must have, and the message for a recording
-that lacks a fact."""
+"""The facts that an option needs in an imported recording, and the message if a fact is missing."""
 _COMPARED: "dict[str, Fact]" = {"latencies": "durations", "endings": "ending"}
 """The comparisons that need a fact in both recordings, each with its fact."""
 T = TypeVar("T")

@@ -271,7 +271,7 @@ def new_path(command: tuple[str, ...], output: Path | None, given: Collection[Pa
     Args:
         command: the agent's command.
         output: the path that the user asked for; None for a new file in the recordings directory.
-        given: the paths that other runs have reserved.
+        given: the paths that are reserved for other runs.
 
     Raises:
         Refusal: a recording cannot be written at this path.

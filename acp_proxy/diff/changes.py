@@ -1,4 +1,4 @@
-"""Aligns sequences to find items that only one side has, that changed, or that moved.
+"""Aligns sequences, and so finds items that changed, moved, or are only on one side.
 
 If the request of a response is missing from one recording, the session of the response is unknown
 there. The response is then in another sequence of that recording. Only the request is reported as a
@@ -38,8 +38,7 @@ class Changes:
 
     only_a: list[ItemIndex] = field(factory=list)
     only_b: list[tuple[int, ItemIndex]] = field(factory=list)
-    """The items that only B has, each with the item of A that precedes it; -1 if no item precedes
-    it."""
+    """The items that only B has, each with the preceding item of A; -1 if no item precedes it."""
     changed: list[GroupPair] = field(factory=list)
     beside: list[GroupPair] = field(factory=list)
     """Equal texts with chunks that differ in members other than the text."""
@@ -96,7 +95,7 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
 def remove_equal_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> None:
-    """Removes responses that both sides have from the items that only one side has.
+    """Removes responses from the items that only one side has, if both sides have the response.
 
     One side lacks the request of such a response, so the response is in another sequence there.
 
@@ -131,7 +130,7 @@ def remove_equal_responses(
 def changed_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> list[SequenceDiff]:
-    """Pairs the responses of A and B to one request that are in different sequences.
+    """Pairs the responses of A and B to one request, if they are in different sequences.
 
     Args:
         sequences: all sequences. Paired responses are removed from them.
@@ -259,7 +258,7 @@ def _likest(
 ) -> Iterator[GroupPair]:
     """Pairs all items of the shorter list in order, with as few differing places as possible.
 
-    For example, one plan changed and another plan was removed.
+    For example, one plan changed and another was removed.
     """
     distances = [[messages.distance((i,), (j,)) for j in of_b] for i in of_a]
     if len(of_a) > len(of_b):

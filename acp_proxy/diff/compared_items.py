@@ -157,7 +157,7 @@ class ComparedItems:
 def is_race(
     a: ComparedItems, b: ComparedItems, item: ItemIndex, passed: Sequence[ItemIndex]
 ) -> bool:
-    """Whether a moved item may have passed other items by chance. Its order does not count then.
+    """Whether a moved item may have passed other items by chance, so that its order does not count.
 
     The order by chance: parallel calls end, answers come, and an agent reads things in any order.
     The order of requests is compared.

@@ -117,7 +117,7 @@ def _outcome(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fill_in(mine: Any, other: Any) -> None:
-    """Adds an empty object of capabilities to a message if only the other message has one.
+    """Adds an empty object of capabilities to a message if only the other message has this object.
 
     A peer without capabilities may leave the object out. With the empty object, each capability is
     a difference of its own.

@@ -34,13 +34,13 @@ _KINDS: dict[str, tuple[Role, ...]] = {
     CONNECTION: (Role.CONNECTION,),
     REQUEST: (Role.REQUEST,),
 }
-"""Kinds of names. Each has the roles of the protocol's vocabulary whose values get such a name."""
+"""Kinds of stable names. A kind has the roles, in the protocol's vocabulary, of its values."""
 
 _ADDED: dict[str, tuple[str, ...]] = {
     TURN: ("/params/**/turn_id", "/params/**/turnId"),
     PROCESS: ("/params/**/pid", "/params/**/process_id", "/params/**/processId", "/result/**/pid"),
 }
-"""Places of values that real agents use, and that the protocol does not define."""
+"""Places of values that real agents use in addition to the protocol."""
 
 _TIMES = (
     "updatedAt",

@@ -249,7 +249,7 @@ def _side(reader: RecordingReader, frames: int) -> Side:
 def _aliases(
     a: SideIndex, b: SideIndex, pairing: Pairing
 ) -> dict[str, tuple[str | None, str | None]]:
-    """Returns for each stable name its values in A and B, for the first names of each kind."""
+    """Returns the values in A and B of each stable name, for the first names of each kind."""
     every_a, every_b = a.canonicalizer.values.every, b.canonicalizer.values.every
     of_a = {name: every_a[index].text for index, name in pairing.names_a.items()}
     of_b = {name: every_b[index].text for index, name in pairing.names_b.items()}

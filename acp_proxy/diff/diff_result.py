@@ -124,8 +124,7 @@ T = TypeVar("T")
 def in_order_of_time(differences: Iterable[T], entry_of: Callable[[T], DiffEntry]) -> list[T]:
     """Sorts differences by their frames in A, so that a cause comes before its effects.
 
-    A message that only B has comes after the changed message that precedes it in B, at the distance
-    that it has in B.
+    A message that only B has follows the changed message that precedes it in B.
 
     Args:
         differences: the differences.

@@ -15,7 +15,8 @@ _SYSTEM = {
 _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _WORD, _PATH = r"[\w.-]", r"[\w./\\-]"
-"""The characters that may not come directly before an absolute path, and before any other path."""
+"""The characters that may not precede an absolute path, and those that may not precede any other
+path."""
 _MEANT = re.compile(rf"\\\\|\w+:/|\[redacted:|{_ABSOLUTE.pattern}")
 """The beginnings of absolute directories, and of markers, which may stand for a directory."""
 _ENCODED = re.compile(r"%[0-9A-F]{2}")
@@ -39,7 +40,8 @@ class Directories:
     _roots: dict[str, str] = field(factory=dict)
     """For each spelling of a directory, the directory as it was added."""
     _common: dict[str, str] = field(factory=dict)
-    """System directories by spelling. A text refers to one only if it begins with the directory."""
+    """System directories by spelling. Only a text that begins with a system directory refers to
+    it."""
     _words: set[str] = field(factory=set)
     """Words. Each text with a directory contains at least one of them."""
     _count: int = 0

@@ -1,7 +1,7 @@
 """Reads differing items again, to find the differing places and to preview items.
 
-A secret may be masked in one recording only, if no rule of redaction finds it in the other. It is
-hidden in the differences: texts are aligned word by word, so that the other words stay readable.
+A secret in a sentence may be masked in one recording and not in the other. In a difference, it is
+hidden on both sides: texts are aligned word by word, so that all other words stay readable.
 """
 
 import re
@@ -53,10 +53,10 @@ _SPOT = "\ue00f"
 
 
 def hide_secrets(field: Field) -> Field:
-    """Hides text in a differing place if the other side has a marker in its position.
+    """Hides the text of a differing place where the other side has a marker.
 
     Args:
-        field: the place. The stable names in its values are marked.
+        field: the place. Stable names are marked in its values.
     """
     if field.only is not None:
         return field
@@ -108,7 +108,7 @@ def _with_names(text: str, names: list[str]) -> str:
 
 
 def _any_secret(value: Any) -> set[str]:
-    """Returns one kind for all markers in a value; an empty set without a marker."""
+    """Returns one kind for all markers in a value; an empty set if there is no marker."""
     return {SECRET for text in strings(value) if _SECRET.search(text)}
 
 
@@ -135,7 +135,7 @@ class Messages:
     ) -> None:
         self.reader = reader
         self.hides_secrets = not reader.unredacted
-        """Whether to hide a text if the other recording has a marker in its position."""
+        """Whether to hide a text where the other recording has a marker."""
         self.side = side
         self._names = names
         self._options = options
@@ -263,7 +263,7 @@ class SideSequence:
 
 @frozen
 class SequenceMessages:
-    """The messages of one sequence in both recordings."""
+    """The messages of one sequence, in both recordings."""
 
     a: SideSequence
     b: SideSequence
@@ -304,9 +304,9 @@ def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:
     Lists are aligned: an item that was added at the front is one difference.
 
     Args:
-        a: a value with marked names.
-        b: another value with marked names.
-        hides_secrets: whether to hide a text if the other value has a marker in its position.
+        a: a value in which stable names are marked.
+        b: another value in which stable names are marked.
+        hides_secrets: whether to hide a text where the other value has a marker.
 
     Raises:
         RecursionError: a value is nested too deeply.

@@ -45,7 +45,7 @@ class RequestPeers(NamedTuple):
     """The peers that numbered the requests in a message, as the directions of their requests."""
 
     own: str
-    """The direction of the message if it is a request, or of the request that it answers."""
+    """The direction of the message itself, or of the request that the message answers."""
     named: str
     """The direction of any further request whose id is in the message."""
 

@@ -1,9 +1,9 @@
 """Collects the values of a recording that get stable names, and finds them in texts.
 
-A value belongs to the session where it occurred, unless values of its kind are valid in all
-sessions. A place of a value is the template of a message, and the position of the value's
-placeholder in it. The *introduction* of a value is its first place; its *profile* is the sum of all
-its places. Corresponding values of two recordings have the same profile or the same introduction.
+A value belongs to one session, unless values of its kind are valid in all sessions. A place of a
+value is a template and a position in it. The *introduction* of a value is its first place; its
+*profile* is the sum of all its places. Values of two recordings correspond if they have the same
+profile or the same introduction.
 """
 
 import re

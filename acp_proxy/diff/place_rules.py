@@ -40,7 +40,7 @@ class PlaceRule:
 
 
 _Positions = frozenset[tuple[int, int]]
-"""Indexes of rules, each with the number of parts of its pointer that are matched."""
+"""Indexes of rules. Each has the number of parts of the rule's pointer that are matched."""
 
 
 class Layout(NamedTuple):

@@ -103,9 +103,8 @@ def empty_texts(
             side.
 
     Returns:
-        The empty texts, each with the partner of the neighbouring text, or None. The caller
-        compares the empty text with the partner. None stands for an empty text whose key the other
-        side has, too.
+        The empty texts. The value is None if the other side has a text with the same key. Otherwise
+        it is the partner of the neighbouring text, with which the empty text is compared.
     """
     pairs: dict[ItemIndex, ItemIndex | None] = {}
     for item in items:
@@ -130,7 +129,7 @@ class _EqualText(NamedTuple):
     a: ItemGroup
     b: ItemGroup
     cuts: list[ItemPair]
-    """Pairs of a part of A and a part of B that overlap in the text."""
+    """Pairs of parts, one of A and one of B, that overlap in the text."""
 
 
 def _equal_texts(
@@ -183,7 +182,7 @@ def _parts(items: list[ItemIndex], side: ComparedItems, item_type: ItemType) -> 
 def _cuts(
     a: list[ItemIndex], sizes_a: list[int], b: list[ItemIndex], sizes_b: list[int]
 ) -> Iterator[ItemPair]:
-    """Yields the pairs of a part of A and a part of B that overlap in the text."""
+    """Yields the pairs of parts, one of A and one of B, that overlap in the text."""
     ends_a, ends_b = [*accumulate(sizes_a)], [*accumulate(sizes_b)]
     after = 0
     for end in sorted({*ends_a, *ends_b}):

@@ -34,7 +34,7 @@ class _OpenText:
     rest: bytes
     """The latest chunk without its text, as it was written."""
     _walk: Walk
-    """Replaces the values in the text."""
+    """The `Walk` that replaces values in the text."""
     frames: "array[int]" = field(factory=lambda: array("Q"))
     _in_time: int | None = None
     """The number of chunks before the client cancelled the turn; None without a cancel."""
@@ -160,7 +160,7 @@ class SequenceBuilder:
             route: the route of the frame.
             seq: the number of the frame.
             canonical: the canonical message.
-            call: the tool call of the message; None without one.
+            call: the tool call of the message; None if it is about no tool call.
         """
         writer = route.writer
         if writer.text is not None:

@@ -112,7 +112,7 @@ def counts_of(findings: Iterable[Finding]) -> dict[str, int]:
 
 
 def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Groups the findings that are not in the baseline by rule and by who is to blame.
+    """Groups findings by rule and by who is to blame. Findings in the baseline are left out.
 
     Groups and findings are in the order of `in_order`.
     """

@@ -30,8 +30,8 @@ PAUSE_NS = 10**8
 HISTORY = OPENING[1:]
 """Methods that reopen a session. The agent sends the session's history before it answers."""
 _AHEAD, _RUN_SIZE = 1 << 18, 1 << 10
-"""The number of bytes of lines that are parsed at once, and the bytes that each run counts besides
-its line."""
+"""The number of bytes that are parsed at once, and the bytes that each run adds to this number
+besides its line."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
 

@@ -1,4 +1,4 @@
-"""Finds the pauses of a conversation that are worth a line, and who was waited for in each.
+"""Finds long pauses of a conversation, and who was waited for in each pause.
 
 A pause is a time between two neighbouring frames or events. It is marked if it takes a tenth of the
 open turn and `LEAST_NS`, or if it takes `ALWAYS_NS`. Stored requests, turns and tool calls tell who

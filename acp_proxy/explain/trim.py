@@ -36,7 +36,7 @@ def trim(
 
 
 def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
-    """Adds the missing half of each exchange. A batch may contain only one half."""
+    """Adds the missing half of each exchange, since a batch may contain only one half."""
     before = -1
     while len(kept) != before:
         before = len(kept)
@@ -74,7 +74,7 @@ class _Trimmer:
         self._follow_forks()
 
     def _follow_forks(self) -> None:
-        """Keeps the opening of each session that may be the origin of a kept, forked session."""
+        """Keeps the opening of each session from which a kept session was forked."""
         last = max(self._ends.values(), default=0)
         for exchange in self.exchanges.values():
             if exchange.method == FORK and exchange.request_seq < last:

@@ -56,9 +56,10 @@ class RuleMemory:
     """For each direction, the number of earlier messages, and lines that may be parts of one split
     message."""
     is_version_ignored: bool = False
-    """Whether it was reported that the client goes on with a version that it does not support."""
+    """Whether a finding reports that the client goes on after an answer with an unsupported
+    version."""
     was_initialize_open: bool = False
-    """Whether it was reported that the client did not wait for the answer to ``initialize``."""
+    """Whether a finding reports that the client did not wait for the answer to ``initialize``."""
     boolean_options: Remembered[str, int] = field(factory=Remembered)
     """By session, the frame with a boolean option that was reported because the client does not
     accept it."""
@@ -82,7 +83,7 @@ class RuleMemory:
     slow_terminals: Remembered[str, int] = field(factory=Remembered)
     """Terminals whose creation took too long, each with the frame of the answer."""
     mcp_connections: Remembered[str, bool] = field(factory=Remembered)
-    """For each connection to an MCP server, whether it is open."""
+    """The connections to MCP servers: True for an open connection, False for a closed one."""
     custom_requests: set[str] = field(factory=set)
     """The groups of custom requests that were reported. A group is a sender, a blank and a
     namespace."""

@@ -99,7 +99,7 @@ def is_answered_otherwise(conversation: Conversation, message: CheckedMessage) -
 
 
 def meant_for(conversation: Conversation, message: CheckedMessage) -> CheckedMessage | None:
-    """Returns the open request that an unpaired answer most likely answers; None without one.
+    """Returns the open request that an unpaired answer most likely answers, or None.
 
     Args:
         conversation: the conversation.

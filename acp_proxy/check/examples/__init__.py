@@ -18,8 +18,8 @@ The file of each group of rules consists of sections such as this:
 A line that begins with ``==`` is an event: ``== client leaves`` and ``== agent exits`` end the
 conversation, and ``== 60 seconds pass`` is a pause. Otherwise, two lines are a second apart.
 
-The rules that a message breaks are listed below the message, each with the side that breaks it. A
-severity is given if it is not the severity of the rule.
+Below a message are the rules that it breaks, each with the side that breaks the rule. A severity is
+added if it is not the usual severity of the rule.
 """
 
 import re

@@ -116,7 +116,7 @@ def permissions_are_cancelled(message: CheckedMessage, conversation: Conversatio
 
 @turn_rule("cancel.permission-unasked")
 def outcome_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds permission requests that are answered as cancelled in a turn that nobody cancels.
+    """Finds permission requests that are answered as cancelled although nobody cancels the turn.
 
     A client may answer these requests before it cancels the turn.
     """

@@ -146,7 +146,7 @@ def custom_names_have_a_namespace(message: CheckedMessage, conversation: Convers
 @rule("path.absolute", requests=tuple(_PATHS), results=tuple(_RESULT_PATHS),
       updates=tuple(_UPDATE_PATHS), alone=True)  # fmt: skip
 def paths_are_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds relative paths, in messages that other rules do not check."""
+    """Finds relative paths in messages whose paths no other rule checks."""
     if message.update_kind:
         patterns = _UPDATE_PATHS.get(message.update_kind, ())
     else:

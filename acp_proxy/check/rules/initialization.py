@@ -350,7 +350,7 @@ def _register() -> None:
 
 
 def _found(holder: Any, where: list[str], value: str) -> tuple[str, ...] | None:
-    """Returns the path to the first member with a value; None without such a member.
+    """Returns the path to the first member with a value; None if no member has the value.
 
     An empty value matches any value.
     """

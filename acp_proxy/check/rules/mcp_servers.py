@@ -38,7 +38,7 @@ def type_is_known(message: CheckedMessage, conversation: Conversation) -> Breach
 
 @rule("mcp.command-absolute", requests=OPENING, alone=True)
 def command_is_absolute(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds commands that are relative, or that are looked up in the PATH."""
+    """Finds commands that are relative paths, or that must be looked up in the PATH."""
     for at, server in servers_of(message):
         if is_relative(command := server.get("command")):
             text = f"the command {shown(command)} of the MCP server {_name(server)} is not absolute"

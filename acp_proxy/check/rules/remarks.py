@@ -1,4 +1,4 @@
-"""Rules about behaviour that no specification forbids but that people report as bugs.
+"""Rules about behaviour that specifications allow, but that people report as bugs.
 
 Examples: an agent refuses to answer, repeats itself or the prompt, reports a failure of its
 provider as an answer, or does not know a session that it has opened.
@@ -21,8 +21,8 @@ from acp_proxy.protocol.updates import TURN_OUTPUT
 
 _CHUNK = "agent_message_chunk"
 _LONGEST, _LEAST, _LINE = 20_000, 20, 300
-"""Lengths in characters: the most text of a turn that is kept, the shortest text that counts as
-repeated, and the longest line that counts as short."""
+"""Lengths in characters: how much text of a turn is kept, the shortest text that can count as
+repeated, and the longest "short" line."""
 _GROWN, _AGAIN = 2, 3
 """How many successive chunks must each begin with the chunk before, and how many successive turns
 must have the same line, to be reported."""
@@ -188,7 +188,7 @@ def sessions_are_found(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("auth.error-code", answers=(*OPENING, PROMPT))
 def missing_logins_have_a_code(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds errors that ask for a login with a code that clients do not recognize."""
+    """Finds errors that ask for a login, but whose code does not say this to clients."""
     words = message.error.get("message")
     if not message.is_error or not isinstance(words, str) or message.error.get("code") == -32000:
         return

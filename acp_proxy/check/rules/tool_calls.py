@@ -165,8 +165,8 @@ def lines_begin_with_1(message: CheckedMessage, conversation: Conversation) -> B
 def terminal_was_created(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds tool calls that show a terminal which the client has not created.
 
-    A client that announces ``_meta.terminal_output``, a Zed extension, shows terminals that the
-    agent runs itself.
+    Terminals that the agent runs are left out if the client has announced
+    ``_meta.terminal_output``, a Zed extension.
     """
     if conversation.dialect != V1 or conversation.is_opening(message.session, *OPENING):
         return

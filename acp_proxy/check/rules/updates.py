@@ -98,7 +98,7 @@ def entries_are_whole(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("plan.partial", updates=PLANS)
 def updates_are_complete(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports plan entries that an update leaves out, but that a later update contains."""
+    """Reports plan entries that are missing from an update, but that return in a later update."""
     before = _plan_before(message, conversation)
     if before is None or not before.left_out:
         return
@@ -145,7 +145,7 @@ def names_are_unique(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("commands.unknown", requests=(PROMPT,))
 def command_is_advertised(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports prompts that begin with a command that is not in the latest list."""
+    """Reports prompts that begin with a command which the latest list lacks."""
     session = conversation.session(message.session)
     if session is None or not session.commands:
         return
@@ -160,7 +160,7 @@ def command_is_advertised(message: CheckedMessage, conversation: Conversation) -
 
 
 def _plan_before(message: CheckedMessage, conversation: Conversation) -> PlanRecord | None:
-    """Returns the previous update of the same plan in the same turn; None without one."""
+    """Returns the previous update of the plan in the same turn; None for the first update."""
     session = conversation.session(message.session)
     before = None if session is None else session.plans.get(plan_of(message.update)[0])
     turn = message.transition.turn

@@ -50,7 +50,7 @@ def prompt_is_reported(ended: EndedTurn, conversation: Conversation) -> Breaches
 
 @turn_rule("v2.running")
 def work_begins_with_running(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds work on a prompt that ends, but that was never reported as running."""
+    """Finds work on a prompt that was never reported as running before it ended."""
     turn = ended.turn
     if not _is_by_update(ended, conversation) or ended.stop_reason is None or turn.is_running:
         return

@@ -51,8 +51,8 @@ from acp_proxy.store.queries.frames import last_stderr_lines
 from acp_proxy.store.reader import RecordingReader
 
 _KEPT = 64
-"""The number of chunks of a command's stderr that are kept: the last ones. They contain the reason
-of a failure."""
+"""The number of chunks that are kept from the end of a command's stderr. They contain the reason of
+a failure."""
 _CHUNK = 4096
 _OURS = "acp-proxy: "
 _STALLED = 3

@@ -23,8 +23,8 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 def junit(report: CheckReport, chosen: frozenset[str]) -> str:
     """Returns a JUnit suite with one case for each recording and each rule that was checked.
 
-    A case fails if one of its findings makes the check fail. All other findings are printed as the
-    output of the case.
+    A case fails if one of its findings makes the check fail. All other findings become output of
+    the case.
 
     Args:
         report: the report of the check.
@@ -90,7 +90,8 @@ def with_findings(
 def place_of(checked: CheckedRecording) -> str:
     """Returns the path of a recording's text form, relative to the current directory if possible.
 
-    For a database, which has no lines, the path is that of the text form that `export` would write.
+    A database has no lines. For a database, returns the path of the text form that `export` would
+    write.
     """
     path = Path(checked.path)
     if path.suffix != ".jsonl":

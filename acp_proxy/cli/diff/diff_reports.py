@@ -29,7 +29,7 @@ class DiffReporter:
         """Receives the comparison before its entries."""
 
     def entry(self, _entry: DiffEntry) -> None:
-        """Receives an entry. All entries of a lane come one after another."""
+        """Receives an entry. The entries of a lane follow one another."""
 
     def end(self, _found: Diff) -> None:
         """Ends the report, after the last entry."""

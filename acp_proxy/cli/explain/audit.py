@@ -37,9 +37,9 @@ Examples:
 def audit(rec: str, filter_words: str, json: bool, top: int | None) -> None:
     """Show what the agent read, wrote, ran and fetched, where, and who permitted it.
 
-    The findings come first. ✗ marks a problem: an action that was refused, that nobody permitted,
-    or outside the session's directory. ! marks a remark. A table for each kind of action follows,
-    with the time, frame, subject, status and permission of each action.
+    The findings come first. ✗ marks a problem: an action that was refused, or that nobody
+    permitted, or that was outside the session's directory. ! marks a remark. A table for each kind
+    of action follows, with the time, frame, subject, status and permission of each action.
 
     "client" means that the agent asked its client to act, and the client's answer shows the result.
     "claimed" means that only the agent reports the action, in a tool call. An action that the agent

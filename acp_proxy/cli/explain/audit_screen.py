@@ -248,7 +248,7 @@ def _is_marked(action: Action) -> bool:
 
 
 def _how(action: Action, usual: ActionKind) -> str:
-    """Returns the operation of an action, such as ``delete``; empty for the usual one."""
+    """Returns the operation of an action, such as ``delete``; empty for the usual operation."""
     operations = {path.operation for path in action.paths} - {None, "modify"}
     if action.kind is ActionKind.WRITE and len(operations) == 1 and len(action.paths) == 1:
         return str(next(iter(operations)))

@@ -42,7 +42,7 @@ _UNTIL = re.compile(r"problem|end|stall:([0-9]+(?:\.[0-9]+)?)s?")
 _MOST_LINES = 10**9
 _Look = Callable[[int], tuple[str, str] | None]
 _TAIL = 4
-"""For each line that `--lines` requests, the number of rows that are read at first."""
+"""The number of rows that are read at first for each line that `--lines` requests."""
 
 
 @cli_command(

@@ -42,8 +42,8 @@ _PAIR = 12
 """The width of the column with the paired frame and the latency, on a terminal."""
 _LINKS = ("→", "↩")
 _LONG_ID, _END_OF_ID = 15, {True: 8, False: 6}
-"""Ids up to `_LONG_ID` characters are printed whole. Of a longer id, a terminal shows the last 8
-characters if it is wide (True), and the last 6 if it is narrow (False)."""
+"""Ids up to `_LONG_ID` characters are printed whole. Of longer ids, only the end is printed: 8
+characters on a wide terminal (True), and 6 on a narrow terminal (False)."""
 _TONES = {"permission": Ink.PERMISSION, "trouble": Ink.TROUBLE}
 _PACES = {"slow": Ink.STDERR, "stuck": Ink.TROUBLE}
 
@@ -56,9 +56,9 @@ Each form has the title of its column, and the fact that an imported recording m
 
 
 def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
-    """Yields items. Ends of streams at about the same time for one reason become one row.
+    """Yields items. Ends of several streams become one row, if time and reason are about equal.
 
-    The member ``last`` of this row is the number of the last event.
+    The member ``last`` of the row is the number of the last of these events.
     """
     pending: Row | None = None
     for item in items:
@@ -121,7 +121,7 @@ class TimelineLayout:
 
         Args:
             frame: the number of the frame.
-            pair: the number of the other frame; None if there is none.
+            pair: the number of the paired frame; None if there is none.
         """
         self._marks = {frame: "▸ "} | ({} if pair is None else {pair: "▹ "})
 

@@ -48,7 +48,7 @@ def printer_for(
 
 
 class MatchPrinter:
-    """Prints the matches of one recording after the other."""
+    """Prints the matches in recordings, one recording after the other."""
 
     def __init__(self) -> None:
         self._page = Page(stdout_screen())

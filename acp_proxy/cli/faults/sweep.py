@@ -33,8 +33,8 @@ from acp_proxy.store.reader import RecordingReader
 
 _NO_PLAN = "(no faults)"
 _LONGEST_LINE, _LAST_LINES = 100, 5
-"""The largest number of characters of a client's last line that are shown, and how many of the last
-lines of a failed client are shown."""
+"""How much is shown of a client's output: the number of characters of its last line, and the number
+of last lines if the client failed."""
 _LEGEND = {
     FINISHED: "the client ended with 0; its output shows whether it did what it should",
     NOT_REACHED: "no rule of the plan fired, so nothing was tested",

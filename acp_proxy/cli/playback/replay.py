@@ -234,7 +234,7 @@ def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes
         sink: the descriptor that the client reads from.
 
     Returns:
-        The bytes that were read but not used, and the rest of the answer that was not written.
+        The bytes that were read but not used, and the part of the answer that was not written.
     """
     # A terminal signals the end of its input only once, and a person is in no hurry.
     if os.isatty(source) or not system.is_readable(source):

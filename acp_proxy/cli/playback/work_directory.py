@@ -31,7 +31,7 @@ def directories(
         recorded: the directories, in the order in which the recorded client named them.
         chosen: an existing directory, which is used for the first recorded directory. Its contents
             are not removed.
-        start: the directory where the recorded agent was started; empty if it is not known.
+        start: the directory in which the recorded agent was started; empty if it is not known.
 
     Yields:
         The new directory for each recorded directory: first the absolute directories, then the

@@ -15,7 +15,7 @@ from acp_proxy.recording.recording import Recording, needs
 LABEL = 12
 """The width of a label, in columns of the terminal."""
 SHORT_ID = 12
-"""The number of characters that are shown of a session's id where space is short."""
+"""The number of characters of a session's id that are shown where space is short."""
 
 MARKS = {
     Severity.ERROR: ("✗", Ink.TROUBLE),

@@ -150,8 +150,8 @@ def aligned(
         rows: the rows. Each cell is one piece, and rows may have fewer cells.
         screen: the screen that the last cell has to fit.
         is_cut: whether the last cell is cut instead of wrapped.
-        spare: the indexes of cells that may be left out, the first one first. They are left out
-            until the last cell has 40 columns or fits.
+        spare: the indexes of cells that may be left out, in this order. A cell is left out if the
+            last cell has neither 40 columns nor room for its text.
     """
     count = max(map(len, rows), default=0)
     widths = [

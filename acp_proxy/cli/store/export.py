@@ -37,7 +37,7 @@ from acp_proxy.store.reader import RecordingReader
 
 @frozen
 class CopyMasking:
-    """The options that mask more than the secrets that are always masked."""
+    """The options for masking more than the secrets that are always masked."""
 
     level: str | None
     paths: tuple[str, ...]
@@ -255,8 +255,8 @@ def export(
     mermaid is a sequence diagram in the language Mermaid, which GitHub, GitLab and editors draw.
     After --max arrows and notes, a last note tells how many are left out.
 
-    FILTER chooses frames and events, as in `log`. The file of -o can be read only by its owner. It
-    appears when it is complete.
+    FILTER chooses frames and events, as in `log`. The file of -o appears when it is complete, and
+    only its owner can read it.
 
     Secrets are masked, unless --unredacted is given. --level, --path and --pattern can also mask
     prompts and contents of files, even in a recording that was masked when it was made. No masking

@@ -96,9 +96,9 @@ def export_test(
 
 
 def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
-    """Returns the text form of a recording that is cut down to the messages that some turns need.
+    """Returns the text form of a recording. It is cut down to the messages that some turns need.
 
-    Its state is always `complete`, even if the recorder was killed later.
+    The state of the new recording is always `complete`.
 
     Args:
         reader: the recording.

@@ -58,7 +58,7 @@ class LiveScreen(TrialScreen):
         self._display = WaitDisplay(show_status if sys.stderr.isatty() else None)
         self._redactor = new_redactor()
         self._answered = 0
-        """The number of requests that the user was asked about, but whose entries are not printed
+        """The number of requests about which the user was asked and whose entries are not printed
         yet."""
         self._waiting: list[TranscriptEntry | SaidText] | None = None
         """Output to print after the user has answered a question. (It would move the question off

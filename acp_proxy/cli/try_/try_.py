@@ -290,10 +290,10 @@ def _is_failing(probe: ProbeResult) -> bool:
 
 
 def _frames(path: Path) -> dict[tuple[str, int], int]:
-    """Returns the number of the frame for each line of a recording.
+    """Returns the numbers of the frames of a recording, by line.
 
-    A key of the result is a stream and the number of a line in it, from 1. Empty without a
-    recording.
+    A line is identified by its stream and its number in this stream, from 1. The result is empty if
+    there is no recording.
     """
     counts, frames = Counter[str](), {}
     if recording_at(path) is not None:

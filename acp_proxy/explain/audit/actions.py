@@ -292,7 +292,7 @@ class ActionLog(Listener):
         _add_paths(action, probe.paths)
 
     def _join_terminal(self, action: Action, terminal: str) -> None:
-        """Merges the action that created a terminal into the tool call that shows the terminal."""
+        """Merges two actions: the one that created a terminal, and the tool call that shows it."""
         creating = self._terminals.get((action.session, terminal))
         if creating is None or creating is action:
             if action.id:
@@ -341,7 +341,7 @@ class ActionLog(Listener):
         return (a for a in (*calls, *asked) if a is not None and a.turn == probe.turn)
 
     def _compare_with_permissions(self, action: Action, probe: Action) -> None:
-        """Compares a request that names no tool call with the permission requests of its turn."""
+        """Compares a request without a tool call id to the permission requests of its turn."""
         asked = self.permissions.asked_in(probe.session, probe.turn)
         if probe.kind is ActionKind.READ:
             near = [call.tool_call for call in self._candidates(probe) if share_path(call, probe)]

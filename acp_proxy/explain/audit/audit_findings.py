@@ -127,7 +127,7 @@ def _refusal(asked: AuditedPermission, whose: str = "") -> str:
 
 
 def _seq_after_refusal(action: Action) -> int | None:
-    """Returns the frame which shows that a refused action was done; None without one."""
+    """Returns the frame which shows that a refused action was done; None if no frame shows this."""
     asked = action.permissions[-1] if action.permissions else None
     if asked is None or not (is_refused(action) or asked.decision == "error"):
         return None

@@ -166,8 +166,8 @@ class Action:
     directory: AuditedPath | None = None
     """The directory in which the command ran; None if no message names it."""
     mentions: list[AuditedPath] = field(factory=list)
-    """Words of the command that look like credentials, or like paths that may be outside the
-    session's directories."""
+    """Words of the command that look like credentials, or like paths outside the session's
+    directories."""
     url: str | None = None
     exit_code: int | None = None
     exit_signal: str | None = None
@@ -177,8 +177,7 @@ class Action:
     perhaps_allowed_by: list[LastingGrant] = field(factory=list)
     """Earlier permissions that may cover an action without a permission request."""
     refused_before: int | None = None
-    """The number of the frame that refused an equal action earlier in the turn; None without
-    one."""
+    """The number of the frame that refused an equal action earlier in the turn, or None."""
     perhaps_same_as: list[int] = field(factory=list)
     """The ids of actions that may be this action under another source (claimed, or of the
     client)."""
@@ -193,8 +192,7 @@ class Action:
     """The last permission request in the turn for the file or command of this action, made by
     another action."""
     instead_of: "Action | None" = field(init=False, default=None)
-    """An action that was permitted but not done: the only one of the same kind in the turn. None
-    for no such action, or for several."""
+    """An action that was permitted but not done, if it is the only one of its kind in the turn."""
     is_absorbed: bool = field(init=False, default=False)
     """Whether the action was merged into another action."""
 
@@ -254,7 +252,7 @@ class AuditedSession:
     """The number of the last request that opened the session."""
     cwd: str | None
     directories: list[str] = field(factory=list)
-    """The directories in which the agent may work, except ``cwd``."""
+    """The directories in which the agent may work, besides ``cwd``."""
     mcp_servers: list[AuditedServer] = field(factory=list)
 
 

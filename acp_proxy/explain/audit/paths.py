@@ -86,8 +86,7 @@ _locate_again = lru_cache(1024)(_locate)
 def may_be_same(audited_path: AuditedPath, other: AuditedPath) -> bool:
     """Whether two paths may name the same file.
 
-    Only file names are compared if a path is relative, and if it is unknown where one of the paths
-    lies.
+    Only file names are compared if one of the paths is relative and the place of a path is unknown.
 
     Args:
         audited_path: the first path.

@@ -93,8 +93,8 @@ class PermissionLog:
 
         Args:
             session: the id of the session.
-            turn: the number of the turn. For a turn that is not the latest with such actions, the
-                result is empty.
+            turn: the number of the turn. The result is empty if a later turn has permission
+                requests.
         """
         newest, asked = self._asked.get(session, (None, []))
         return asked if newest == turn else []

@@ -1,8 +1,8 @@
 """Folds runs of chunks: frames that are pieces of one message become one value.
 
 An agent streams a sentence in dozens of frames, and a person wants to read the sentence. A run of
-pieces ends at a row that is not a piece of the same message, at a marked pause, and at a frame that
-a fault changed or cut.
+frames ends where another message begins, at a marked pause, and at a frame that a fault changed or
+cut.
 """
 
 from collections.abc import Container, Iterable, Iterator

@@ -30,8 +30,8 @@ _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 Tone = Literal["plain", "prompt", "permission", "trouble"]
 """The subject of a line, which decides its colour."""
 Pace = Literal["", "slow", "stuck"]
-"""How slow an answer was: slow or stuck. Empty for a fast answer, or one that may take long, such
-as a person's."""
+"""How slow an answer was: slow or stuck. Empty for a fast answer, and for an answer that may take
+long."""
 
 
 class Cells(NamedTuple):

@@ -142,7 +142,7 @@ def _string_pointer(line: str, sought: str) -> str | None:
 
 
 def _chunk_pointer(raw: bytes) -> str | None:
-    """Returns the JSON pointer of the text in the line of a chunk; None without a text."""
+    """Returns the JSON pointer of the text in the line of a chunk; None if there is no text."""
     message = json_or_none(raw.decode(errors="replace").encode())
     texts = (place for place in _TEXTS if isinstance(member(message, *parts_of(place)), str))
     return next(texts, None)

@@ -19,7 +19,7 @@ _CODES_FROM_OUTSIDE = {128 + signum for signum in FROM_OUTSIDE}
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds an end of the agent that its client did not ask for, or that left requests open.
+    """Finds an end of the agent that was not requested, or that left requests open.
 
     An end is expected if the agent is told to stop, or if its client closes the connection, while
     no request and no turn is open.
@@ -159,7 +159,7 @@ def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str,
 
 
 def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedEvent | None:
-    """Returns the last signal that may have ended the agent; None without such a signal.
+    """Returns the last signal that may have ended the agent, or None.
 
     A signal to stop may have ended the agent. Any other signal, such as SIGUSR1, counts only if the
     agent was killed by it.

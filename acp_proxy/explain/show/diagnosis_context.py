@@ -125,7 +125,7 @@ class DiagnosisContext:
 
     @cached_property
     def invalid_lines(self) -> list[InvalidLines]:
-        """The lines of each direction that are not messages, without lines that faults made."""
+        """The invalid lines of each direction, without lines that faults made."""
         return read_invalid_lines(self.reader, self.faults.injected)
 
     @cached_property
@@ -140,7 +140,7 @@ class DiagnosisContext:
 
     @property
     def client_end(self) -> RecordedEvent | None:
-        """The event with which the client left first or stopped the agent; None without one."""
+        """The event with which the client left first or stopped the agent, or None."""
         first = self.first_end
         return first if first is not None and is_client_ending(first) else None
 
@@ -151,7 +151,7 @@ class DiagnosisContext:
 
     @property
     def holding_fault(self) -> str | None:
-        """The rule of a fault that prevented all later answers; None without such a fault."""
+        """The rule of a fault that prevented all later answers, or None."""
         end = self.first_end
         return self.faults.first_rule(HOLDING, None if end is None else end.seq)
 

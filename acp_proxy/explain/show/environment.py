@@ -94,9 +94,9 @@ def outside_reason(text: str) -> str | None:
 
 
 def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[str | None, str]:
-    """Returns the last failure in the environment that stderr names, and the line that names it.
+    """Returns the last failure in the environment that stderr names, and its line.
 
-    Without a failure, returns None and the last line on stderr, which may be empty.
+    If stderr names no failure, returns None and the last line, which may be empty.
 
     Args:
         context: the recording.
@@ -115,7 +115,7 @@ def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[st
 
 
 def why_it_never_ran(context: DiagnosisContext, exit_: RecordedEvent) -> str | None:
-    """Returns the failure in the environment that kept an agent from running; None without one.
+    """Returns the failure in the environment that kept an agent from running, or None.
 
     Args:
         context: the recording.
@@ -135,6 +135,6 @@ def why_it_never_ran(context: DiagnosisContext, exit_: RecordedEvent) -> str | N
 
 
 def launcher(context: DiagnosisContext) -> str | None:
-    """Returns the program that fetches and starts the agent, such as npx; None without one."""
+    """Returns the program that fetches and starts the agent, such as npx, or None."""
     names = [PurePath(word).name for word in context.recording.words[:1]]
     return next((name for name in names if name in LAUNCHERS), None)

@@ -30,7 +30,7 @@ _PARTS = {
 }
 """The words for the parts of a turn's time."""
 _LEAST_SHARE = 10
-"""A wait is part of the line of facts from a tenth of the time of all turns on."""
+"""The line of facts names a wait if it takes at least a tenth of the time of all turns."""
 _ANSWERS = {
     "allow_once": "allowed", "allow_always": "allowed", "granted": "allowed",
     "reject_once": "rejected", "reject_always": "rejected", "denied": "rejected",

@@ -200,7 +200,7 @@ def _finding(
 
 
 def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
-    """Returns the open waits of a running conversation that are not problems."""
+    """Returns the waits of a running conversation, except waits that are problems."""
     if context.of_kind("exit"):
         return []  # an answer can no longer come
     # The agent cannot answer in a session in which it waits for the client.
@@ -232,7 +232,7 @@ def waiting_for(waiting: Sequence[CurrentWait]) -> str:
 
 
 def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
-    """Returns a sentence: which peer was silent, how long, where, and which request was open.
+    """Returns a sentence: which peer was silent, for how long, and what was open.
 
     Args:
         silence: the silence that the sentence describes.
@@ -265,7 +265,7 @@ def _long_line(context: DiagnosisContext, turn: TurnRow) -> StoredFrame | None:
 
 
 def _asked_within(context: DiagnosisContext, turn: TurnRow) -> OpenRequest | None:
-    """Returns the agent's first unanswered request in a turn; None without one."""
+    """Returns the agent's first unanswered request in a turn, or None."""
     asked = (request for request in context.unanswered if request.direction == "to-client")
     return next((a for a in asked if a.session == turn.session and a.seq > turn.prompt_seq), None)
 

@@ -109,7 +109,7 @@ class TurnsAndCalls(Listener):
                 self._find_chunk(run, running)
 
     def _find_chunk(self, run: FrameRun, turn: RunningTurn) -> None:
-        """Notes the time of the agent's first chunk in a turn, if it is in a run."""
+        """Notes the time of the agent's first chunk in a turn, if the run contains this chunk."""
         for _, t_ns, raw in self._reader.lines_of(run):
             chunk = chunk_of(raw) if len(raw) <= SMALL_LINE else None
             if chunk is not None and chunk.update in VOICE:

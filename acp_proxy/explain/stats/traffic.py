@@ -140,7 +140,7 @@ class Traffic:
         self._methods: dict[tuple[str, str | None, str | None], _Method] = {}
 
     def feed(self, head: StoredFrame) -> None:
-        """Counts a frame, which may lack its bytes."""
+        """Counts a frame. The bytes of the frame are not needed."""
         seq, t_ns, stream, kind, method, exchange, session, turn, call, _, size, _ = head
         count = self._passing.get((stream, kind, method))
         if count is None:

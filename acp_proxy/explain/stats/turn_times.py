@@ -65,8 +65,8 @@ class Interval(NamedTuple):
     seq: int | None
     """The number of the frame that ended the interval; None if the recording ended first."""
     request: Exchange | None = None
-    """The request whose wait this interval is. None for an interval that is one piece of the turn's
-    time."""
+    """The request, for an interval from a request to its answer. None for an interval that divides
+    the turn's time."""
 
 
 @frozen

@@ -54,7 +54,7 @@ class Measures:
 
 @frozen
 class VersionRow:
-    """The recordings of one version of an agent or client, or of one project, together."""
+    """All recordings of one version of an agent or client, or of one project."""
 
     by: str
     """The kind of group that the recordings form: agent, client or project."""

@@ -33,7 +33,7 @@ from acp_proxy.store.queries.exchanges import TurnRow, exchanges
 from acp_proxy.store.reader import RecordingReader
 
 VOICE = {AGENT_TEXT: "message", **dict.fromkeys(THOUGHT_CHUNKS, "thought")}
-"""The kinds of updates with text of the agent, each with the kind of its step."""
+"""The kinds of updates in which an agent speaks or thinks, each with the kind of its step."""
 _SHORTEST, _LONG_NS = 20, 2 * 10**9
 """A silence is a step if it takes at least 1/20 of the turn, or at least two seconds."""
 

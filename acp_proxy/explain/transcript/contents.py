@@ -123,7 +123,7 @@ def note_block(text: str) -> TextBlock:
 PieceKey = tuple[str | None, str, str, bool]
 """The session, the kind of update, the id of a message, and whether the message is hidden."""
 STDERR = "stderr"
-"""The word for lines of stderr in place of a kind of update, in a `PieceKey`."""
+"""The word in a `PieceKey` for a line of stderr, in place of a kind of update."""
 
 
 @define

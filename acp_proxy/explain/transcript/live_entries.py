@@ -76,7 +76,7 @@ class LiveEntries:
 
     @property
     def open_request(self) -> tuple[Direction, str | None] | None:
-        """The direction and the method of the latest unanswered request; None without one."""
+        """The direction and the method of the latest unanswered request, or None."""
         asked = next(reversed(self._requests.items()), None)
         return None if asked is None else (asked[0][0], asked[1]["method"])
 

@@ -36,7 +36,7 @@ class AskedRequest:
     """The row of the request."""
     answer: StoredMessage | None
     title: str
-    """The title of the request's tool call, from another frame; empty without a title."""
+    """The title of the request's tool call, from another frame; empty if it is not known."""
     dialect: str | None
     is_open: bool
 

@@ -176,7 +176,7 @@ class TranscriptReader:
             yield entry
 
     def _piece(self, row: Row) -> tuple[PieceKey, str] | None:
-        """Returns the key and the text of a chunk or a line of stderr; None for any other row."""
+        """Returns the key and the text of a chunk or of a line of stderr; otherwise None."""
         kind, hidden = row["kind"] if "raw" in row else "", False
         if kind == "stderr":
             return (row["session"], STDERR, "", False), _decoded(row)
