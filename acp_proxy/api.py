@@ -280,7 +280,7 @@ def open(  # noqa: A001  as `gzip.open`
 def recordings(directory: "str | os.PathLike[str] | None" = None) -> "list[ListedRecording]":
     """Returns the properties of each recording in a directory, the newest first.
 
-    Files that cannot be read come last; they have ``problem`` instead of the other properties.
+    Unreadable files come last, with ``problem`` in place of the other properties.
 
     Args:
         directory: the directory; None for the recordings directory.

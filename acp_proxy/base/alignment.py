@@ -166,8 +166,7 @@ def _exactly(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pai
     """Yields the pairs of the longest common subsequence. Compares each item of A with each of B.
 
     If several subsequences are the longest, chooses the subsequence that leaves the most unpaired
-    items of A and B side by side. An unpaired item of B beside an unpaired item of A may be its
-    replacement.
+    items of A and B side by side.
     """
     width, b_start = len(range_b), range_b.start
     a_start, a_end = range_a.start, range_a.stop

@@ -14,8 +14,8 @@ agent (`playback.drivers.replay_faults`).
 - When a direction ends, the engine releases all held deliveries. These deliveries go out before the
   end.
 
-All additions have numbers in one sequence, which decide the order of side effects, and of bytes
-that are due at the same time.
+All additions are numbered in one sequence. The numbers decide the order of side effects, and of
+bytes that are due at the same time.
 """
 
 import heapq

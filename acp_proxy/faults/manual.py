@@ -44,7 +44,7 @@ class KindManual:
 
 
 def manual_of(kind: type[Fault]) -> KindManual:
-    """Describes a kind."""
+    """Returns the description of a kind and its settings."""
     about = (inspect.getdoc(kind) or "").partition("\n")[0]
     directions = tuple(direction.value for direction in kind.directions)
     return KindManual(kind.kind, about, directions, _settings(kind))

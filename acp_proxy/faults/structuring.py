@@ -49,7 +49,7 @@ class Trigger:
     where: str = ""
     """A filter; empty for every frame."""
     after: int = field(default=0, validator=at_least(0))
-    """How many first matches pass without firing."""
+    """How many matches pass before the rule can fire."""
     every: int = field(default=1, validator=at_least(1))
     """After the matches of `after`, every n-th match fires."""
     times: int | None = field(default=None, validator=at_least(1))

@@ -82,8 +82,8 @@ class Clock:
             stamp: the next time.
 
         Returns:
-            The nanoseconds. None if only one of this time and the log's first time has a date, or a
-            time zone.
+            The nanoseconds; None if the time differs in form from the first time of the log: with
+            or without a date, with or without a time zone.
         """
         self._kind = self._kind or stamp[1:]
         if stamp[1:] != self._kind:

@@ -1,8 +1,8 @@
 """Reads logs and pasted text with one message per line, or with messages over several lines.
 
-Before a message, its line may have a time and a mark of the direction: an arrow, ``OUT:``,
-``Received``, ``CLIENT → AGENT`` and so on. Both may also be on the lines above. Blank lines,
-comments and Markdown fences are skipped. Any other line is an error.
+Before a message, a line may have a time and a mark of the direction: an arrow, ``OUT:``,
+``Received``, ``CLIENT → AGENT`` and so on. The time and the mark may also be on the lines above.
+Blank lines, comments and Markdown fences are skipped. Any other line is an error.
 
 The meaning of an arrow depends on the side that wrote the log. If the first messages contradict the
 arrows, all arrows are reversed, and the directions count as inferred.

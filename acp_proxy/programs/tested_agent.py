@@ -3,7 +3,7 @@
 Its command is ``python -m acp_proxy.programs.tested_agent DIR``.
 
 DIR/plan.json has the command to run. Each start takes the next free number N, and holds a lock on
-DIR/N.lock until it ends. It writes:
+DIR/N.lock until it ends. A start writes:
 
 - DIR/N.json, the report of a replay, or DIR/N.db, a recording;
 - on failure DIR/N.error, the reason.

@@ -1,7 +1,7 @@
 """Decides which messages are about the same tool call, since some agents reuse ids.
 
-A message about a tool call is about the call of its id that began last (the latest call), even
-after the call's turn. Only the messages of `Beginning` can begin another call with the id:
+A message belongs to the latest call with its id, even after the turn of this call. Only the
+messages of `Beginning` can begin another call with the id:
 
 - If the latest call is over, each of these messages begins another call.
 - An announcement or a permission request also begins another call if no earlier message of its turn

@@ -12,12 +12,12 @@ state machine uses no file, clock or database.
 - If a session has several open turns, updates and requests belong to the newest turn.
 - In the draft, ``fs/*`` and ``terminal/*`` messages name no session. A message about a terminal
   belongs to the session that created the terminal. A message with a path belongs to the session
-  whose directory contains the path. Any other message belongs to the only session with open turns;
-  without exactly one such session, it belongs to no session.
+  whose directory contains the path. Any other message belongs to the only session with open turns.
+  If several sessions or no sessions have open turns, it belongs to no session.
 - ``mcp/*`` messages name no session either. A message about a server belongs to the session that
   declared the server. A message about a connection belongs to the session of its ``mcp/connect``.
-  If several sessions fit, the message belongs to the only session of these with an open turn, or to
-  no session.
+  If several sessions fit, only a session with an open turn counts. If several or no sessions count,
+  the message belongs to no session.
 """
 
 from bisect import bisect_left, bisect_right

@@ -1,8 +1,8 @@
 """Indexes the log of a running recording when no bytes flow, or when the backlog is too large.
 
 The indexer waits for a quarter of a second without a byte, since it shares the interpreter with the
-pumps. It works in batches of a few milliseconds, and stops as soon as bytes flow again. It works
-while bytes flow only if 16 MB are not indexed.
+pumps. It works in batches of a few milliseconds, and stops as soon as bytes flow again. If 16 MB
+are not indexed, the indexer works even while bytes flow.
 """
 
 import contextlib

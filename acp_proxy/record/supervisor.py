@@ -127,8 +127,8 @@ async def until(latch: Latch) -> None:
 async def enforce_stop(relay: Relay, grace: float) -> None:
     """Kills an agent that still runs some seconds after a signal asked it to stop.
 
-    A client may wait for its agent without reading. So after one more grace time, the agent's
-    output is abandoned.
+    A client may wait for its agent without reading the agent's output. So after one more grace
+    time, the output is abandoned.
 
     Args:
         relay: the relay, which has already forwarded the signal.

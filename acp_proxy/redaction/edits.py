@@ -108,8 +108,8 @@ _Range = TypeVar("_Range", Edit, MaskedSpan)
 def join_spans(spans: Iterable[_Range]) -> list[_Range]:
     """Returns the spans sorted, with overlapping spans joined.
 
-    The span that starts first has the replacement of the joined span. If several spans start there,
-    the longest has it.
+    A joined span has the replacement of its first span. Of several spans with the same start, the
+    longest counts as the first.
     """
     result: list[_Range] = []
     for span in sorted(spans, key=lambda each: (each.start, -each.end)):

@@ -78,8 +78,8 @@ class SecretValues:
         Args:
             value: the secret.
             marker: the marker that replaces the secret.
-            named: whether the name or the form of the value marks it as a secret. Otherwise the
-                value is not searched for if it is a usual setting, such as a word or a version.
+            named: whether the name or the form of the value marks it as a secret. If not, a usual
+                setting, such as a word or a version, is not searched for.
             is_known: whether to search for the value even if it is short, a number or a path.
         """
         if value in self.markers or len(self.markers) >= REMEMBERED or MARKER.fullmatch(value):

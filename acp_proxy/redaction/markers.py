@@ -112,8 +112,8 @@ def beside_markers(
 ) -> tuple[Any, Any]:
     """Returns two decoded values from the same place in two messages, for use in a report.
 
-    A value is hidden if it has fewer markers of some kind than the other value. It may contain the
-    unmasked secret.
+    A value is hidden if it has fewer markers of some kind than the other value: it may contain a
+    secret that was not recognized.
 
     Args:
         first: the first value, masked.

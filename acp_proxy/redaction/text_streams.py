@@ -43,7 +43,8 @@ Following = Callable[[], Iterator[bytes]]
 
 StreamEnd = tuple[str, list[tuple[int, int, str]]]
 """The last characters of a text that arrives in pieces, and the spans to mask in its later pieces.
-A span is a pair of offsets from the end of the text so far, and a marker."""
+A span has a start, an end and a marker; start and end are offsets from the end of the text so
+far."""
 _NOTHING: StreamEnd = ("", [])
 
 
@@ -71,9 +72,8 @@ class TextStreams:
         self._ahead = PieceReader()
         self._most_lines = _MOST_PIECES
         self._decided: tuple[StreamEnd, int, int] = _NOTHING, 0, 0
-        """About the latest text whose next pieces were searched: its end, the number of decided
-        characters after its end, and the number of secrets known then. The decision is valid until
-        another secret is known."""
+        """The latest text whose next pieces were searched: its end, how many later characters were
+        decided, and how many secrets were known. A new secret makes the decision invalid."""
         self._size = max(CONTEXT, min(finder.hashed.longest, _LONGEST_CONTEXT))
 
     def passes(self, key: str, text: str) -> bool:

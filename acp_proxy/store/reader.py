@@ -74,8 +74,8 @@ class RecordingReader(Rows):
         Args:
             path: the path, also for error messages. While there is a log, the file need not exist.
             source: the lines of the recording's text form, which are read instead of a file.
-            unredacted: whether to show the secrets in the file. Otherwise they are masked, unless
-                the recording was masked when it was made.
+            unredacted: whether to show the secrets in the file. If not, a recording that was not
+                masked when it was made is masked now.
             level: what to mask, even if the recording was masked when it was made.
             known: further secrets to mask, each with its marker. These secrets are masked even if
                 the recording was masked when it was made.

@@ -101,8 +101,8 @@ class AgentConnection:
     async def fall_silent(self, limit_s: float, is_held_up: Callable[[], bool]) -> None:
         """Waits until the agent has been silent for too long, although it has to act.
 
-        The agent has to act while a request to it is open, unless it waits for our answer to its
-        own request.
+        The agent has to act while a request of ours is open and no request of the agent waits for
+        our answer.
 
         Args:
             limit_s: how many seconds of silence are too long.

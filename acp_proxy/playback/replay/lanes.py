@@ -152,11 +152,11 @@ class WaitingFrame:
     asked: set[Key]
     """The requests that the frame answers and that have not come."""
     messages: set[Key] = field(factory=set)
-    """Other requests that the frame waits for. They were open at the same time as `asked`, and were
-    recorded before the frame."""
+    """Other requests that the frame waits for. These requests were open at the same time as
+    `asked`, and were recorded before the frame."""
     frames: set[int] = field(factory=set)
-    """The numbers of earlier frames that this frame waits for. Their exchanges were open at the
-    same time as `asked`."""
+    """The numbers of earlier frames that this frame waits for, about exchanges that were open at
+    the same time as `asked`."""
     since: Moments | None = None
     """When the last message or frame that it waited for passed, as in `Track.since`."""
 

@@ -44,8 +44,7 @@ class OpenRequests:
 
     def __init__(self, dialect: str | None) -> None:
         self.live_ids: dict[int, str] = {}
-        """By exchange, the live ids of the client's requests whose recorded answer was not sent.
-        Another answer may have closed the request."""
+        """By exchange: the live id of each client request whose recorded answer was not sent."""
         self._come: list[int] = []
         self._connection = Connection(dialect=dialect or V1)
         self._of_client: dict[int, OpenClientRequest] = {}

@@ -54,7 +54,8 @@ class ReplaySchedule:
         self.is_whole = False
         """Whether the whole recording was read."""
         self.handshake: int | None = None
-        """The number of the reply to the first initialize; frames after this reply wait for it."""
+        """The frame number of the reply to the first ``initialize``. Later frames wait for this
+        reply."""
         self.handshake_is_over = False
         self.gave_up_at = script.gave_up_at
         """The frames after this number wait until the client leaves; None if all frames may go."""

@@ -96,8 +96,8 @@ _ACTING = re.compile(rb'(?i)"method"\s*:\s*"\s*(?:fs|terminal)/(?!read_text_file
 """Matches a request that changes or runs something, in a line that strict readers do not accept."""
 _CREATE, _FORM = "terminal/create", "elicitation/create"
 _SUSPICIOUS = (b"fs/", b"terminal/", b"\\u00", b"\\/")
-"""Texts in lower case. Every line that asks to change files or run commands contains one: the start
-of the method, or an escape that may hide this start."""
+"""Texts in lower case. Every line that asks to change files or run commands contains one of these
+texts: the start of the method, or an escape that may hide this start."""
 
 
 @frozen
@@ -272,7 +272,8 @@ def _unescaped(raw: bytes) -> bytes:
 def _named(raw: bytes, names: frozenset[str]) -> list[object] | None:
     """Returns the values under some names in a message's params; None if readers may disagree.
 
-    Readers disagree on which of two members with the same name they use, and on case.
+    Of two members with the same name, some readers use the first, and others the last. Some readers
+    ignore case.
     """
     all_params = [value for name, value in _members(raw) or () if name == "params"]
     params = all_params[0] if len(all_params) == 1 else None

@@ -259,7 +259,7 @@ class ClientSender:
     def _without_unasked(self, frame: ClientFrame) -> ClientFrame:
         """Removes from a batch the answers to requests that the agent has not made yet.
 
-        These answers are sent later. The live agent may use their ids for other requests.
+        The removed answers are sent later. The live agent may use their ids for other requests.
         """
         if len(frame.steps) == 1:
             return frame

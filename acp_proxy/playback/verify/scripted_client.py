@@ -73,7 +73,7 @@ class ScriptedClient:
                 return
 
     def _matches(self, line: bytes) -> bool:
-        """Removes a line from the lane where it comes next; returns False without such a lane."""
+        """Removes a line that comes next in a lane; returns False if it comes next in no lane."""
         if (waiting := self._awaited.pop(line, None)) is None:
             return False
         _, name = heappop(waiting)

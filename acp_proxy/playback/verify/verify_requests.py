@@ -273,9 +273,8 @@ class LiveRequest:
 class AnswerQueue:
     """The requests of the live agent that wait for their recorded answers.
 
-    An answer waits in the queue of its lane, where the first answer may be sent as soon as its
-    conditions hold. It also waits in two queues over all lanes, ordered by the time when answers
-    are sent in any case. So no event has to check all recorded frames.
+    An answer waits in the queue of its lane until its conditions hold. Two queues over all lanes
+    have the times when answers are sent in any case, so no event has to check all recorded frames.
     """
 
     def __init__(self, recording: RecordedClient, patience: Patience) -> None:

@@ -1,7 +1,8 @@
 """Names a new recording and opens its log.
 
-Secrets in our environment variables are never written. Masking recognizes each by its length, four
-of its characters and its keyed hash. The log with these data and the key is deleted after indexing.
+Secrets in our environment variables are never written. Masking recognizes a secret by its length,
+four of its characters and its keyed hash, which are in the log. The log and the key are deleted
+after indexing.
 """
 
 import os

@@ -1,8 +1,8 @@
 """An agent that stays in our process group, and its guardian, which must not kill that group.
 
-So the agent can read the terminal when its client can, and the terminal itself sends Ctrl-C, Ctrl-Z
-and ``fg`` to the agent. But the client is in the group too, so each process of the agent must be
-found and signalled separately.
+The agent can read the terminal when its client can, and the terminal itself sends Ctrl-C, Ctrl-Z
+and ``fg`` to the agent. The client is in the group too, so each process of the agent must be found
+and signalled separately.
 
 The guardian is a fork of our process. It is the agent's parent and a *subreaper*: a descendant of
 the agent that loses its parent becomes a child of the guardian. So the guardian always finds all
@@ -194,7 +194,7 @@ class _Guardian:
         forever.acquire()
 
     def _let_go(self, descriptors: "tuple[int, ...]") -> None:
-        """Closes the client's descriptors and our log: copies would keep them open."""
+        """Closes the client's descriptors and our log, since an open copy keeps a pipe alive."""
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         for fd in (0, 1, 2):
             os.dup2(null, fd)

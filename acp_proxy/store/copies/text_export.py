@@ -73,8 +73,8 @@ def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
 def text_lines(reader: Rows, seqs: Collection[int]) -> dict[int, int]:
     """Returns the line numbers of frames and events in the text form, counted from 1.
 
-    The lines of a text form are those of its file; the lines of a database are those that `export`
-    would write. Frames that are not in the recording are left out.
+    For a text form, the numbers count the lines of the file; for a database, the lines that
+    `export` would write. Frames that are not in the recording are left out.
 
     Args:
         reader: the recording.

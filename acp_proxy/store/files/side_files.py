@@ -1,8 +1,8 @@
 """Checks the side files of a database before SQLite opens it.
 
-SQLite finds side files by their names, and they may come with the archive of a bug report. A pipe
-would make SQLite wait for ever. A rollback journal may name a second file, the super-journal, which
-SQLite would delete, wherever it is. Recorders write no journals that name a super-journal.
+SQLite finds side files by their names, and the archive of a bug report may contain any side file. A
+pipe would make SQLite wait for ever. A rollback journal may name a second file, the super-journal,
+which SQLite would delete, wherever it is. Recorders write no journals that name a super-journal.
 """
 
 import errno

@@ -67,8 +67,8 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
 def _upgraded(stored: dict[str, Any]) -> dict[str, Any]:
     """Adapts the state that an earlier version stored to the current fields.
 
-    A state of a version before 0.2 has the member ``settled``. Its only terminals are the draft's,
-    each with its session. Its dialect was detected from a single message, and is kept.
+    A state from before version 0.2 has the member ``settled``, and only terminals of the draft. Its
+    dialect was detected from a single message, and is kept.
     """
     state = stored.get("correlation", {})
     if "evidence" not in state and state.get("handshake", {}).get("dialect"):

@@ -67,9 +67,8 @@ class RowBatch:
     touched: list[tuple[str, int, int]] = field(factory=list)
     """The rule, the code of `delivered`, and the number of each frame that a fault fired on."""
     undelivered: list[_Undelivered] = field(factory=list)
-    """The streams with undelivered bytes. Each entry has the stream, the number of undelivered
-    bytes at its end, the number of the next frame, and, by frame number, the received sizes of
-    frames that masking changed."""
+    """The streams with undelivered bytes. An entry has the stream, the number of undelivered bytes,
+    the number of the next frame, and the received size of each frame that masking changed."""
     exchanges: dict[int, Exchange] = field(factory=dict)
     turns: dict[int, Turn] = field(factory=dict)
     recording: Recording | None = None

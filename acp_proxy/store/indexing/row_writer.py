@@ -3,9 +3,9 @@
 The indexer, which reads a log, and the import of the text form both use this module, so equal
 frames become equal rows. The writer derives each frame's exchange, turn and other labels.
 
-Some labels depend on the dialect, which may change up to the end of the first turn. Then all frames
-so far get new sessions and turns, and the rows of exchanges and turns are written again. Numbers
-and all other labels stay.
+Some labels depend on the dialect, which may change up to the end of the first turn. If the dialect
+changes, the sessions and turns of all frames so far are found again. Numbers and all other labels
+stay.
 
 The callers decide where frames come from, and how a line becomes a message.
 """
@@ -177,7 +177,7 @@ class RowWriter:
         """Adds a row of ``faults_fired``.
 
         Args:
-            seq: the number of the frame. If its bytes are copied (`Same`), the frame must have been
+            seq: the number of the frame. A frame whose bytes are copied (`Same`) must have been
                 added before.
             rule: the rule's name.
             action: the kind of the rule.

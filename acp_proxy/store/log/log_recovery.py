@@ -272,7 +272,7 @@ class LogTail:
 
     A recorder, or a reader that finishes the recording, may move frames from the log to the
     database at any time. So the tail keeps a read transaction on the rows. After each read of the
-    log, it checks that no frame has moved.
+    log, the tail checks that no frame has moved.
 
     Args:
         connection: the database with the rows; an empty database ``tail`` is attached.

@@ -2,7 +2,7 @@
 
 All lines are searched once, in order, before anything is shown. Masked lines, events and fired
 faults are stored in a temporary database, ``masked``. The views of a recording (`views`) contain
-its rows instead of the rows of the file, so readers need no code for masking.
+the masked rows instead of the rows of the file, so readers need no code for masking.
 """
 
 import json

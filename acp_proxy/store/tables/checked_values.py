@@ -142,7 +142,7 @@ def is_excerpt(row: Mapping[str, Any]) -> bool:
 
 
 def check_labels(connection: sqlite3.Connection, labels: str) -> None:
-    """Raises `sqlite3.Error` if a label is too long, since each frame may have four labels.
+    """Raises `sqlite3.Error` if a label is too long.
 
     Args:
         connection: an open recording.

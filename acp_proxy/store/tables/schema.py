@@ -1,7 +1,7 @@
 """The schema of the database: the codes in rows, the view of frames, and a check of foreign tables.
 
 Users query `recording`, `frames`, `exchanges`, `turns`, `events` and `faults_fired`; `frames` is a
-view. To save space, the table below it, ``frame_rows``, contains numbers, and the texts are in
+view. To save space, the table of frames, ``frame_rows``, contains numbers, and the texts are in
 ``labels``. A row costs about 57 bytes in addition to the frame, including indexes.
 """
 

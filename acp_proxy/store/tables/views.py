@@ -19,8 +19,8 @@ LEVELS = ("secrets", "private")
 MASKED = "masked"
 """The name of the database with masked rows."""
 LATER = 1 << 40
-"""This number is added to the row numbers of fired faults in the tail, so that they differ from the
-numbers in the file."""
+"""This number is added to the row numbers of fired faults in the tail. The row numbers in the file
+are lower."""
 _PLACE = f"FROM {MASKED}.frame_rows AS k WHERE k.seq = f.seq"
 MASKED_LINES = LineColumns(
     line=f"coalesce((SELECT k.raw {_PLACE}), f.raw)",
