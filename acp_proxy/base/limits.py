@@ -1,7 +1,7 @@
 """Size limits that several rooms share, one for each purpose.
 
-All these limits are our own choice. A limit of a format or an algorithm is in the module of that
-format or algorithm. This module imports nothing, since the recorder loads it first.
+All these limits are our own choice; limits of formats and algorithms are in other modules. This
+module imports nothing, since the recorder loads it first.
 """
 
 # Bytes per read.

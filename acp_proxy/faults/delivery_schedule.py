@@ -1,9 +1,9 @@
 """The schedule of one connection: the order and time of its bytes and side effects.
 
-A schedule has no clock and does no I/O: the fault engine passes times with its outputs. A driver
-takes due bytes from an outlet, writes them, and reports that the bytes are gone. There are two
-drivers: threads for a live agent (`record.faulted.fault_runner`), and trio tasks for a replayed
-agent (`playback.drivers.replay_faults`).
+A schedule has no clock and does no I/O; all times come from its callers. A driver takes due bytes
+from an outlet, writes them, and reports that the bytes are gone. There are two drivers: threads for
+a live agent (`record.faulted.fault_runner`), and trio tasks for a replayed agent
+(`playback.drivers.replay_faults`).
 
 - On an outlet, bytes go out in the order of their due times. Bytes that are due at the same time go
   out in the order in which they were added.

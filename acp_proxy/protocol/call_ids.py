@@ -3,7 +3,7 @@
 A message belongs to the latest call with its id, even after the turn of this call. Only the
 messages of `Beginning` can begin another call with the id:
 
-- If the latest call is over, each of these messages begins another call.
+- If the latest call is over, a message of `Beginning` begins another call.
 - An announcement or a permission request also begins another call if no earlier message of its turn
   has named the latest call.
 - In all other cases, the message is about the latest call.

@@ -3,9 +3,9 @@
 The version number does not decide the dialect, since v1 and the draft both send 1. So `Evidence`
 considers all messages up to the end of the first turn.
 
-Each method, each kind of update and each kind of answer has one vote. The first message of each
-kind decides the vote, which counts for every dialect that writes the message in this form. A
-request that is refused as invalid has no vote.
+Each method, each kind of update and each kind of answer has one vote. The first message of a kind
+decides: its vote counts for every dialect that writes the message in this form. A request that is
+refused as invalid has no vote.
 
 The result of ``initialize`` outweighs its params: if the agent answers a v2 client with version 1,
 both use v1. In a tie, the handshake decides.

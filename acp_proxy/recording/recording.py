@@ -69,7 +69,7 @@ Fact = Literal[Lost, "directions", "durations"]
 ``directions`` are known if no direction was inferred. ``durations``, the times between frames, are
 known if each frame has its own time.
 
-The facts of `Lost` that are known allow conclusions:
+Conclusions from known facts of `Lost`:
 
 - ``middle``: nothing was sent between two neighbouring frames.
 - ``middle`` and ``ending``: a request without a recorded answer was not answered.

@@ -11,7 +11,7 @@ message has introduced this name in the lane:
 
 - An update of the parent session introduces a child session.
 - The request that opens a session introduces its MCP servers.
-- The answer to ``mcp/connect``, which names a server, introduces a connection. ``mcp/message`` and
+- ``mcp/connect`` names a server, and its answer introduces a connection. ``mcp/message`` and
   ``mcp/disconnect`` name the connection.
 
 An older form, ``_mcp/request``, names the server.

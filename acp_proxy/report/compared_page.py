@@ -1,4 +1,4 @@
-"""The contents of a comparison's page: the differences between two recordings, side by side.
+"""The facts about the whole recording.
 
 The page shows the values that `diff` prints. Equal messages are only counted. Only the first
 differences are shown, and the page says how many are left out.

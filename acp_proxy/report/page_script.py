@@ -24,7 +24,7 @@ _LITERAL = re.compile(r"""(["'`])(?:\\.|(?!\1)[^\\])*\1""")
 """Matches a string literal with its quotes."""
 
 _CAST = re.compile(r"/\*\* @type \{.*?\} \*/ ?")
-"""Matches a type annotation for the type checker within a line, which is removed."""
+"""Matches a type annotation within a line; the joiner removes it."""
 
 Read = Callable[[str], str]
 """Returns the text of a module, by its path below the front end."""

@@ -165,7 +165,7 @@ class AcpAgent:
             recordings: the file for each start of the agent; a single file is played by all starts.
             options: the arguments of ``acp-proxy replay``.
             real_agent: the command of a real agent to record, instead of a replay.
-            patience_s: seconds to wait after the test until the agent has ended.
+            patience_s: seconds to wait for the agent's end after the test.
         """
         self.recording = recording
         """The file of the recording that is played, or of the new recording."""

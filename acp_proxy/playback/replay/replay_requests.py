@@ -1,8 +1,8 @@
 """The unanswered requests of both peers, and the open turns.
 
 A state machine (`Connection`) tracks requests and turns; this module maps each request to its
-recorded message. The state machine gets recorded session ids and live request ids. Frame numbers
-and times are always zero.
+recorded message. The state machine gets recorded session ids, live request ids, and zero for each
+frame number and time.
 
 Each peer numbers its own requests, so an id may be open in both directions at the same time.
 """

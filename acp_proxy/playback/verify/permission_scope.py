@@ -6,8 +6,8 @@ that do not describe the action: titles, reasons, options, ids, times, and the l
 Two scopes are the same if they are equal, or become equal when live directories replace recorded
 directories.
 
-A request may contain only the kind of an action, perhaps with a description. Requests without more
-cannot be compared: equal requests may be about different actions.
+A request may contain only the kind of an action, perhaps with a description. Two requests of this
+form cannot be compared: equal requests may be about different actions.
 """
 
 import json

@@ -12,7 +12,7 @@ The guardian reads a pipe, and only we have the other end. When we end, even by 
 guardian kills its descendants in the group. A process that has left the group is not killed. The
 guardian has its own session, so no terminal signal reaches it.
 
-Only Linux has subreapers, and a table of processes in files.
+This works only on Linux, which has subreapers, and a table of processes in files.
 """
 
 import os

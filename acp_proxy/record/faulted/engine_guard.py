@@ -1,8 +1,8 @@
 """Protects the conversation from errors of the fault engine: if faults fail, bytes still flow.
 
-Faults end if no task keeps time, or after a bug of ours, which is reported on stderr. From then on,
-lines pass unchanged, and the engine gets no more frames. The owner of the guard sends the
-deliveries that were held back (`EngineGuard.give_up`).
+Faults end when no task is left that writes delayed bytes, or after a bug of ours, which is reported
+on stderr. From then on, lines pass unchanged, and the engine gets no more frames. The owner of the
+guard sends the deliveries that were held back (`EngineGuard.give_up`).
 """
 
 from collections.abc import Callable, Iterator

@@ -5,8 +5,8 @@ The records are:
 - ``FAULT``: the ``rule`` that fired at the last line of a stream, its kind (``action``), and how
   much of the line was ``delivered``: ``full``, ``partial`` or ``none``. ``last`` is set for a line
   without a newline, and ``again`` for a line of a direction that was already stopped.
-- ``PART``: bytes that went out, before their ``FAULT`` record. There is no ``PART`` if the bytes
-  are the ``same`` as the bytes of the line.
+- ``PART``: the bytes that went out, logged before the ``FAULT`` record. If the bytes did not
+  change, ``FAULT`` has ``same``, and there is no ``PART``.
 - ``MADE``: a line that a rule injected at the time ``at``, perhaps in several parts.
 - ``SENT``: the number and the delay of a held line that goes out.
 - ``EFFECT``: a side effect.

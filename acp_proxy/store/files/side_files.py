@@ -22,7 +22,7 @@ _MAGIC = bytes.fromhex("d9d505f920a163d7")
 these bytes."""
 _WAL_MAGICS = (bytes.fromhex("377f0682"), bytes.fromhex("377f0683"))
 _SHARED_STARTS = (struct.pack("=I", 3007000), b"\0")
-"""The first bytes of the index of a write-ahead log: its version in native byte order, or zeros."""
+"""The first bytes of the index of a write-ahead log: the version in native byte order, or zeros."""
 _APPLICATION_ID = 68
 """The offset of the application id in the header of a database."""
 _WAL_MODE = b"\2\2"
