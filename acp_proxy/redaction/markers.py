@@ -13,7 +13,7 @@ from typing import Any
 HASH_SIZE = 4
 """The number of bytes of a marker's hash."""
 KEY_SIZE = 16
-"""The number of bytes of the key."""
+"""The number of bytes of the key of the hashes."""
 
 MARKER = re.compile(rf"\[redacted:([a-z]+):([0-9a-f]{{{2 * HASH_SIZE}}})\]")
 """Matches a marker; the groups are the kind of the secret and the hash."""

@@ -40,7 +40,7 @@ SELECT seq, t_ns, flags & 3, session, turn,
 FROM {{}}.frame_rows WHERE flags & 3 < 3 ORDER BY seq
 """
 _MOST_SIZES = 512
-"""How many sizes of masked frames are kept: more than are in transit at any time."""
+"""The most sizes of masked frames that are kept; fewer frames are in transit at any time."""
 
 
 class RowWriter:
