@@ -20,8 +20,8 @@ CAN_START_AGENTS = HAS_LOCKS and hasattr(os, "posix_spawn")
 """Whether an agent can be run in a process group of its own."""
 
 OUTPUT_ENCODING = "utf-8" if os.name == "nt" else None
-"""The encoding of piped output: UTF-8 on Windows, whose code pages lack most characters. Elsewhere
-None, which means the encoding of the locale."""
+"""The encoding of piped output: UTF-8 on Windows; elsewhere None, for the encoding of the
+locale."""
 
 
 def flags(*names: str) -> int:

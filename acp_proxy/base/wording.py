@@ -178,7 +178,9 @@ def byte_size(count: int | None) -> str:
 
 
 def when(started: datetime, now: datetime) -> str:
-    """Writes how long ago a time was. A week ago or more, or in the future: writes the date.
+    """Writes how long ago a time was.
+
+    A time a week ago or more, or in the future, is written as a date.
 
     Args:
         started: the time, with a time zone.

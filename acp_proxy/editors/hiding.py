@@ -17,7 +17,7 @@ HIDDEN = "…"
 class Masker:
     """Two functions that return a text or a command without secrets.
 
-    The same secret has the same marker each time.
+    Equal secrets have equal markers.
     """
 
     text: Callable[[str], str]

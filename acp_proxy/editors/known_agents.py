@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         compared: str
         """The day when the package's repository was compared with the agent's; empty if never.
 
-        Without a day, the package is never run: anybody could publish a package under a free or
+        Without a day, the package is never run: anybody may have published a package under a
         similar name.
         """
         repository: str

@@ -101,7 +101,7 @@ class Outbox:
         """Returns the bytes of the next write, which the driver reports with `gone` or `fail`.
 
         The result is None if no bytes are due, or if the bytes of the last write are not gone yet.
-        Frames without faults are joined; everything else goes out in a separate write.
+        Frames without faults are joined in one write.
         """
         waiting, taken, size = self._waiting, self._writing, 0
         if taken:

@@ -192,8 +192,7 @@ class Fired(NamedTuple):
 class RuleEffect:
     """A side effect of a rule; it comes after all other outputs for its frame.
 
-    If the side effect closes a direction, a `DirectionEnd` comes next, unless the direction has
-    already ended.
+    If the side effect closes a direction that is still open, a `DirectionEnd` comes next.
     """
 
     rule: str

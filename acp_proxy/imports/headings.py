@@ -9,7 +9,7 @@ from acp_proxy.protocol.jsonrpc import Stream
 LATEST_NS = 1 << 62
 """The lowest time that is considered wrong, in nanoseconds since 1970: in the year 2116."""
 EARLIEST_NS = 10**17
-"""The lowest time that counts as a date, in nanoseconds since 1970: a moment in 1973. If a log has
+"""The lowest time that counts as a date, in nanoseconds since 1970 (in the year 1973). If a log has
 a lower time, its times do not count from 1970."""
 _S = 10**9
 _DAY = 86_400 * _S
@@ -69,8 +69,8 @@ class Clock:
         self._day_ns = 0
         self._last_ns: int | None = None
         self._kind: tuple[bool, bool] | None = None
-        """Whether the first time has a date, and whether it has a zone. Later times must be of the
-        same kind."""
+        """Whether the first time has a date, and whether it has a zone; None before the first time.
+        Later times must have the same form."""
 
     def time(self, stamp: Stamp) -> int | None:
         """Converts the next time to nanoseconds that can be compared with the earlier results.

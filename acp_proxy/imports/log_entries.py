@@ -102,8 +102,7 @@ class LogFormat:
     resolution_ns: int | None = None
     """The unit of the log's times in nanoseconds; None if there is no fixed unit."""
     has_marks: bool = True
-    """Whether lines may have direction marks. If not, unclear directions are guessed, since the
-    user cannot add a mark."""
+    """Whether lines may have direction marks. If not, unclear directions are guessed."""
 
 
 class NumberedLine(NamedTuple):

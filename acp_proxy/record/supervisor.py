@@ -197,7 +197,7 @@ def why_overstaying(*, is_gone: bool, is_unread: bool, open_request: bool | None
 def _has_no_reader(pump: Pump) -> bool:
     """Whether no process reads what a pump writes, as far as the system shows this.
 
-    An agent that closed its own output sends nothing more, but its client may wait for its exit.
+    False for an agent that closed its own output, since its client may still wait for its exit.
     """
     if pump.ended.is_set:
         return not pump.source_ended
@@ -227,8 +227,7 @@ async def end_lingering(relay: Relay) -> None:
 async def note_stalls(relay: Relay) -> None:
     """Notes in the log when a peer stops reading, and when it reads again.
 
-    If a chunk that was read long ago is still being written, the peer does not read. A pump itself
-    has no clock.
+    A chunk that was read long ago and is still being written shows that the peer does not read.
     """
     stalled: dict[Pump, int] = {}
     while True:

@@ -192,7 +192,7 @@ class SecretFinder:
     def requested(self, text: str) -> list[MaskedSpan]:
         """Returns the spans to mask in a text that the user wants masked as a whole.
 
-        Unlike `secret`, this also masks references and texts that contain a marker.
+        Unlike `secret`, this method also masks references and texts that contain a marker.
         """
         if not text.strip() or MARKER.fullmatch(text):
             return []

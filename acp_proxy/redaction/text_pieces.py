@@ -61,7 +61,7 @@ class PieceReader:
         """Returns the piece in a line; None if the line has no piece.
 
         The result is also None for a piece in an unusual notation. The caller then masks the line
-        by itself.
+        without its neighbours.
         """
         if _CHUNK in raw:
             chunk = self._splitter.split(raw)

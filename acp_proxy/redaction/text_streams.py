@@ -24,7 +24,8 @@ _SEAM = 24
 _MOST_TEXT = 16 << 10
 """The largest number of characters of later pieces that are searched together with a piece."""
 _MOST_LINES = 400
-"""The lowest limit of the lines that are read ahead. Secrets that do not end halve the limit."""
+"""The lowest limit of lines that are read ahead. Each long search that finds no end of a secret
+halves the limit."""
 _MOST_PIECES = 4000
 """The most lines that are read ahead at first. A private key of 3,200 characters may arrive in
 pieces of one letter."""
@@ -59,7 +60,7 @@ class TextStreams:
     Attributes:
         kept: the ends of the texts so far, by key.
         left: the number of secrets that were left unmasked because they were recognized too late.
-            All are masked if all pieces are masked again.
+            If all pieces are masked again, these secrets are masked.
     """
 
     def __init__(

@@ -63,7 +63,8 @@ class ShownFrame:
 
 @frozen
 class ShownChange:
-    """A difference of messages. A message was changed or moved, or is only in A or only in B."""
+    """A difference of messages: a changed or moved message, or a message that is only in A or in
+    B."""
 
     number: int
     """The number of the difference on the page, from 1 on."""

@@ -266,8 +266,8 @@ def _pieces(text: str, seqs: Iterable[int] = ()) -> Iterator[tuple[str, int | No
 
     Args:
         text: the sentence, which may quote a recording.
-        seqs: the frames that the sentence is about. Any other number counts as a frame only after
-            an opening parenthesis, directly or after some words.
+        seqs: the frames that the sentence is about. Any other number counts as a frame only inside
+            parentheses.
     """
     known, at = {*seqs}, 0
     for match in _NUMBER.finditer(text):

@@ -71,9 +71,9 @@ class AgentConnection:
     """Set when the agent's output has ended, or when the wait for a hanging agent was ended."""
     _numbers: Iterator[int] = field(init=False, factory=count)
     _pending: dict[str, trio.MemorySendChannel[Any]] = field(init=False, factory=dict)
-    """For each awaited answer or update, the channel that receives it.
+    """By name: the channel that receives an awaited answer or update.
 
-    The key of an answer is the JSON text of its request's id.
+    The name of an answer is the JSON text of its request's id.
     """
     _lock: trio.Lock = field(init=False, factory=trio.Lock)
     """Held while a line is written, so that lines do not mix."""

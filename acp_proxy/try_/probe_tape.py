@@ -34,8 +34,8 @@ class ProbeTape:
 
     Attributes:
         lines: the lines that the current probe sent, and the answers to these lines.
-        offences: for the id of each broken probe without steps: the lines that break the probe,
-            each with a few words. A line is None if no single line breaks the probe.
+        offences: by the id of each broken probe without steps: the lines that break the probe, each
+            with a few words. A line is None if no single line breaks the probe.
         open: the session of each open request, by the request's id as JSON text.
         strays: the answers that belong to no open request; None if the current step expects no such
             answers.

@@ -114,7 +114,7 @@ class RunningCommand:
     def exit_status(self) -> dict[str, Any]:
         """Returns the exit code of the command, or the name of the signal that ended it.
 
-        Both are None while the command is running.
+        The exit code and the signal are None while the command is running.
         """
         code = self._process.returncode
         if code is None or code >= 0:

@@ -191,7 +191,8 @@ class DivergenceHandler:
     def abandon(self, lane: Lane, reason: Divergence | None = None) -> Iterator[Command]:
         """Abandons a session's lane, and answers its open requests with an error.
 
-        The connection's lane is never abandoned. After a failed handshake, its requests get errors.
+        The connection's lane is never abandoned. After a failed handshake, the requests of this
+        lane get errors.
 
         Args:
             lane: the lane.

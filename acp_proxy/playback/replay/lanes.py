@@ -117,7 +117,7 @@ class Track:
     since: Moments | None = None
     """When the last frame or message of the track passed, live and in the recording.
 
-    Each of the two times is the latest of its kind. A gap is counted from the live time, so the
+    The two times may belong to different messages. A gap is counted from the live time, so the
     client's time to think is not repeated.
     """
     waits_for: Step | None = None

@@ -124,7 +124,7 @@ class Candidate:
     def _may_be_renamed(self, own: str, new: str) -> bool:
         """Whether the client did not choose the session's id, and no other session has the new id.
 
-        The client chooses the id when it opens a recorded session, except for a forked copy.
+        The client chooses the id when it opens a recorded session, but not the id of a forked copy.
         """
         state = self.replay.state
         lane = state.schedule.lanes.get(state.bindings.recorded_session(own))

@@ -17,8 +17,8 @@ from acp_proxy.playback.shared.message_mask import MessageMask
 from acp_proxy.playback.shared.secret_pairs import SecretPair
 
 ERROR_CODE = -31999
-"""The error code of the answer to a request that diverged. It is outside the range from -32768 to
--32000, which JSON-RPC reserves."""
+"""The error code of the answer to a request that diverged. JSON-RPC reserves other codes, from
+-32768 to -32000."""
 
 SHOWN = 12
 """The largest number of divergences that a text shows; the report file has all of them."""

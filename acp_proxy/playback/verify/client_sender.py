@@ -105,7 +105,7 @@ class SendConditions:
     def _ready(self, lane: ClientLane) -> Iterator[ClientFrame]:
         """Yields the frames of a lane that wait at most for pacing.
 
-        These are answers and the first other frame, which no later frame overtakes.
+        The frames are answers, and the first other frame: no later frame overtakes it.
         """
         self._release_first(lane)
         frame, released = lane.queue.first, lane.queue.released

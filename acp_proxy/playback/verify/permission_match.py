@@ -34,8 +34,8 @@ from acp_proxy.protocol.updates import FINAL, UPDATE
 from acp_proxy.redaction.markers import beside_markers
 
 _ANNOUNCED, _ASKED, _ANSWERED = range(3)
-"""The roles of a recorded frame for a permission request. If a frame has several roles, they count
-in this order."""
+"""The roles of a recorded frame for a permission request. The roles of one frame are processed in
+this order."""
 _UNREADABLE = "(an update that cannot be read)"
 
 
@@ -99,8 +99,8 @@ class PermissionMatch:
 
     differences: tuple[Difference, ...] = field(default=())
     is_vague: bool = False
-    """Whether the requests are equal but do not name the object of the action. Other requests may
-    then be equal too."""
+    """Whether the requests are equal but do not name the object of the action. They may then be
+    about different objects."""
 
     @property
     def is_same(self) -> bool:

@@ -18,8 +18,8 @@ _CREATING = ("session/new", FORK)
 class SessionMap:
     """Keeps the lane of each live session, and the lane of the latest message.
 
-    An agent may send updates of a session before the answer that names the session. While several
-    sessions are being created, a new name may belong to any of them.
+    An agent may send updates of a session before the answer that names the session. If several
+    sessions are being created, the updates may belong to any of them.
     """
 
     def __init__(self, lanes: _Lanes, bindings: Bindings, joined: _Joined = ()) -> None:
@@ -69,8 +69,8 @@ class SessionMap:
     def _join(self, session: str) -> ClientLane | None:
         """Returns the lane of a session that no request opens; None if none was recorded.
 
-        The session corresponds to the recorded session with its name, or else to the lane's next
-        recorded session.
+        The live session is bound to the recorded session with this name, or else to the next
+        recorded session of the lane.
         """
         lane = self._announced.get(session, self.last)
         if not (recorded := self._joined.get(lane.name)):

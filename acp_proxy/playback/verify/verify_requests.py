@@ -102,7 +102,7 @@ _SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
 is in nanoseconds, and the second is a multiple of the recorded silence."""
 _ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
 """An answer is sent after a silence of at least the first value, since the agent may wait for it.
-After a recorded silence, the answer waits for `_MANY_TIMES` that silence, up to the second
+If the recorded client was silent before the answer, the silence is longer, up to the second
 value."""
 _MANY_TIMES = 10
 """How many times longer the client waits while the agent sends other messages."""
@@ -145,7 +145,7 @@ class Patience:
     def deadline(self, frame: ClientFrame) -> int:
         """Returns when a frame stops waiting for optional messages if nothing comes until then.
 
-        While a turn is open, the agent has more to send; only a stall would prove otherwise.
+        While a turn is open, a frame waits until shortly before a stall.
         """
         is_open = frame.lane.turns.is_open
         longest = self._longest if is_open else self.after_silence(frame.before.silence_ns)

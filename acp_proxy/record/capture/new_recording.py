@@ -31,7 +31,7 @@ acp-proxy that the agent starts reads this variable."""
 
 SECRETS = "ACP_PROXY_SECRETS"
 """The environment variable that lists variables with secret values and their markers, as
-comma-separated ``NAME=MARKER``. `verify` sets it for the secrets that it sends."""
+comma-separated ``NAME=MARKER``. `verify` sets this variable."""
 
 
 MADE_BY = "ACP_PROXY_MADE_BY"

@@ -195,14 +195,14 @@ class Relay:
     def leave(self) -> "NoReturn":
         """Ends the process the way the agent ended: by the same signal, or with its exit code.
 
-        If only we sent the signal, as after `--grace`, the exit code is 128 + n. `sys.exit` would
-        hang, since a thread that reads the client's stdin cannot be cancelled.
+        If only we sent the signal, as after `--grace`, the exit code is 128 + n.
         """
         agent = self.agent
         if agent.signal is not None and agent.appears_as is None and agent.signal not in self._sent:
             from acp_proxy.record.capture.in_place import die_of
 
             die_of(agent.signal)
+        # `sys.exit` would wait for the thread that reads the client's stdin
         os._exit(self.agent.exit_status)
 
     def _leave_unless_adopted(self) -> None:

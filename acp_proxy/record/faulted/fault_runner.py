@@ -81,8 +81,8 @@ class FaultRunner(Interceptor):
         self._clock = clock
         texts = (text for rule in plan.rules for text in (rule.name, rule.place))
         self._masked = {text: mask_text(text) for text in texts}
-        """The masked form of each text that `farewell` prints. An error of masking in `farewell`
-        would leave the log unfinished."""
+        """The masked form of each text that `farewell` prints. Masking is done early, since an
+        error in `farewell` would leave the log unfinished."""
         self._lock = threading.RLock()
         self._schedule = DeliverySchedule()
         self._cutters = {direction: LineCutter() for direction in Direction}

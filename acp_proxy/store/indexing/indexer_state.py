@@ -17,8 +17,8 @@ from acp_proxy.recording.recording import Recording
 class IndexerState:
     """The state of an indexer; stored as JSON, so the names of its fields are a file format.
 
-    `RowWriter` uses the state to number and correlate frames, and `RecordHandler` to follow the
-    streams and the recording. `Indexer` advances ``offset``.
+    The state is changed by `RowWriter` (numbers and correlation), `RecordHandler` (streams and the
+    recording) and `Indexer` (``offset``).
     """
 
     offset: int = 0

@@ -17,8 +17,8 @@ def call_frames(
 ) -> Iterator[tuple[StoredFrame, bytes | None]]:
     """Yields the frames about the tool calls with an id, in order, except batches.
 
-    The frame of a large line contains the first 64 KiB of the line; the second item has the last 64
-    KiB.
+    The frame of a large line contains the first 64 KiB of the line. The last 64 KiB are yielded
+    with the frame.
 
     Args:
         rows: the recording.

@@ -169,7 +169,7 @@ def outcome_counts(rows: Rows, method: str) -> dict[str | None, int]:
 def first_request_of_sessions(rows: Rows) -> dict[str, int]:
     """Returns the frame number of the first request about each session, sorted by this number.
 
-    Sessions of nes/start are left out, since they accept no prompts.
+    Sessions that ``nes/start`` opens are left out, since they accept no prompts.
     """
     sql = (
         "SELECT session, min(request_seq) AS seq FROM exchanges WHERE session IS NOT NULL"
