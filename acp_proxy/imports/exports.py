@@ -99,7 +99,7 @@ def _devtools_message(first: int, last: int, text: bytes, *, is_whole: bool) -> 
 
 
 def _facts(around: bytes, last: int) -> Facts:
-    """Reads the facts in the members of an export other than its messages."""
+    """Reads the facts in an export: all members except the messages."""
     read = read_message(around.removeprefix(BOM_UTF8))
     session = read.value.get("session") if read and isinstance(read.value, dict) else None
     words = session.get("agentCommand") if isinstance(session, dict) else None

@@ -8,7 +8,7 @@ _SHORT_PIECE = 3.2
 """The largest average length of the pieces (runs of letters or digits) in random text."""
 _SWITCH = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
 _SWITCHES = (4, 0.15)
-"""The least number of changes between letters and digits in random text: in all, and per
+"""The least number of changes between letters and digits in random text: in total, and per
 character."""
 _NUMBERS = re.compile(r"v?[0-9][0-9.,:/_TZ+-]*")
 _DRIVE = re.compile(r"[A-Za-z]:\\|file://")

@@ -63,8 +63,7 @@ class ShownFrame:
 
 @frozen
 class ShownChange:
-    """A difference of messages: a changed or moved message, or a message that is only in A or in
-    B."""
+    """A difference: a changed or moved message, or a message that is only in A or only in B."""
 
     number: int
     """The number of the difference on the page, from 1 on."""
