@@ -297,7 +297,7 @@ class AnswerQueue:
         return self._waiting.get(exchange or 0)
 
     def add(self, request: LiveRequest) -> None:
-        """Adds a request; its recorded answer is sent when its conditions hold."""
+        """Adds a request; the recorded answer is sent when the conditions of the answer hold."""
         ask = request.recorded.ask
         if ask.reply_seq is None:
             self._unanswered[ask.exchange] = request

@@ -76,7 +76,7 @@ def test_a_sick_machine(tmp_path: Path) -> None:
     assert (
         "✗ variables   ACP_PROXY_KEEP: '30' is neither an age (30s, 10m, 8h, 30d, 4w) nor a size"
         " (500kB, 500MB, 2GB, 2GiB); nothing is deleted\n              this is for the shell; also"
-        " remove it where it is set, such as in ~/.profile\n              unset ACP_PROXY_KEEP\n"
+        " change the file that sets it, such as ~/.profile\n              unset ACP_PROXY_KEEP\n"
         "✗             ACP_PROXY_OFF=1: agents started from here are not recorded\n"
     ) in result.stdout
     assert f"              chmod 700 {tmp_path}/{RECORDINGS}\n" in result.stdout
