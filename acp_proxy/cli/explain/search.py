@@ -1,6 +1,7 @@
 """``acp-proxy search``: find a text in recordings."""
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, nullcontext
@@ -111,6 +112,9 @@ def search(
         place = ", ".join(where) or recordings()
         read = f"{counted(frames, 'frame')} in {counted(len(places), 'recording')} ({place})"
         warn(f"0 of {read} match {pattern!r}{f' and {filter}' if filter else ''}")
+        if '"' not in pattern:
+            named = shlex.quote(f'{pattern}"')
+            warn(f"with a quote, names of methods and members are searched, too: {named}")
     sys.exit(code)
 
 

@@ -79,9 +79,11 @@ def test_a_terminal_is_told_that_nothing_was_found(
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 80)
     result = run("search", "zzz", home=home)
     expected = f"acp-proxy: 0 of 36 frames in 2 recordings ({home}) match 'zzz'\n"
-    assert (result.exit_code, result.stdout, result.stderr) == (1, "", expected)
-    told = run("search", "hello", "new", "-w", "kind:event", home=home).stderr
-    assert told == "acp-proxy: 0 of 18 frames in 1 recording (new) match 'hello' and kind:event\n"
+    hint = "acp-proxy: with a quote, names of methods and members are searched, too: 'zzz\"'\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", expected + hint)
+    told = run("search", 'hello"', "new", "-w", "kind:event", home=home).stderr
+    expected = "acp-proxy: 0 of 18 frames in 1 recording (new) match 'hello\"' and kind:event\n"
+    assert told == expected
     assert run("search", "hello", home=home).stderr == ""
 
 
