@@ -40,6 +40,8 @@ from acp_proxy.recording.notes import note_in_words
 
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
+_COUNTED = ("request", "response", "error", "notification")
+"""The kinds of frames that have a plural."""
 _SPARE_OF_TURN = (4, 5, 3)
 """The indexes of the cells that a narrow terminal leaves out of a turn's row: updates, tool calls
 and time."""
@@ -173,7 +175,7 @@ def _abilities(names: list[str], lead: str = "can ") -> str:
 def _traffic(page: RecordingPage, summary: Summary) -> None:
     """Prints the number of frames in each stream, and the sessions."""
     groups = [
-        ", ".join(f"{n:,} {name}" for name, n in counts.items())
+        ", ".join(f"{n:,} {name}{'s' * (n > 1 and name in _COUNTED)}" for name, n in counts.items())
         for counts in (summary.frames, summary.kinds)
     ]
     groups += [counted(summary.updates, "update")] if summary.updates else []
@@ -264,7 +266,7 @@ def _tool_calls(page: RecordingPage, summary: Summary) -> None:
     for tally in summary.tool_calls[:_MOST_TOOL_KINDS]:
         pieces.append(piece(f" {tally.count:,} {tally.kind} ("))
         for n, (status, number) in enumerate(summary.statuses_of(tally).items()):
-            ink = Ink.TROUBLE if status == "failed" else None
+            ink = Ink.TROUBLE if status in ("failed", "never ended") else None
             pieces += [piece(", " if n else ""), piece(f"{number:,} {status}", ink)]
         pieces.append(piece("),"))
     pieces[-1] = piece(")")

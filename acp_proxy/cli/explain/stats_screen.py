@@ -247,9 +247,13 @@ class StatisticsPage(Page):
         return [*cell(f"[{state}] ", ink), *cell(in_one_line(turn.prompt))]
 
     def _waterfall(self, fall: TurnWaterfall, live: bool) -> list[Column]:
-        steps, whole, columns = fall.steps, fall.duration_ns, 60 if self._wide else 20
+        steps, whole = fall.steps, fall.duration_ns
+        columns = 20 if not self._wide else 40 if (self.screen.columns or 160) < 160 else 60
         bars = [placed(s.start_ns, s.duration_ns, whole, columns, self._glyph(s)) for s in steps]
-        details = [cell(_details(s, live), Ink.TROUBLE if s.failed else None) for s in steps]
+        has_end = live or steps[-1].kind == "end"
+        inks = [Ink.TROUBLE if step.failed else None for step in steps]
+        details = [cell(_details(step, live, step.open and not has_end), ink)
+                   for step, ink in zip(steps, inks, strict=True)]  # fmt: skip
         return [
             Column("seq", [cell(str(s.seq or "")) for s in steps], right=True),
             Column("at", [cell(_at(s, fall)) for s in steps], right=True, rank=1),
@@ -289,10 +293,12 @@ def _what(step: WaterfallStep) -> str:
     return f"{word} ×{step.frames}" if step.kind in ("thought", "message") else word
 
 
-def _details(step: WaterfallStep, live: bool) -> str:
-    parts = [call_label(step.title, step.tool_call)]
-    if step.status and (step.kind == "tool_call" or step.status in ("cancelled", "unanswered")):
-        parts.append("[open]" if live and step.status == "unanswered" else f"[{step.status}]")
+def _details(step: WaterfallStep, live: bool, is_lost: bool) -> str:
+    parts, status = [call_label(step.title, step.tool_call)], step.status
+    if status and (step.kind == "tool_call" or status in ("cancelled", "unanswered")):
+        if status == "unanswered" and live:
+            status = "open"
+        parts.append(f"[{'never ended' if is_lost and step.kind == 'tool_call' else status}]")
     if step.answer:
         parts.append(f"→ {step.answer}")
     return " ".join(filter(None, parts))

@@ -68,7 +68,8 @@ def show_transcript(
     recording, summary = reader.recording, summarize_whole(reader, time.monotonic_ns())
     page = TranscriptPage(stdout_screen(), limits, recording.cwd, recording.step_ns)
     peers = " → ".join(filter(None, (recording.client_title, recording.agent_title)))
-    page.headline(recording, *summary_verdict(summary), piece(f"  {peers}"), live=reader.live)
+    page.headline(recording, *summary_verdict(summary), live=reader.live)
+    page.wrap(piece(""), piece(peers, Ink.FAINT))
     lines = [(f.seq, partial(page.finding, f.severity, sentence_of([f]), f"  [{f.rule} {f.whose}]"))
              for f in summary.findings]  # fmt: skip
     for pause in Pauses(reader).every():

@@ -10,7 +10,7 @@ from acp_proxy.explain.findings import Finding
 from acp_proxy.explain.stats.traffic import CallStatistics
 from acp_proxy.explain.stats.turn_times import Part
 from acp_proxy.explain.waits import Silence
-from acp_proxy.protocol.updates import FAILED
+from acp_proxy.protocol.updates import FAILED, RUNNING
 from acp_proxy.recording.recording import Recording, needs
 from acp_proxy.store.queries.exchanges import TurnRow
 
@@ -336,10 +336,15 @@ class Summary:
         return REJECTED if is_rejected else call.status or ""
 
     def statuses_of(self, tally: ToolTally) -> dict[str, int]:
-        """Returns the number of calls of one kind by status; see `status_of`."""
+        """Returns the number of calls of one kind with each status; see `status_of`.
+
+        If the recording has ended, calls that were running are counted as calls that never ended.
+        """
         of_kind = (call for call in self.first_calls if (call.kind or "other") == tally.kind)
         was = [call.status for call in of_kind if self.status_of(call) == REJECTED]
-        return Counter(tally.statuses) - Counter(was) + Counter([REJECTED] * len(was))
+        counts = Counter(tally.statuses) - Counter(was) + Counter([REJECTED] * len(was))
+        running = [] if self.is_open else [counts.pop(status, 0) for status in RUNNING]
+        return counts + Counter({self.unended: sum(running)})
 
     @property
     def unended(self) -> str:

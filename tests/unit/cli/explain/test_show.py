@@ -87,8 +87,8 @@ stderr  (1 line)
 
 client      ed 1.2
 agent       ag 3.4
-frames      18: 1 stderr, 6 to-agent, 11 to-client · 1 error, 6 request, 4 response, 1 blank, \
-2 invalid, 3 notification · 3 updates
+frames      18: 1 stderr, 6 to-agent, 11 to-client · 1 error, 6 requests, 4 responses, 1 blank, \
+2 invalid, 3 notifications · 3 updates
 sessions    1
   s-1  new  1 turn  /srv/project
 file        {path}

@@ -90,7 +90,9 @@ def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> 
 def test_findings_and_pauses_are_below_their_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal, `transcript` prints a problem below the entry that it belongs to."""
     late = screen(monkeypatch, 100, ROOT / "recordings" / "late-updates.db")
-    assert "agent broke a rule #10 · 4 warnings  demo-client" in late.splitlines()[0]
+    title, peers = late.splitlines()[:2]
+    assert title.endswith("  agent broke a rule #10 · 4 warnings")
+    assert peers == "demo-client 1.0 → demo-agent 1.0"
     assert re.search(r"  → completed +#11, .*\n  ! #11 session/update: tool_call_update", late)
     assert late.index("  ! #10 session/prompt: ") < late.index("── outside of turns")
     path = ROOT / "recordings" / "lost-permission.db"
