@@ -93,7 +93,7 @@ class GrowingNeedles:
         self._words = [*first.words] if first is not None else []
         self._numbers = {word: number for number, word in enumerate(self._words)}
         self._parts = [(0, first)] if first is not None else []
-        """Pairs of the number of an automaton's first word, and the automaton."""
+        """Pairs: the number of an automaton's first word, and the automaton."""
         self._all = first
         """The automaton of all words; None if words were added after it was made."""
         self._searches = 0

@@ -239,7 +239,7 @@ class ConnectionFrames:
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
     def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
-        """Makes the frames whose own requests have all come stop waiting for optional messages.
+        """Ends the wait for optional messages of all frames whose own requests have come.
 
         Args:
             optional: the optional messages.

@@ -233,7 +233,7 @@ def session_pairs(
 
 
 def _sessions(line: bytes, kind: str, method: str | None) -> list[tuple[Span, str]]:
-    """Returns where in a message its session ids are, each with the id."""
+    """Returns the session ids in a message, each with its place."""
     text = _text(line)
     ids = []
     for span in spans(text, places_of(kind, method, Role.SESSION)):

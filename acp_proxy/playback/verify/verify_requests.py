@@ -169,7 +169,7 @@ class Patience:
 
 
 def _waits_since(frame: ClientFrame) -> int:
-    """Returns the time from which on a frame waits without progress in its lane."""
+    """Returns since when a frame has waited without progress in its lane."""
     return max(frame.waits_since or 0, frame.lane.progress.grew_at)
 
 

@@ -272,7 +272,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def unreadable(path: Path, error: Exception) -> UnreadableRecording:
-    """Converts an error that occurred while a recording was read to the error to raise.
+    """Returns the error to raise for an error that occurred while a recording was read.
 
     Args:
         path: the recording.

@@ -76,7 +76,7 @@ class Masking:
         self._searched: int | None = None
         """The result of `Redactor.search_lines` for the lines of the chunk."""
         self._begun = 0
-        """How many lines that end in the chunk begin before the chunk: 0 or 1."""
+        """How many of the lines that end in the chunk began in an earlier chunk: 0 or 1."""
 
     def dump(self) -> bytes:
         """Returns the state as the payload of a record; see `load`."""
