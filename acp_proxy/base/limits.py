@@ -57,7 +57,7 @@ LAST_NUMBER = (1 << 63) - 1
 
 # Characters of a text that are shown; the rest is cut.
 PHRASE = 60
-"""The most characters that are shown of a text that is quoted within a sentence."""
+"""The most characters of a text that a sentence quotes."""
 RULE_NAME = 80
 """The most characters that are shown of a rule's name."""
 STRING = 120

@@ -109,7 +109,7 @@ class DeliveryQueue:
         return ScheduledWrite(direction, data, due, frame, is_joinable=True)
 
     def let_overtake(self, waiting: list[HeldDelivery], at: int) -> Iterator[ScheduledWrite]:
-        """Counts a frame that overtakes held deliveries; yields the writes of deliveries it frees.
+        """Counts a frame that overtakes held deliveries; yields the writes of the freed deliveries.
 
         Args:
             waiting: the deliveries that were held before the frame.

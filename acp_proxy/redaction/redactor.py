@@ -114,7 +114,7 @@ class Redactor:
 
     @property
     def known(self) -> int:
-        """A number that grows whenever a secret is recognized that earlier lines may contain."""
+        """A number that grows with each recognized secret that earlier lines may contain."""
         return len(self._finder.values.markers) + self._streams.left
 
     def again(self) -> "Redactor":

@@ -261,7 +261,7 @@ def _may_join(left: str, text: str) -> bool:
 
 
 def _is_seam(left: str, text: str) -> bool:
-    """Whether two texts meet without a space, so that a word may continue or begin there."""
+    """Whether two texts meet without a space between them."""
     return text != "" and not text[0].isspace() and left != "" and not left[-1].isspace()
 
 

@@ -113,7 +113,8 @@ class Prober:
     _end: str = field(init=False, default="")
     """A few words that the agent has ended or hangs; empty while the agent can answer."""
     _cancelled_s: float = field(init=False, default=inf)
-    """When the current probe cancelled its turn, on trio's clock; infinite if it has not."""
+    """When the current probe cancelled its turn, on trio's clock; infinite without a
+    cancellation."""
     _is_race: bool = field(init=False, default=False)
     """Whether the probe's turn may have ended before the agent read the cancellation."""
     _why: str = field(init=False, default="")

@@ -158,7 +158,7 @@ class WaitingFrame:
     """The numbers of earlier frames that this frame waits for, about exchanges that were open at
     the same time as `asked`."""
     since: Moments | None = None
-    """When the last message or frame that it waited for passed, as in `Track.since`."""
+    """When the last awaited message or frame passed, as in `Track.since`."""
 
     @property
     def is_free(self) -> bool:

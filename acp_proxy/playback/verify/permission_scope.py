@@ -96,7 +96,7 @@ def differences(
 
 
 def names_something(value: Any) -> bool:
-    """Whether a scope names the object of the action, so that it can be compared."""
+    """Whether a scope names the object of the action. Without an object, it cannot be compared."""
     params = member(value, "params")
     subject = member(params, "subject")
     calls = (member(params, "toolCall"), member(subject, "toolCall"))

@@ -60,7 +60,7 @@ def unchecked(path: str) -> str:
 
 
 def explain_terminal(client_in: int) -> None:
-    """Prints what we wait for if stdin is a terminal, since no client writes there.
+    """Prints what we wait for if stdin is a terminal.
 
     Args:
         client_in: the descriptor of stdin, moved or not.
