@@ -188,7 +188,7 @@ class OpenRecording:
 
         for section, entry in self._entries(chosen):
             if entry.kind is EntryKind.TOOL_CALL:
-                # A transcript calls it rejected, but its agent reported a failure.
+                # A transcript calls the call rejected, but the agent reported a failure.
                 is_rejected = entry.state == REJECTED
                 yield RecordedToolCall(
                     id=entry.id,

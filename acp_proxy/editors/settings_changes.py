@@ -286,7 +286,7 @@ def restored(change: AddedEntry, data: bytes | None) -> bytes | None:
     """
     before = None if change.before is None else base64.b64decode(change.before)
     if data is None and before is not None:
-        raise BadSettings("it is not there any more")
+        raise BadSettings("the file does not exist any more")
     if data is None or digest(data) == change.after:
         return before
     parts = data.split(base64.b64decode(change.piece))

@@ -89,7 +89,7 @@ def without(data: bytes, section: str, name: str, value: Any) -> bytes:
     if node is None or member is None:
         raise BadSettings(f"it has no entry {name!r} any more")
     if member.node.value != value:
-        raise BadSettings(f"the entry {name!r} was changed since")
+        raise BadSettings(f"the entry {name!r} has changed since setup wrote it")
     spans = sorted(_spans(text, node, member), reverse=True)
     for start, end in spans:
         text = text[:start] + text[end:]

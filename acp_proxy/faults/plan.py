@@ -281,8 +281,8 @@ def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
     for rule in rules:
         if rule.is_named and (owner := owners.setdefault(rule.name, rule)) is not rule:
             raise BadPlan(
-                f"{rule.place}: name: {rule.name!r} is the name of {owner.place}, too;"
-                " expected another one"
+                f"{rule.place}: name: {rule.name!r} is also the name of {owner.place};"
+                " expected another name"
             )
     kinds = Counter(rule.kind for rule in rules if not rule.is_named)
     named, twins = [], Counter[str]()

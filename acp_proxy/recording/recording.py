@@ -167,13 +167,13 @@ def read_origin(values: Any) -> Origin:
         raise ValueError("expected an origin with a source")
     for name, value in values.items():
         if name not in _ORIGIN_KINDS:
-            raise ValueError(f"expected members of an origin, got {name!r:.40}")
+            raise ValueError(f"unknown member of an origin: {name!r:.40}")
         if isinstance(value, bool) or not isinstance(value, _ORIGIN_KINDS[name]):
             raise ValueError(f"{name} of an origin has a wrong type")
         if isinstance(value, int) and not 0 <= value < SAFE_NUMBER:
             raise ValueError(f"{name} of an origin is out of range: {value!r:.40}")
     if not _SOURCE.fullmatch(values["source"]):
-        raise ValueError("expected a source of an origin of small letters, digits and hyphens")
+        raise ValueError("the source of an origin may only have small letters, digits and hyphens")
     # Earlier versions wrote `answers` when only the client's answers were missing.
     lost = ["middle" if word == "answers" else word for word in values.get("lost", ())]
     if unknown := [word for word in lost if word not in get_args(Lost)]:

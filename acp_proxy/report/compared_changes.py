@@ -132,7 +132,7 @@ def shown_change(entry: DiffEntry, apart: str, equal: int) -> ShownChange:
 
 
 def characters(change: ShownChange) -> int:
-    """Returns about how many characters a difference adds to the page."""
+    """Returns the approximate number of characters that a difference adds to the page."""
     sides = [side for place in change.places.items for side in (place.a, place.b) if side]
     texts = [piece.text for side in sides for excerpt in side for piece in excerpt]
     previews = sum(len(side.preview) for side in change.sides)

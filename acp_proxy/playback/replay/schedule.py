@@ -142,7 +142,7 @@ class ReplaySchedule:
         if lane is connection or step.exchange in self.exempt.optional:
             self.connection.note_message(step, self.now)
             return
-        # Sessions begin after the handshake, so a session's message may have overtaken it.
+        # Sessions begin after the handshake, so a session's message may overtake the handshake.
         awaited = connection.first_missing
         if awaited is not None and awaited.method in HANDSHAKE:
             connection.note_overtaken(step)

@@ -53,7 +53,7 @@ class Comparison:
     conflicts: list[Difference] = field(factory=list)
     """Values that differ from an earlier choice of the client."""
     secrets: list[SecretPair] = field(factory=list)
-    """Pairs of secrets, which are not compared; they are kept if the messages are paired."""
+    """Pairs of a recorded and a live secret. They are kept if the messages are paired."""
     contradictions: list[Difference] = field(factory=list)
     """Secrets that are already paired with other secrets."""
     hidden: list[tuple[str, ...]] = field(factory=list)

@@ -170,7 +170,7 @@ class Verification:
         return min(self.state.patience.last_activity + settle_ns, longest)
 
     def _time_out(self) -> None:
-        """Ends the run at the time limit; this is not a stall if only last messages are missing."""
+        """Ends the run at the time limit, without a stall if only last messages are missing."""
         if self._is_done:
             self.is_over = True
         else:

@@ -35,7 +35,7 @@ FiredRow = tuple[
 
 
 class Same(Enum):
-    """Stands for bytes that are copied from the frame, in a row of ``faults_fired``."""
+    """In a row of ``faults_fired``: stands for bytes that are copied from the frame."""
 
     LINE = "the line that was received"
 

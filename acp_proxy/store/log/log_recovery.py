@@ -315,9 +315,9 @@ class LogTail:
             while self.indexer.step(PIECE):
                 pass
         check_labels(self._connection, "tail.labels")
-        # The recorder empties the log only after it has committed the rows. So if the log is still
-        # the same, and the rows in this transaction end where the tail begins, then each frame is
-        # in exactly one of them.
+        # The recorder empties the log only after it has committed the rows. If the log has
+        # not changed, and the rows end where the tail begins, then each frame is in exactly one of
+        # the two (rows and tail).
         self._log.check()
         self._hold_rows()
 

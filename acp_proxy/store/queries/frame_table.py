@@ -130,7 +130,7 @@ class FrameTable:
         return (h for h in heads if h.kind != "batch" or self._matches_batch(h.seq, chosen))
 
     def lines_between(self, first: int, last: int) -> Iterator[tuple[int, int, bytes]]:
-        """Streams number, time and line of some frames; see `Rows.lines_of`.
+        """Streams number, time and line of the frames in a range; see `Rows.lines_of`.
 
         Args:
             first: the number of the first frame.

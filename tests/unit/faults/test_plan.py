@@ -287,8 +287,8 @@ def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
     """Two fault rules with one name are refused."""
     text = "[[fault]]\nkind = 'drop'\nname = 'x'\n[[fault]]\nkind = 'noop'\nname = 'x'\n"
     message = refused(tmp_path, text)
-    assert message.startswith("fault[1]: name: 'x' is the name of ")
-    with pytest.raises(BadPlan, match="expected another one"):
+    assert message.startswith("fault[1]: name: 'x' is also the name of ")
+    with pytest.raises(BadPlan, match="expected another name"):
         plan_of("drop name=x", "noop name=x")
 
 

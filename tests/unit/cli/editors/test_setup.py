@@ -224,7 +224,8 @@ def test_what_was_changed_since_stays(home: Path) -> None:
     setup(home, "zed", "--agent", "opencode", "--write", "--yes")
     path.write_bytes(path.read_bytes().replace(b'"record"', b'"record", "--check"'))
     assert refusal(home, "zed", "--undo") == (
-        f"cannot undo the change of {path}: the entry 'OpenCode (recorded)' was changed since"
+        f"cannot undo the change of {path}:"
+        " the entry 'OpenCode (recorded)' has changed since setup wrote it"
     )
 
 
