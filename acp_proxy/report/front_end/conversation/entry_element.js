@@ -73,13 +73,14 @@ function openParts(state, entry) {
  */
 function foldedParts(state, entry, toggled, read, isPrinted) {
   const { kind = "", seq, is_failed, remarks, choices } = entry;
-  const isLoud = kind === "tool_call" || (kind === "terminal" && !isInCard(state, entry));
-  const isOpen = (is_failed && isLoud) !== toggled.has(seq);
+  const isAlone = kind === "tool_call" || (kind === "terminal" && !isInCard(state, entry));
+  const isOpenAtFirst = Boolean(is_failed) && isAlone;
+  const isOpen = isOpenAtFirst !== toggled.has(seq);
   const fill = () =>
     read().then((content) => content && made.lastElementChild?.replaceWith(content));
   const toggle = () => {
-    if (made.open === isOpen) return void toggled.delete(seq);
-    toggled.add(seq);
+    // Browsers also report that an element is made open.
+    toggled[made.open === isOpenAtFirst ? "delete" : "add"](seq);
     if (made.open) void fill();
   };
   const made = h("details", { open: isOpen, on: { toggle } }, h("summary", null,
