@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST_NODES = 600
 """Within what is shown; views that are hidden may keep as many for when they are shown again."""
+MOST_BLOCKS = 8
+"""Of cells or of payloads: those of the chosen frame, and of the calls that a print has."""
 JUST_TWO_BLOCKS = 66_000
 """Frames whose columns are just in two blocks, and which a filter reads in two ranges."""
 LOOK = """async () => {
@@ -68,8 +70,7 @@ def test_little_is_held_however_much_there_is(window: Visit, tmp_path: Path, fra
     for view, (shown, all_of_them) in actual["nodes"].items():
         assert shown <= MOST_NODES, view
         assert all_of_them <= 2 * MOST_NODES, view
-    assert actual["conversation"] == [1, 1]  # of the frame that is chosen on load
-    assert actual["first"] == [1, 1]
-    assert actual["filtered"][1] == 1
-    assert actual["last"][0] <= 8
+    assert max(*actual["conversation"], *actual["first"]) <= MOST_BLOCKS
+    assert actual["filtered"][1] <= MOST_BLOCKS
+    assert actual["last"][0] <= 2 * MOST_BLOCKS
     page.assert_quiet()
