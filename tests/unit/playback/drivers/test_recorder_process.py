@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 import trio
 
 from acp_proxy.playback.drivers import recorder_process
-from acp_proxy.playback.drivers.recorder_process import Orphans
+from acp_proxy.playback.drivers.recorder_process import Orphans, RecorderProcess
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets us take them in")
 
@@ -89,3 +90,44 @@ async def test_the_subreaper_is_reset() -> None:
     ended = await orphans.end(0)
     os.kill(pid, signal.SIGKILL)
     assert (int(parent) != os.getpid(), ended) == (True, [])
+
+
+class _Recorder:
+    """A recorder that notes what happens to it; it ends when it is waited for."""
+
+    returncode = None
+
+    def __init__(self) -> None:
+        self.noted: list[str] = []
+        self.stdin = self.stdout = self
+
+    def send_signal(self, signum: int) -> None:
+        self.noted.append(signal.Signals(signum).name)
+
+    async def receive_some(self, _size: int) -> bytes:
+        return b""
+
+    async def wait(self) -> None:
+        self.noted.append("ended")
+
+    async def aclose(self) -> None:
+        self.noted.append("input closed")
+
+    async def __aenter__(self) -> None:
+        pass
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+@pytest.mark.parametrize("is_hopeless", [False, True])
+async def test_a_hopeless_agent_gets_the_signal_before_the_end_of_its_input(
+    *, is_hopeless: bool
+) -> None:
+    """A client that gives up signals first, so that no answer comes before the signal."""
+    recorder = _Recorder()
+    process = RecorderProcess(cast("trio.Process", recorder), grace=1)
+    process.is_hopeless = is_hopeless
+    await process.end()
+    first = ["SIGALRM", "ended"] if is_hopeless else ["input closed", "ended"]
+    assert recorder.noted == [*first, "input closed"]
