@@ -145,12 +145,7 @@ class Prober:
         self._tapes.append(self._tape)
         self.stderr.clear()
         async with connected(
-            self._start(),
-            Policy.REJECT,
-            _nobody,
-            self._tape.watch,
-            self._hear,
-            self._timeout_s,
+            self._start(), Policy.REJECT, _nobody, self._tape.watch, self._hear, self._timeout_s
         ) as self._agent:
             self._agent.requests.dialect = self.dialect
             is_fresh = not queue[0].rank

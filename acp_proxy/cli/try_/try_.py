@@ -172,11 +172,7 @@ def _server(text: str) -> list[str]:
 
 
 def _probe(
-    command: tuple[str, ...],
-    output: Path | None,
-    junit: Path | None,
-    is_json: bool,
-    *options: Any,
+    command: tuple[str, ...], output: Path | None, junit: Path | None, is_json: bool, *options: Any
 ) -> int:
     """Plays the probes, prints the verdicts, and returns the exit code."""
     check_report_files(junit)
