@@ -19,7 +19,7 @@ from acp_proxy.cli.group import Refusal, cli_command, recordings
 from acp_proxy.cli.masking import is_unredacted
 from acp_proxy.cli.opening import find_recording, note_masked
 from acp_proxy.cli.options import complete_filter, complete_source, number_option, printing
-from acp_proxy.cli.screens.output import progress, stdout_screen, warn
+from acp_proxy.cli.screens.output import progress, say, stdout_screen, warn
 from acp_proxy.explain.choice import chosen_in
 from acp_proxy.explain.describe.event_texts import describe_event
 from acp_proxy.explain.search.search import Searcher
@@ -106,9 +106,15 @@ def search(
             searcher = Searcher(sought, with_pointers=json)
             return _hits(reader, searcher, chosen, time_limit, with_ends=bool(filter))
 
-        code, frames = _search(places, hits_of, limit, printer)
-    printer.finish(len(places), is_limited=max_count is not None)
-    if code == _NOT_FOUND and stdout_screen().columns is not None:
+        code, frames, counts = _search(places, hits_of, limit, printer)
+    if stdout_screen().columns is None or json or count or files_with_matches:
+        sys.exit(code)
+    if any(counts):
+        hits = f"{counted(sum(counts), 'hit')}{' shown' * (max_count is not None)}"
+        some = f"{sum(map(bool, counts)):,} of " if 0 in counts else ""
+        say()
+        say(f"{hits} in {some}{counted(len(counts), 'recording')}", dim=True)
+    elif code == _NOT_FOUND:
         place = ", ".join(where) or recordings()
         read = f"{counted(frames, 'frame')} in {counted(len(places), 'recording')} ({place})"
         warn(f"0 of {read} match {pattern!r}{f' and {filter}' if filter else ''}")
@@ -120,13 +126,14 @@ def search(
 
 def _search(
     places: list[Path], hits_of: _HitsOf, limit: int | None, printer: MatchPrinter
-) -> tuple[int, int]:
+) -> tuple[int, int, list[int]]:
     """Searches the recordings and prints the matches.
 
     Returns:
-        The exit code, and the number of frames in all readable recordings.
+        The exit code, the number of frames in all readable recordings, and the number of printed
+        matches in each of these recordings.
     """
-    any_match = unreadable = False
+    unreadable, counts = False, list[int]()
     masked = frames = 0
     for path in places:
         try:
@@ -134,12 +141,13 @@ def _search(
                 frames += reader.count()
                 masked += len(reader.masked_rows.made) if reader.masked_rows is not None else 0
                 with closing(hits_of(reader)) as hits:
-                    any_match |= printer.print_all(path, reader, islice(hits, limit))
+                    counts.append(printer.print_all(path, reader, islice(hits, limit)))
         except UnreadableRecording as e:
             warn(str(e))
             unreadable = True
     note_masked(masked, "in the searched recordings")
-    return _TROUBLE if unreadable else _FOUND if any_match else _NOT_FOUND, frames
+    code = _TROUBLE if unreadable else _FOUND if any(counts) else _NOT_FOUND
+    return code, frames, counts
 
 
 def _places(words: tuple[str, ...]) -> Iterator[Path]:

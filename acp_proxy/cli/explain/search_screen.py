@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from acp_proxy.base.wording import counted, plain, seconds, visible
+from acp_proxy.base.wording import plain, seconds, visible
 from acp_proxy.cli.group import recordings
 from acp_proxy.cli.screens.output import Page, stdout_screen
 from acp_proxy.cli.screens.recording_page import begun
@@ -54,8 +54,8 @@ class MatchPrinter:
         self._page = Page(stdout_screen())
         self._path, self._name = Path(), ""
 
-    def print_all(self, path: Path, reader: RecordingReader, hits: Iterable[SearchHit]) -> bool:
-        """Prints the matches in a recording; returns whether the recording has any match.
+    def print_all(self, path: Path, reader: RecordingReader, hits: Iterable[SearchHit]) -> int:
+        """Prints the matches in one recording; returns their number.
 
         Args:
             path: the path of the recording.
@@ -71,15 +71,7 @@ class MatchPrinter:
             self._hit(recording, hit)
         self._end(number)
         self._page.flush()
-        return number > 0
-
-    def finish(self, searched: int, *, is_limited: bool) -> None:
-        """Prints the number of all hits, if the output is for a person.
-
-        Args:
-            searched: the number of recordings that were searched.
-            is_limited: whether some hits may be left out.
-        """
+        return number
 
     def _marked(self, match: str) -> str:
         return self._page.screen.paint((match, Ink.TROUBLE, True))
@@ -128,26 +120,14 @@ class _ScreenPrinter(MatchPrinter):
         super().__init__()
         self._columns = columns
         self._method = 26 if columns >= 110 else 18
-        self._counts: list[int] = []
+        self._is_first = True
 
     def _begin(self, recording: Recording) -> None:
-        if self._counts:
+        if not self._is_first:
             self._page.print()
+        self._is_first = False
         ago = piece(f"  {begun(recording, datetime.now(UTC))}")
         self._page.print(piece(self._name, bold=True), ago)
-
-    def _end(self, count: int) -> None:
-        self._counts += [count] * (count > 0)
-
-    def finish(self, searched: int, *, is_limited: bool) -> None:
-        """Prints the number of hits, and in how many recordings they are."""
-        if not self._counts:
-            return
-        hits = f"{counted(sum(self._counts), 'hit')}{' shown' * is_limited}"
-        within = f"{len(self._counts):,} of " if len(self._counts) < searched else ""
-        self._page.print()
-        self._page.print(piece(f"{hits} in {within}{counted(searched, 'recording')}", Ink.FAINT))
-        self._page.flush()
 
     def _hit(self, recording: Recording, hit: SearchHit) -> None:
         place = hit.place

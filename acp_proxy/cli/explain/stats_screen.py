@@ -250,10 +250,8 @@ class StatisticsPage(Page):
         steps, whole = fall.steps, fall.duration_ns
         columns = 20 if not self._wide else 40 if (self.screen.columns or 160) < 160 else 60
         bars = [placed(s.start_ns, s.duration_ns, whole, columns, self._glyph(s)) for s in steps]
-        has_end = live or steps[-1].kind == "end"
-        inks = [Ink.TROUBLE if step.failed else None for step in steps]
-        details = [cell(_details(step, live, step.open and not has_end), ink)
-                   for step, ink in zip(steps, inks, strict=True)]  # fmt: skip
+        lost = not live and steps[-1].kind != "end"
+        details = [cell(_details(s, live, lost), Ink.TROUBLE if s.failed else None) for s in steps]
         return [
             Column("seq", [cell(str(s.seq or "")) for s in steps], right=True),
             Column("at", [cell(_at(s, fall)) for s in steps], right=True, rank=1),
@@ -293,12 +291,12 @@ def _what(step: WaterfallStep) -> str:
     return f"{word} ×{step.frames}" if step.kind in ("thought", "message") else word
 
 
-def _details(step: WaterfallStep, live: bool, is_lost: bool) -> str:
-    parts, status = [call_label(step.title, step.tool_call)], step.status
-    if status and (step.kind == "tool_call" or status in ("cancelled", "unanswered")):
-        if status == "unanswered" and live:
-            status = "open"
-        parts.append(f"[{'never ended' if is_lost and step.kind == 'tool_call' else status}]")
+def _details(step: WaterfallStep, live: bool, lost: bool) -> str:
+    parts, status, is_call = [call_label(step.title, step.tool_call)], step.status, step.tool_call
+    if status and (is_call or status in ("cancelled", "unanswered")):
+        is_open = live and status == "unanswered"
+        is_lost = lost and is_call and step.open
+        parts.append(f"[{'open' if is_open else 'never ended' if is_lost else status}]")
     if step.answer:
         parts.append(f"→ {step.answer}")
     return " ".join(filter(None, parts))
