@@ -98,8 +98,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
     rules, which they may explain; then by frame.
     """
     return sorted(
-        findings,
-        key=lambda f: (SEVERITIES.index(f.severity), f.group not in CONVERSATION, f.seq),
+        findings, key=lambda f: (SEVERITIES.index(f.severity), f.group not in CONVERSATION, f.seq)
     )
 
 

@@ -17,9 +17,7 @@ from acp_proxy.store.queries.exchanges import ExchangeRow, TurnRow
 
 
 def trim(
-    heads: Iterable[StoredFrame],
-    exchanges: Iterable[ExchangeRow],
-    turns: Iterable[TurnRow],
+    heads: Iterable[StoredFrame], exchanges: Iterable[ExchangeRow], turns: Iterable[TurnRow]
 ) -> set[int]:
     """Returns the numbers of the frames that a replay of some turns needs.
 

@@ -20,13 +20,7 @@ from acp_proxy.cli.screens.styled_text import (
 from acp_proxy.cli.screens.table import WIDE
 from acp_proxy.explain.hints import HintReader
 from acp_proxy.explain.log.folding import ChunkRun, run_line
-from acp_proxy.explain.log.timeline import (
-    Cells,
-    TimelineLine,
-    event_line,
-    frame_line,
-    member_lines,
-)
+from acp_proxy.explain.log.timeline import Cells, TimelineLine, event_line, frame_line, member_lines
 from acp_proxy.explain.pauses import Pauses
 from acp_proxy.explain.waits import LEAST_NS
 from acp_proxy.recording.recording import Fact

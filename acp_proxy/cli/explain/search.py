@@ -50,7 +50,7 @@ _HitsOf = Callable[[RecordingReader], Generator[SearchHit, None, None]]
 
     Exit code: 0 if there is a match, 1 if there is none, 2 if a recording could not be read or
     the pattern is invalid.
-    """,
+    """
 )
 @click.argument("pattern")
 @click.argument("where", metavar="[REC|DIR]...", nargs=-1, shell_complete=complete_source)

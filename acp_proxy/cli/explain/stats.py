@@ -42,7 +42,7 @@ _STEPS = 30
       acp-proxy stats latest --json |
         jq -r '.methods[] | select(.p99_ns > 1e9) | .method'
           methods with more than one slow answer in a hundred, over one second
-    """,
+    """
 )
 @read_argument
 @filter_argument
@@ -59,12 +59,7 @@ _STEPS = 30
               " version of the agent or client, or for each project.")  # fmt: skip
 @printing
 def stats(
-    rec: str,
-    filter_words: str,
-    json: bool,
-    turn: int | None,
-    top: int,
-    by: str | None,
+    rec: str, filter_words: str, json: bool, turn: int | None, top: int, by: str | None
 ) -> None:
     """Show the traffic, the speed of answers, and how the turns spent their time.
 

@@ -45,7 +45,7 @@ _LONGEST_ISSUE = 65_536
           the second turn, for an issue
       acp-proxy transcript latest 'kind:error|invalid or call:*'
           only tool calls, errors and invalid lines
-    """,
+    """
 )
 @read_argument
 @filter_argument

@@ -65,13 +65,7 @@ def _quoted(word: str) -> str:
 
 
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_OPERATIONS = {
-    "add": "new",
-    "modify": "",
-    "delete": "deleted",
-    "move": "moved",
-    "copy": "copied",
-}
+_OPERATIONS = {"add": "new", "modify": "", "delete": "deleted", "move": "moved", "copy": "copied"}
 
 
 def content(value: object) -> str:

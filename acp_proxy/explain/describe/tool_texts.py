@@ -178,9 +178,7 @@ def elicitation(params: Value) -> str:
     must = required if isinstance(required, list) else []
     fields = listed(f"{name}{'*' if name in must else ''}" for name in part(schema, "properties"))
     return joined(
-        word(params, "message", "title"),
-        phrase("[fields {}]", fields),
-        word(params, "url"),
+        word(params, "message", "title"), phrase("[fields {}]", fields), word(params, "url")
     )
 
 
