@@ -105,11 +105,9 @@ class _Trimmer:
             return self._is_within(head.seq) if asks else self._last_kept
         if session not in self._ends:
             return False
-        return (
-            head.seq <= self._ends[session]
-            if from_client
-            else self._client_kept.get(session, False)
-        )
+        if from_client:
+            return head.seq <= self._ends[session]
+        return self._client_kept.get(session, False)
 
     def _begins_handshake(self, head: StoredFrame) -> bool:
         """Whether a frame is a batch with a part of the handshake."""

@@ -30,9 +30,7 @@ Examples:
 @read_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object, with all actions.")
-@number_option(
-    "--top", text="Rows of each table to show. Default: 20 on a terminal, otherwise all."
-)
+@number_option("--top", text="Rows of each table to show. Default: 20 on a terminal, else all.")
 @printing
 def audit(rec: str, filter_words: str, json: bool, top: int | None) -> None:
     """Show what the agent read, wrote, ran and fetched, where, and who permitted it.

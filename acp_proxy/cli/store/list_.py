@@ -123,9 +123,7 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
     help="Only recordings that began within AGE (2h, 7d) or after DATE (2025-06-15).",
 )
 @number_option("-n", "--newest", text="Only the newest N.")
-@click.option(
-    "--check", is_flag=True, help="Also check each recording for broken rules of the protocol."
-)
+@click.option("--check", is_flag=True, help="Also check each recording for broken rules.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")
 @printing
 def list_(

@@ -40,12 +40,7 @@ from acp_proxy.store.reader import RecordingReader
 
 _CANDIDATES = 100
 """The largest number of open tool calls that are compared with a request."""
-_ABOUT_TERMINALS = (
-    "terminal/output",
-    "terminal/wait_for_exit",
-    "terminal/kill",
-    "terminal/release",
-)
+_OF_TERMINALS = ("terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release")
 _HARMLESS = (ClientEffect.ASKS, ClientEffect.INFORMS)
 
 
@@ -141,7 +136,7 @@ class ActionLog(Listener):
     ) -> None:
         """Adds a request of the agent to its client."""
         method = message.method or ""
-        if method in _ABOUT_TERMINALS:
+        if method in _OF_TERMINALS:
             return
         params, action = part(self._value(run, message), "params"), None
         if method == PERMISSION:

@@ -292,10 +292,8 @@ def _mentioned(happened: Iterable[Action]) -> Iterator[AuditFinding]:
 
 
 def _is_unclear(action: Action) -> bool:
-    return any(
-        path is not None and path.place is PathPlace.UNKNOWN
-        for path in (*action.paths, action.directory)
-    )
+    paths = (*action.paths, action.directory)
+    return any(path is not None and path.place is PathPlace.UNKNOWN for path in paths)
 
 
 def _answered_at_once(actions: Iterable[Action]) -> Iterator[AuditFinding]:

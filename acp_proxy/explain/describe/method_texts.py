@@ -115,9 +115,8 @@ def _suggest(params: Value) -> str:
 def _suggestions(result: Value) -> str:
     """Describes the edits that an agent suggests."""
     edits = parts(result, "suggestions")
-    return joined(
-        counted(len(edits), "suggestion"), listed(map(_suggestion, edits), most=3), by=": "
-    )
+    first = listed(map(_suggestion, edits), most=3)
+    return joined(counted(len(edits), "suggestion"), first, by=": ")
 
 
 def _decided(params: Value) -> str:

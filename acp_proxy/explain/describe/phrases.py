@@ -100,12 +100,9 @@ def _is_mixed(text: str) -> bool:
     """
     if ("/" in text or "+" in text) and ("-" in text or "_" in text):
         return False
-    capitals = sum("A" <= c <= "Z" for c in text)
-    return (
-        capitals * 6 >= len(text)
-        and any("a" <= c <= "z" for c in text)
-        and any("0" <= c <= "9" for c in text)
-    )
+    if sum("A" <= c <= "Z" for c in text) * 6 < len(text):
+        return False
+    return any("a" <= c <= "z" for c in text) and any("0" <= c <= "9" for c in text)
 
 
 Value = dict[str, Any]
@@ -195,11 +192,8 @@ def listed(names: Iterable[str], most: int = 6) -> str:
 def quantity(text: str) -> str:
     """Describes the length of a text, in lines and characters."""
     lines = text.count("\n") + (not text.endswith("\n"))
-    return joined(
-        counted(lines, "line") if len(text) > lines > 1 else "",
-        counted(len(text), "character"),
-        by=", ",
-    )
+    of_lines = counted(lines, "line") if len(text) > lines > 1 else ""
+    return joined(of_lines, counted(len(text), "character"), by=", ")
 
 
 def payload(value: Value, *known: str) -> str:

@@ -15,22 +15,12 @@ from collections.abc import Callable, Iterable
 from itertools import count
 
 from acp_proxy.base.limits import REMEMBERED
-from acp_proxy.explain.search.search_patterns import (
-    Pattern,
-    escaped_strings,
-    strings,
-    without_names,
-)
+from acp_proxy.explain.search.search_patterns import Pattern, content_of, escaped_strings, strings
 from acp_proxy.explain.search.stream_matches import SearchHit, Streams, excerpt, look_through
 from acp_proxy.protocol.json_text import json_or_none, member, parts_of, pointer
 from acp_proxy.recording.recording import StoredFrame
 
-_TEXTS = (
-    "/params/update/content/text",
-    "/params/update/content",
-    "/params/data/content/text",
-    "/params/data/content",
-)
+_TEXTS = [f"/params/{of}/content{end}" for of in ("update", "data") for end in ("/text", "")]
 
 
 class Searcher:
@@ -99,7 +89,7 @@ class Searcher:
         if not in_line and not any(map(pattern.is_in, strings_of(line))):
             return None
         is_searched = frame.method is None or '"' in pattern.regex.pattern
-        content = line if is_searched else without_names(line)
+        content = line if is_searched else content_of(line)
         is_text = in_line and frame.kind in ("stderr", "invalid", "blank")
         text = next(filter(pattern.is_in, [] if is_text else strings_of(content)), line)
         match = pattern.regex.search(content if text is line else text)

@@ -98,7 +98,7 @@ def strings(line: str) -> list[str]:
     return [undone(s) if "\\" in s else s for s in _ANY_STRING.findall(line)]
 
 
-def without_names(line: str) -> str:
+def content_of(line: str) -> str:
     """Returns a line of equal length in which names of members, methods and types are blank."""
 
     def blanked(match: re.Match[str]) -> str:

@@ -73,9 +73,7 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
         text[start : min(end, start + SHOWN_LINE)],
         text[end : end + _CONTEXT],
     )
-    return Excerpt._make(
-        part if part.isascii() else _SURROGATE.sub("\ufffd", part) for part in parts
-    )
+    return Excerpt._make(one if one.isascii() else _SURROGATE.sub("\ufffd", one) for one in parts)
 
 
 class _Text:

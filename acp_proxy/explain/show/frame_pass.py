@@ -264,14 +264,12 @@ def read_work(reader: RecordingReader, calls: Iterable[LoggedCall]) -> WorkDone:
     written, exits = set[str](), dict[str, str]()
     for row in rows:
         asked = messages.get((row.request_seq, row.id))
-        answered = messages.get((row.response_seq or 0, row.id))
-        if asked is None or answered is None:
+        reply = messages.get((row.response_seq or 0, row.id))
+        if asked is None or reply is None:
             continue
         if row.method == _METHODS[0]:
             written.add(word(params_of(asked.raw), "path"))
-        elif state := exit_state(
-            part(answered.part("result"), "exitStatus") or answered.part("result")
-        ):
+        elif state := exit_state(part(reply.part("result"), "exitStatus") or reply.part("result")):
             exits[word(asked.part("params"), "terminalId")] = state
     edited = [call.changed for call in calls if call.status == "completed"]
     changes = [lines for call in edited for lines in call.values()]

@@ -180,10 +180,8 @@ def _lines(params: Value) -> str:
 
 
 def _file(value: Value, path: str, limits: TextLimits) -> list[TextBlock]:
-    content: Any = value.get("content")
-    return (
-        [text_block(content, limits.output, path)] if isinstance(content, str) and content else []
-    )
+    text: Any = value.get("content")
+    return [text_block(text, limits.output, path)] if isinstance(text, str) and text else []
 
 
 def plan(update: Value, seq: int, t_ns: int, limits: TextLimits) -> TranscriptEntry:
