@@ -28,8 +28,8 @@ class Job:
         words: the words after ``--``: the agent's command.
         files: the values in `options` that name files. The contents of these files belong to the
             batch.
-        output: the file or directory for the recording of the new run; None for the recordings
-            directory, or for no recording.
+        output: the file or directory for the recording of the new run. None for the recordings
+            directory, or if nothing is recorded.
         keeps_clean: whether to keep the recording of a new run without problems.
         digest: the digest of the command, its options and the files; see `digest_of`.
         recording: the name of the recording in the results: its path as the user gave it.

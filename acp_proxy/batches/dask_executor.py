@@ -136,7 +136,7 @@ class DaskExecutor:
 
 
 class WorkersLost(Exception):
-    """Raised for a job during which too many workers were lost."""
+    """Raised for a job if too many workers were lost while they ran it."""
 
 
 async def _reach(address: str) -> None:

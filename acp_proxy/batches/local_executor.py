@@ -79,10 +79,9 @@ def run(job: Job, is_surplus: Callable[[], bool] = lambda: False) -> JobVerdict:
     Any thread of any process may call this. A job whose process is killed is lost.
 
     Args:
-        job: a function that is called several times a second. When it returns True, the job is
-            ended and counts as lost.
-        is_surplus: called several times a second; if it returns True, the job is ended as by a
-            signal, and counts as lost.
+        job: the job.
+        is_surplus: a function that is called several times a second. When it returns True, the job
+            is ended and counts as lost.
     """
     start = time.monotonic()
     try:

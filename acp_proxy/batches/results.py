@@ -58,7 +58,7 @@ class VerdictKind(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "VerdictKind | None":
-        """Converts ``killed``, a kind of earlier versions for a killed agent."""
+        """Converts ``killed``, which earlier versions wrote for a killed agent."""
         return cls.DIFFERS if value == "killed" else None
 
 
@@ -121,7 +121,7 @@ def header_of(line: bytes) -> ResultsHeader:
     """Reads the first line of a results file.
 
     Raises:
-        ValueError: the line is not a header, or has a later format.
+        ValueError: the line is not a header, or has a newer format.
     """
     header = _read(line, ResultsHeader, "a header")
     if header.acp_proxy_results > FORMAT:
@@ -143,7 +143,7 @@ def verdict_of(line: bytes) -> JobVerdict:
 
 
 def findings_of(verdict: JobVerdict) -> list[Finding]:
-    """Returns the broken rules in a verdict; empty for a sweep.
+    """Returns the broken rules that a verdict lists; empty for a sweep.
 
     Raises:
         ValueError: the verdict lists something other than findings.
@@ -170,7 +170,7 @@ def _structured(members: Any, kind: type[T], name: str) -> T:
 
 
 def digest_of(command: str, words: Sequence[str]) -> str:
-    """Returns a hash of a command and its words. All verdicts of a results file have one hash.
+    """Returns a hash of a command and its words. All verdicts in a results file have the same hash.
 
     Args:
         command: the name of the command.
@@ -193,7 +193,7 @@ def is_results_file(path: Path) -> bool:
 
 
 class ResultsFile:
-    """A results file that is open for writing, locked against other processes.
+    """A results file that is open for writing. Other processes cannot write it.
 
     The file is a context manager.
 

@@ -21,7 +21,7 @@ class SelectedRecording:
     """One recording of a batch.
 
     Attributes:
-        name: the path from the user, or the path of a file below the directory from the user.
+        name: the path from the user, or the path of a file in a directory that the user named.
         path: the path of the file.
         is_shared: whether the recording has this path on every machine.
     """

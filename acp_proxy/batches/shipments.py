@@ -49,7 +49,8 @@ def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
         directory: an empty directory.
 
     Returns:
-        The job with paths on this machine, and the sender's path for each of these paths.
+        The job with paths on this machine, and for each of these paths the path on the sender's
+        machine.
     """
     job, files = _from_bytes(data)
     places: dict[str, str] = {}

@@ -33,7 +33,7 @@ _REASONS = {
     "parts": "parts of messages were left out",
     "directions": "directions were inferred",
 }
-"""The reasons why a rule is not checked, by the fact that the recording lacks."""
+"""The reasons why a rule is not checked, by the missing fact."""
 
 
 @frozen

@@ -139,8 +139,8 @@ class ConformanceResult:
     """The numbers of the first frames that are too large to be decoded. Only their labels were
     checked."""
     by_faults: int = 0
-    """The number of findings that are left out, because a fault created, changed or held back their
-    frame."""
+    """The number of findings that are left out because of a fault: the fault created, changed or
+    held back their frame."""
     notes: list[str] = field(factory=list)
     """The limits of the check, in words, such as a gap in the recording or another protocol."""
     unchecked: list[UncheckedRules] = field(factory=list)
@@ -203,7 +203,7 @@ _MCP, _LSP = "MCP, the Model Context Protocol", "LSP, the Language Server Protoc
 def note_of(params: Mapping[str, Any]) -> str | None:
     """Returns a note on a recording of another protocol; None for ACP.
 
-    An ``initialize`` request with these params may also belong to another protocol.
+    Other protocols have an ``initialize`` request, too.
 
     Args:
         params: the params of ``initialize``.

@@ -131,13 +131,13 @@ class DialectSchema:
 
 
 def _member(direction: Direction, method: str, is_result: bool) -> str:
-    """Returns the name of the params or the result of a method in a schema."""
+    """Returns the name, in a schema, of the params or the result of a method."""
     method = "initialize" if method in INITIALIZE else method  # "the same as for `initialize`"
     return f"{'result' if is_result else 'params'} {direction} {method}"
 
 
 def _readable(value: Any, deepest: int, names: Mapping[int, int], most: int | None) -> Any:
-    """Returns a copy for the validator, which is limited in depth and has short lists.
+    """Returns a copy of a value for the validator. It is limited in depth, and its lists are short.
 
     Args:
         value: the value.

@@ -73,8 +73,8 @@ class SchemaComparison:
     extra: list[str] = field(factory=list)
     """The places of members that no version of the schema defines."""
     unnamed: list[tuple[str, str]] = field(factory=list)
-    """Values that no version names, but whose types allow further values. Each pair is a place and
-    the value."""
+    """Values that no version names, but whose types allow further values. Each pair is the place
+    and the value."""
 
     @property
     def fits(self) -> bool:

@@ -71,13 +71,12 @@ def rules_like(_ctx: object, _param: object, incomplete: str) -> list[str]:
 def filters_like(ctx: click.Context, _param: object, incomplete: str) -> list[str]:
     """Offers the keys of the filter grammar, and the known values of a key that is typed.
 
-    Bash splits words at colons and replaces only the text after the last colon. Then the key is an
-    earlier word.
+    Bash passes ``key:value`` as three words: the key, the colon, and the value.
 
     Args:
-        ctx: the context of the command, with the earlier words of the filter.
+        ctx: the context of the command, with the words of the filter that were typed before.
         _param: not used.
-        incomplete: the part of the word typed so far; it may be a whole filter in quotes.
+        incomplete: the part of the word typed so far, or a whole filter in quotes.
     """
     words = ["", "", *(ctx.params.get("filter_words") or ()), incomplete]
     if incomplete == ":":

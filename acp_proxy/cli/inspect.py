@@ -84,8 +84,8 @@ def inspect(ctx: click.Context) -> None:
 
     REC is a recording: its path, a part of its name, the start of its id, or `latest`. `latest` is
     the newest recording, if possible of the current directory; `latest~1` is the recording before
-    it. Commands that only read use `latest` if REC is missing. `-` reads the text form of a
-    recording from standard input.
+    it. Commands that only read use `latest` if REC is missing. `-` stands for standard input, which
+    must be the text form of a recording.
     """
     if ctx.invoked_subcommand is None:
         from acp_proxy.cli.store.list_ import overview

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 _LEAVES = f"{__name__}.leaves"
-"""A key of the context. Its value tells whether Ctrl-C ends the process at once."""
+"""The key of a value in the context: whether Ctrl-C ends the process at once."""
 _SOON_S = 0.01
 _HAS_TIMER = hasattr(signal, "setitimer")
 """Whether the system has interval timers (Windows does not)."""

@@ -307,7 +307,7 @@ def mapped(work: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:
 
     Args:
         work: the function.
-        things: the things. The function is called with one thing at a time.
+        things: the arguments, one for each call of the function.
     """
     every = list(things)
     processes = min(processors(), _MOST) if sys.platform == "linux" else 1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _FILTER_WORDS = ("failed", "unanswered", "and", "or", "not")
-"""Words of the filter grammar that never name a recording."""
+"""Words that belong to the filter grammar even if a recording has the same name."""
 _CENTURY_S = 3_200_000_000
 _NS_PER_S = 10**9
 
@@ -167,7 +167,7 @@ def seconds(_ctx: object, _param: object, word: str | None) -> float | None:
 
 
 def limit_ns(seconds: float) -> int | None:
-    """Returns a limit in nanoseconds. 0 seconds mean no limit, and the result is None."""
+    """Converts seconds to nanoseconds. 0 means no limit, and becomes None."""
     return max(1, int(seconds * _NS_PER_S)) if seconds else None
 
 
@@ -259,7 +259,7 @@ def collected(
 
 
 class _Choice(click.Choice[str]):
-    """A choice of values. Removed values are still accepted."""
+    """A choice of values that also accepts removed values."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Returns the value, or the default if the value was removed.
@@ -278,7 +278,7 @@ def _unless_removed(ctx: click.Context, param: click.Parameter, value: str) -> s
     """Returns the value of an option, or its default if the value was removed.
 
     Raises:
-        Refusal: the value was removed, and the command must not start with it (see `STARTERS`).
+        Refusal: the value was removed, and the command is not one of `STARTERS`.
     """
     command = ctx.info_name or ""
     if (removed := instead(command, param.opts[0], value)) is None or ctx.resilient_parsing:
@@ -292,7 +292,7 @@ def _unless_removed(ctx: click.Context, param: click.Parameter, value: str) -> s
 
 
 def _timing(ctx: click.Context, param: click.Parameter, word: str) -> "Pacing":
-    """Reads ``instant``, ``recorded`` or ``xN``."""
+    """A click callback that reads a timing: ``instant``, ``recorded`` or ``xN``."""
     from acp_proxy.playback.shared.playback_options import Pacing
 
     word = _unless_removed(ctx, param, word)
@@ -317,7 +317,7 @@ ONE_A_LINE = _OneALine()
 
 
 def agent_command(command: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns a command. ``@NAME`` is replaced by the command of the known agent NAME.
+    """Returns a command in which the command of a known agent replaces ``@NAME``.
 
     Raises:
         Refusal: the command begins with ``@``, but no known agent has this name.

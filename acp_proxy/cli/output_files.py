@@ -76,7 +76,7 @@ def named_file(name: str, suffix: str) -> Path:
     """Returns the path of a file in the current directory that is named after a recording.
 
     Args:
-        name: the name of the recording, which may contain any characters.
+        name: the name of the recording. It may contain any characters.
         suffix: the ending of the file's name, without its dot.
     """
     with suppress(ValueError):
@@ -274,7 +274,7 @@ def new_path(command: tuple[str, ...], output: Path | None, given: Collection[Pa
         given: the paths that are reserved for other runs.
 
     Raises:
-        Refusal: a recording cannot be written at this path.
+        Refusal: a recording cannot be written at the path.
     """
     if output is not None and output.suffix == ".jsonl":
         raise Refusal(f"verify records a database: expected a name such as NAME.db, got {output}")

@@ -27,7 +27,7 @@ from acp_proxy.diff.place_rules import PLACEHOLDER, Layout, PlaceRule, PlaceStat
 _DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
 _MARKS = re.compile("[\ue000\ue001]|\ue002\\d*\ue003")
 _REPEATED = "\ue002{}\ue003"
-"""The form of a suffix for a key that would otherwise equal another key of its object."""
+"""The suffix of a key that would otherwise equal another key of its object."""
 _TIME = "(a time)"
 _MOST_MEMBERS = 64
 """The largest number of members of an object whose layout is cached."""
@@ -147,7 +147,7 @@ class Walk:
         return tuple.__new__(Canonical, (hash((self.kind, rest)), tuple(self._found)))
 
     def replaced(self, message: Any) -> Any:
-        """Returns a message or a batch with placeholders, or with names, in place of values."""
+        """Returns a message or a batch in which placeholders, or names, replace the values."""
         self._found = []
         if self._processes:
             self._processes = {}
@@ -277,8 +277,8 @@ class Walk:
     def _cut(self, text: str) -> str:
         """Returns a text up to the end of its first directory. A name replaces the directory.
 
-        Agents cut session titles at some length, so the length of the directory decides where the
-        rest of the title ends.
+        Agents cut session titles at a fixed length. The length of the directory therefore changes
+        where a title ends.
         """
         cut = self._values.cut_in(text)
         if cut is None:

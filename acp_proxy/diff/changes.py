@@ -182,7 +182,7 @@ def _without(spans: list[UnalignedSpan], moved: list[ItemPair]) -> list[Unaligne
 def _is_free(
     a: ComparedItems, b: ComparedItems, same: list[ItemPair], i: ItemIndex, j: ItemIndex
 ) -> bool:
-    """Whether a moved item may have passed the aligned items in between by chance."""
+    """Whether it may be chance that a moved item has passed the aligned items between."""
     if not a.may_race(i):
         return False
     before_a = bisect_left(same, i, key=lambda pair: pair[0])
@@ -272,9 +272,9 @@ def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """Chooses a column for each row. Columns increase, and the sum of costs is smallest."""
     spare = len(costs[0]) - len(costs)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
-    """One list for the start and one for each row. Each item is the smallest sum of costs so far,
-    and the index of the item in the previous list that leads to it. Indexes count the columns that
-    were left out."""
+    """One list for the start, and one for each row. An item of a list is the smallest sum of costs
+    so far, with the index of the previous list's item that leads to it. Indexes are numbers of left
+    out columns."""
     for place, row in enumerate(costs):
         sums: list[tuple[int, int]] = []
         for left_out in range(spare + 1):

@@ -159,8 +159,8 @@ def is_race(
 ) -> bool:
     """Whether a moved item may have passed other items by chance, so that its order does not count.
 
-    The order by chance: parallel calls end, answers come, and an agent reads things in any order.
-    The order of requests is compared.
+    These orders depend on chance: in which order parallel calls end, in which order answers come,
+    and in which order an agent reads things.
 
     Args:
         a: the items of A.

@@ -63,7 +63,7 @@ def latencies(
     Args:
         a: one recording, A.
         b: the other recording, B.
-        options: what is compared. Exchanges of B that were open during one of `pauses` do not
+        options: what is compared. An exchange of B that was open during one of `pauses` does not
             count.
 
     Raises:
@@ -138,7 +138,7 @@ def _has_ending(recording: Recording) -> bool:
 
 
 def _latencies(reader: RecordingReader, left_out: Container[int]) -> _Latencies:
-    """Returns the latencies by method. If all exchanges are left out, a method has no values."""
+    """Returns the latencies by method. A method has no values if all its exchanges are left out."""
     latencies: _Latencies = {}
     for exchange in exchanges(reader, order="request_seq"):
         if exchange.latency_ns is None:

@@ -17,7 +17,7 @@ REQUEST, TURN, PROCESS, UUID, OUTPUT = "request", "turn", "process", "uuid", "ou
 SECRET = "secret"
 
 NAMED = "value"
-"""The kind of the values at places that the user names. Equal texts are one value."""
+"""The kind of the values at places that the user names."""
 
 GLOBAL = (SESSION, PATH, SECRET)
 """Kinds of values that are valid in all sessions."""
@@ -87,8 +87,7 @@ PHRASES = {
     SECRET: ("[redacted:", re.compile(f"({MARKER.pattern})")),
     PROCESS: (") panicked at ", re.compile(r"\bthread '[^'\n]*' \((\d+)\) panicked at ")),
 }
-"""Values inside texts, by kind: the words beside each value, and the pattern that finds the
-value."""
+"""Values inside texts, by kind: the words beside a value, and the pattern that finds the value."""
 
 TITLES = ("/params/update/title", "/result/sessions/*/title")
 """The places of session titles in messages of the types in `TITLED`. Agents cut titles, so the

@@ -168,7 +168,7 @@ class _Comparison:
 
 
 def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:
-    """Yields the entries of a sequence. Yields the number of equal items between two entries."""
+    """Yields the entries of a sequence, and between two entries the number of equal items."""
     changed = sequence.changes
     beside = set(changed.beside)
     places: list[tuple[int, int, Change, ItemGroup, ItemGroup]] = [

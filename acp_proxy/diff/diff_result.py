@@ -12,7 +12,7 @@ from acp_proxy.recording.filters import EVERYTHING, Filter
 
 
 class Expect(StrEnum):
-    """How much of the messages is compared."""
+    """Which parts of the messages are compared."""
 
     FRAMES = "frames"
     """Everything except data that differs between any two runs."""
@@ -27,7 +27,7 @@ class DiffOptions:
     """How two recordings are compared.
 
     Attributes:
-        expect: how much of each message counts.
+        expect: which parts of the messages are compared.
         exact: whether to compare lines byte for byte. Then values have no stable names, nothing is
             ignored, and chunks are not joined.
         ignored: JSON pointers of values to leave out, with everything below them, in addition to
@@ -38,7 +38,7 @@ class DiffOptions:
         apart: methods and kinds of session updates whose position in a sequence is ignored.
         chosen: the frames that are compared.
         only: the direction whose messages are compared; None for both directions.
-        ending: whether the agent's exit is compared.
+        ending: whether the agents' exits are compared.
         same: pairs of directories that are known to correspond: a directory of B, and a directory
             of A.
         pauses: periods in which the client of B caused a delay, in nanoseconds since the start of

@@ -11,7 +11,7 @@ _SYSTEM = {
     *("/bin", "/dev", "/etc", "/home", "/mnt", "/opt", "/private", "/root", "/srv", "/tmp"),
     *("/usr", "/Users", "/var"),
 }
-"""System directories. A text with one of these may mean no directory of the recording."""
+"""System directories. They are too common in texts to stand for a directory of the recording."""
 _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _WORD, _PATH = r"[\w.-]", r"[\w./\\-]"
@@ -52,8 +52,7 @@ class Directories:
 
         Args:
             path: the path as written.
-            is_sure: whether any text may refer to the directory. (For a system directory, the
-                default is that texts do not.)
+            is_sure: whether any text may refer to the directory, even if it is a system directory.
         """
         trimmed = path.rstrip("/\\")
         if not ("/" in trimmed or "\\" in trimmed) or self._count >= self.most:
@@ -81,7 +80,7 @@ class Directories:
     def found_in(self, text: str) -> list[tuple[int, int, str]]:
         """Returns each directory in a text: its start and its end in the text, and the directory.
 
-        The directory is returned in the spelling in which it was added.
+        The directory has the spelling in which it was added.
         """
         cuts: list[tuple[int, int, str]] = []
         if self._roots and ("/" in text or "\\" in text):
@@ -96,7 +95,7 @@ class Directories:
     def cut_in(self, text: str) -> tuple[int, str] | None:
         """Returns the first directory in a text, and its position; None without a directory.
 
-        In a text that was cut, the end may be the beginning of a directory.
+        The end of a cut text may be the beginning of a directory.
         """
         match = self._root.search(text) if self._roots else None
         if match is not None:

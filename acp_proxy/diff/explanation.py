@@ -114,9 +114,9 @@ def _any_secret(value: Any) -> set[str]:
 
 TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
-"""Names of members that identify an item of a list."""
+"""Members whose values identify an item of a list."""
 _NEAR = 16
-"""The largest distance between the numbers of two frames that are read in one query."""
+"""The largest distance between two frame numbers that are read in one query."""
 _Path = tuple[str, ...]
 
 
@@ -299,7 +299,7 @@ class SequenceMessages:
 
 
 def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:
-    """Yields the places where two JSON values differ, each as deep in the values as possible.
+    """Yields the places where two JSON values differ, each as far inside the values as possible.
 
     Lists are aligned: an item that was added at the front is one difference.
 
@@ -348,13 +348,13 @@ def _items(a: list[Any], b: list[Any], path: _Path) -> Iterator[Field]:
 
 
 def _gaps(same: list[tuple[int, int]], a: range, b: range) -> Iterator[tuple[range, range]]:
-    """Yields the parts of two lists between equal items."""
+    """Yields the parts of two lists that lie between equal items."""
     for of_a, of_b in gaps(same, len(a), len(b)):
         yield a[of_a.start : of_a.stop], b[of_b.start : of_b.stop]
 
 
 def _name(item: Any, otherwise: int) -> Hashable:
-    """Returns the value that identifies an item of a list, or ``otherwise`` if it has none."""
+    """Returns the value that identifies an item of a list. Without one, returns ``otherwise``."""
     if isinstance(item, dict):
         for key in _NAMES:
             if isinstance(item.get(key), str):

@@ -91,8 +91,8 @@ def ends_cancelled(message: Any) -> bool:
 def request_peers_of(frame: StoredFrame) -> RequestPeers:
     """Returns the directions of the requests whose ids are in a frame.
 
-    A notification may cancel a request of its own sender. A request may name the request of the
-    other peer that it serves.
+    A notification may cancel a request of its own sender. A request may be sent to serve a request
+    of the other peer.
     """
     other = Direction(frame.stream).other.value
     own = other if frame.kind in _ANSWERS else frame.stream
@@ -149,8 +149,8 @@ def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
     """Returns a digest of a line that comes in pieces.
 
     Args:
-        title: other data that the digest includes.
-        pieces: the pieces. If the line is cut in other places, its digest is different.
+        title: further data in the digest.
+        pieces: the pieces. The digest depends on where the line is cut.
     """
     digest = blake2b(title.encode(errors="backslashreplace"), digest_size=8)
     for piece in pieces:

@@ -43,7 +43,7 @@ def learn(
 ) -> Learned:
     """Proposes rules that make two recordings equal.
 
-    A stable name is proposed before an ignored place, because it hides less.
+    Stable names are proposed first, because they hide less than ignored places.
 
     Args:
         a: one recording, A.
@@ -124,7 +124,7 @@ def _fields(result: Diff) -> Iterator[Field]:
 
 
 def are_names(pairs: list[Field]) -> bool:
-    """Whether the values of both sides correspond one to one, and look generated."""
+    """Whether the values of A and B correspond one to one, and look generated."""
     there: dict[Any, Any] = {}
     back: dict[Any, Any] = {}
     for pair in pairs:

@@ -17,7 +17,7 @@ from acp_proxy.diff.default_rules import GLOBAL, PATH, PHRASES, REQUEST, UUID
 from acp_proxy.diff.directory_names import Directories
 
 ValueIndex = NewType("ValueIndex", int)
-"""The index of a value in `Values.every` of its recording."""
+"""An index into `Values.every`."""
 ValueNames = Mapping[ValueIndex, str]
 """Stable names of values."""
 Scope = str | None
@@ -95,11 +95,11 @@ class Values:
     _layouts: list[dict[tuple[str, ...], Any]] = field(factory=list)
 
     def tables(self, scope: Scope) -> Mapping[str, Mapping[str, ValueIndex]]:
-        """Returns the values of a session by kind and text. Values added later appear in it."""
+        """Returns the values of a session by kind and text. Values added later are included."""
         return self._tables_of(scope)
 
     def index(self, kind: str, text: str, scope: Scope) -> ValueIndex:
-        """Returns the index of a value. Adds a value that is new.
+        """Returns the index of a value. A value that is not known is added.
 
         Args:
             kind: the kind of the value.
@@ -160,7 +160,7 @@ class Values:
                 value.introduction = place
 
     def may_have_passed(self, known: int, line: bytes) -> bool:
-        """Whether a line may contain a value in plain text that the line itself introduced.
+        """Whether a line may contain one of the values that the line introduced, as plain text.
 
         Args:
             known: the number of values that were known before the line.

@@ -29,8 +29,7 @@ Prompts = tuple[Sequence[int], Sequence[int]]
 """The frame numbers of the prompts in A, and of the prompts in B."""
 _Noise = Callable[[DiffEntry, Field | None], bool]
 _Span = tuple[int, int]
-"""The first and the last frame of a message in the first run. A turn is a span of its number
-only."""
+"""A message: its first and its last frame in the first run. A turn is its number, twice."""
 
 
 class ModelNoise:
@@ -83,7 +82,7 @@ def _key(entry: DiffEntry, field: Field | None) -> tuple[str, str]:
 
 
 def _turn(entry: DiffEntry, prompts: Prompts) -> _Span:
-    """Returns the turn of an entry as a span, whose first and last number is the turn's number."""
+    """Returns the turn of an entry as a span: the number of the turn, twice."""
     turn = bisect_left(prompts[entry.a is None], entry.a or entry.b or 0)
     return turn, turn
 

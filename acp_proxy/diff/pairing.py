@@ -182,8 +182,8 @@ class _ValuePairs:
     def _refine_requests(self) -> None:
         """Distinguishes requests by the sessions and calls in them and in their answers.
 
-        Two requests for a new session have the same template; the sessions in their answers
-        distinguish them (test_diff.py, sessions in another order).
+        For example, two requests for a new session have equal templates, but their answers name
+        different sessions.
         """
         _refine(self._a, {i: i for i in self._pairs.values()})
         _refine(self._b, self._pairs)
@@ -326,7 +326,7 @@ class _UnpairedSides:
 
 
 def _hashes(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> list[int]:
-    """Returns a hash for each tuple of values. All unpaired values count as equal."""
+    """Returns a hash for each tuple of values. Unpaired values do not change the hash."""
     return [hash(tuple(map(pairs.get, placeholder))) for placeholder in side.placeholders]
 
 
@@ -354,7 +354,7 @@ def _match(
 ) -> None:
     """Pairs values with equal keys, in order. Removes the paired values from both lists.
 
-    With ``only_sure``, a key counts only if both sides have equally many values with the key.
+    With ``only_sure``, values are paired only if both sides have equally many with the key.
     """
     waiting: defaultdict[Hashable, list[Any]] = defaultdict(list)
     for other in reversed(rest_b):

@@ -30,7 +30,8 @@ class PlaceRule:
             and everything below it, unless `is_cut` or `is_time` is set.
         is_cut: whether the value is a text that agents cut. If so, only the text after the first
             directory is left out.
-        is_time: whether the value is a time. If so, only the presence of the member is compared.
+        is_time: whether the value is a time. If so, the value is left out, but a missing member is
+            a difference.
     """
 
     pointer: str
@@ -51,7 +52,7 @@ class Layout(NamedTuple):
     times: tuple[str, ...]
     """Keys of members whose values are left out."""
     members: tuple[tuple[str, "PlaceState", bool], ...]
-    """The remaining members, sorted by key: the key, its state, and whether a rule is for its
+    """The remaining members, sorted by key: the key, its state, and whether a rule is about its
     texts."""
 
 
@@ -125,7 +126,7 @@ class _Machine:
         return self._closed(self._steps(positions, key))
 
     def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
-        """Returns the positions, and the position after each ``**``, which may match no key."""
+        """Returns the positions. After a ``**``, which may match no key, adds the next position."""
         reached = set()
         for rule, at in positions:
             reached.add((rule, at))

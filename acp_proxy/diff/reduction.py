@@ -108,7 +108,7 @@ def _params(params: Any) -> Any:
 
 
 def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
-    """Returns the members of a tool call that are compared; empty without a tool call."""
+    """Returns the members of a tool call that are compared; empty if there is no tool call."""
     update = params[name]
     kind = update.get("sessionUpdate") if isinstance(update, dict) else None
     kind = kind or params.get("type")

@@ -1,8 +1,7 @@
 """Finds texts that are equal as a whole but are split into different parts.
 
-A text is split by another message of its agent, and by a chunk that differs in any member except
-the text. In this case, the text may still be equal as a whole. Only the message or the member is a
-difference then.
+A text is split where its agent sends another message, and where a member besides the text changes.
+Only this message or member is a difference if the text is equal as a whole.
 """
 
 from bisect import bisect_left
@@ -23,7 +22,7 @@ _MOST_SPANS = 4
 _MOST_BETWEEN = 16
 """The largest number of aligned items between the first and the last of the spans with a text."""
 _MOST_READ = 4096
-"""The largest number of parts that are read. Each part after these is a separate difference."""
+"""The largest number of parts that are read. Each further part is a separate difference."""
 _WEIGHT = 2
 """The weight of a part of a text when moved items are chosen. Any other item has the weight 1."""
 

@@ -81,7 +81,7 @@ class _OpenText:
         return Canonical(template, tuple(self._placeholders))
 
     def _settle(self) -> None:
-        """Replaces the beginning of a long text by templates. Chunk boundaries have no effect."""
+        """Replaces the beginning of a long text by templates, regardless of chunk boundaries."""
         text = mended("".join(self._pieces))
         while len(text) > COMPARED_TEXT:
             end = text.rfind(" ", 0, COMPARED_TEXT) + 1 or COMPARED_TEXT
@@ -103,7 +103,8 @@ class SequenceWriter:
     sequence: MessageSequence
     text: _OpenText | None = None
     latest: dict[tuple[ValueIndex, ...], int] = field(factory=dict)
-    """For the values of a message, the latest template, in a sequence that ignores repetitions."""
+    """The latest template for the values of a message. Only used in sequences that ignore
+    repetitions."""
 
 
 @frozen
@@ -136,7 +137,7 @@ class SequenceBuilder:
         self._pushed: dict[tuple[SequenceKey, Canonical], tuple[SequenceWriter, _OpenText]] = {}
 
     def writer(self, key: SequenceKey) -> SequenceWriter:
-        """Returns the writer of a sequence. Creates a sequence that is new."""
+        """Returns the writer of a sequence. A missing sequence is created."""
         writer = self._writers.get(key)
         if writer is None:
             sequence = self._side.sequences[key] = MessageSequence()

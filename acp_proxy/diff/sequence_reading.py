@@ -190,7 +190,7 @@ class _FrameHandler:
         self._builder.end()
 
     def _is_pushed(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Adds pushed output; skips acknowledgements. Returns whether the frame was either."""
+        """Adds pushed output, or skips an acknowledgement. Returns whether the frame was either."""
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
         if is_acknowledgement(frame):
@@ -287,7 +287,7 @@ class _FrameHandler:
     def _is_handshake(self, frame: StoredFrame, raw: bytes) -> bool:
         """Notes the first ``initialize`` and its answer. They belong to no sequence.
 
-        Returns whether the frame is one of the two.
+        Returns whether the frame is one of these two.
         """
         if frame.kind not in ("request", "response", "error"):
             return False

@@ -1,4 +1,4 @@
-"""One recording as sequences of items that can be compared. They contain no payloads.
+"""One recording as sequences of items. The sequences contain numbers, but no payloads.
 
 An item is a frame, or all chunks of one text. Each direction of each session, and of the
 connection, has a sequence. Two kinds of messages have sequences of their own: updates that only
@@ -59,7 +59,7 @@ class MessageSequence:
     placeholders: list[PlaceholdersIndex] = field(factory=list)
     types: list[TypeIndex] = field(factory=list)
     calls: list[ValueIndex | None] = field(factory=list)
-    """For each item, the id of its tool call; None without one."""
+    """For each item, the id of its tool call, or None."""
     first_frames: "array[int]" = field(factory=lambda: array("Q"))
     texts: dict[ItemIndex, TextChunks] = field(factory=dict)
     request_ids: dict[ItemIndex, ValueIndex] = field(factory=dict)

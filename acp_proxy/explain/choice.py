@@ -19,7 +19,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row
 
 _MOST_COUNTED = 200_000
-"""The largest number of frames of a recording in a search for similar filters."""
+"""A similar filter is searched for only in recordings with at most this many frames."""
 _AT_A_TIME = 100
 """The number of frames that one query reads."""
 
@@ -38,7 +38,7 @@ def chosen_in(reader: RecordingReader, text: str) -> Filter:
 
 
 def why_nothing(reader: RecordingReader, text: str) -> str:
-    """Returns a sentence: no frame matches a filter, but frames match a similar filter.
+    """Returns a sentence: no frame matches a filter. Suggests a similar filter that matches frames.
 
     Args:
         reader: the recording.
@@ -131,7 +131,7 @@ def row_of(reader: RecordingReader, seq: int) -> Row:
 def frames_numbered(
     reader: RecordingReader, seqs: Iterable[int], chosen: Filter = EVERYTHING
 ) -> Iterator[Row]:
-    """Yields those frames of a list of numbers that match a filter, in order.
+    """Yields the frames with some numbers, if they match a filter, in order.
 
     Args:
         reader: the recording.

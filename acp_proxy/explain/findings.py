@@ -19,7 +19,8 @@ class Severity(StrEnum):
     """A MUST of the specification was violated, or the conversation failed."""
     WARNING = "warning"
     """A SHOULD was violated, or an injected fault kept a message from its receiver. A violated MUST
-    is a warning if a race between messages or a newer version of the protocol may explain it."""
+    is also a warning if a race between messages, or a newer version of the protocol, may explain
+    it."""
     INFO = "info"
     """A fact that is worth knowing but not a problem."""
 
@@ -85,7 +86,7 @@ class Finding:
 
     @property
     def whose(self) -> str:
-        """Who is to blame, in words that are printed after the id. Or why nobody is to blame."""
+        """Words that are printed after the id of a finding: who is to blame, or why nobody is."""
         if self.by is None:
             return f"nobody to blame: {self.unblamed}" if self.unblamed else "nobody to blame"
         return f"by the {self.by}" if self.by != FAULT else "by a fault"
@@ -94,8 +95,8 @@ class Finding:
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Sorts findings for output. All commands use this order.
 
-    The order is: by severity, the worst first; then findings about the conversation before broken
-    rules, which they may explain; then by frame.
+    The order is by severity, the worst first. Within a severity, findings about the conversation
+    come first, because they may explain broken rules. After that, the order is by frame.
     """
     return sorted(
         findings, key=lambda f: (SEVERITIES.index(f.severity), f.group not in CONVERSATION, f.seq)
@@ -123,7 +124,7 @@ def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Groups findings of rules whose sentences are equal except for quoted names.
+    """Groups findings of rules if their sentences are equal except for quoted names.
 
     Each finding that is not about a broken rule is a group of its own.
     """

@@ -3,7 +3,7 @@
 An update of a tool call often has only the id of the call, and an answer to a permission request
 has only the id of an option. The title or the options are in an earlier frame.
 
-Several calls may use the same id; `protocol.call_ids` decides where a new call begins. All frames
+Several calls may have the same id; `protocol.call_ids` decides where a new call begins. All frames
 with an id are read when the id is first needed.
 """
 
@@ -38,18 +38,16 @@ class _Calls:
     first_seqs: "array[int]" = field(factory=lambda: array("q"))
     """The number of the first frame of each call, in order."""
     titles: dict[int, tuple[int, str]] = field(factory=dict)
-    """By the number of the call: the number of the frame that contains the call's title, and the
-    title."""
+    """For each call, by its number: the frame that contains its title, and the title."""
     untitled: int = _SEARCHED
     """How many more updates of the last call are searched for its title."""
     upto: int = 0
-    """The number of the last frame that was read. `LAST_NUMBER` if the recording has ended."""
+    """The number of the last frame that was read; `LAST_NUMBER` if the recording has ended."""
 
     def take(self, frame: StoredFrame, tail: bytes | None) -> None:
         """Adds the next frame with the id of the calls.
 
-        The frame may contain only the beginning of a large line; then ``tail`` is the end of the
-        line.
+        Of a large line, the frame contains only the beginning, and ``tail`` is the end.
         """
         raw = frame.raw or b""
         message = read(raw) if tail is None else read_outline(raw, tail)
@@ -72,12 +70,12 @@ class CallSpans:
     _by_key: dict[CallKey, _Calls] = field(factory=dict)
 
     def span(self, session: str | None, tool_call: str, seq: int) -> Span:
-        """Returns the first and the last frame that may be about the tool call of a given frame.
+        """Returns the first and the last frame that may be about the tool call of a frame.
 
         Args:
             session: the session of the tool call.
             tool_call: the id of the tool call.
-            seq: the number of the given frame.
+            seq: the number of the frame.
 
         Returns:
             The numbers of the two frames. The first call with an id begins at 0, and the last call
@@ -101,7 +99,7 @@ class CallSpans:
         return title if title_seq <= seq else ""
 
     def _at(self, session: str | None, tool_call: str, seq: int) -> tuple[_Calls, int]:
-        """Returns the calls with an id, and which of them a frame is about, from 1."""
+        """Returns the calls with an id, and the number of the call that a frame is about."""
         key = (session, tool_call)
         calls = self._by_key.get(key)
         if calls is None or seq > calls.upto:

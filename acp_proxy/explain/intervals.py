@@ -334,7 +334,7 @@ class Intervals:
         return sorted(self._finished, key=lambda turn: turn.id), whole
 
     def turns_until(self, end_ns: int) -> list[TurnTime]:
-        """Returns the times of all turns so far. An open turn counts until `end_ns`."""
+        """Returns the times of all turns so far. An open turn is measured until `end_ns`."""
         return [*self._finished, *(turn.until(end_ns) for turn in self.running.values())]
 
     def _begin_turn(self, turn: Turn, t_ns: int) -> None:

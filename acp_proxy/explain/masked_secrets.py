@@ -1,4 +1,4 @@
-"""Finds the markers of a recording: those in the file, and those of secrets masked on reading."""
+"""Finds the markers of a recording, after all its secrets are masked."""
 
 import re
 from collections.abc import Iterable, Iterator, Set
@@ -19,7 +19,7 @@ class MaskedValue:
     """A marker, and its place."""
 
     seq: int | None
-    """The number of the frame or event; None for the properties of the recording."""
+    """The number of the frame or event; None for a marker in the properties of the recording."""
     place: str
     """The name of the stream for a frame. Otherwise ``event``, ``fault`` or ``recording``."""
     pointer: str | None

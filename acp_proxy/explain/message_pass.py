@@ -28,10 +28,10 @@ PAUSE_NS = 10**8
 """The longest pause within a run of pieces, for listeners that need not read each frame."""
 
 HISTORY = OPENING[1:]
-"""Methods that reopen a session. The agent sends the session's history before it answers."""
+"""Methods that reopen a session. Before the answer, the agent sends the session's history."""
 _AHEAD, _RUN_SIZE = 1 << 18, 1 << 10
-"""The number of bytes that are parsed at once, and the bytes that each run adds to this number
-besides its line."""
+"""The number of bytes of lines that are parsed at once, and how many bytes are added for each
+run."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
@@ -85,7 +85,8 @@ class MessagePass:
         """The number of the last frame or event that `play_to` has read."""
         self._opened_before = opened_before(recording)
         self._loading: dict[str | None, dict[int, int]] = {}
-        """For each session, the open requests that load or resume it: their numbers by exchange."""
+        """For each session, its open session/load and session/resume requests: their numbers by
+        exchange."""
         self._loaded_by: dict[int, str | None] = {}
         """For each pending request, by exchange: the session that its params name."""
 
@@ -98,8 +99,8 @@ class MessagePass:
     ) -> None:
         """Reads all frames. The intervals, and then the listeners, receive each frame.
 
-        Of an event, the listeners are told before the intervals. While the recorder runs, another
-        call reads everything that is new since the last call.
+        Of an event, the listeners are told before the intervals. While the recorder still runs,
+        this may be called again for new frames and events.
 
         Args:
             listeners: the listeners, in the order in which they receive each frame.
@@ -134,7 +135,7 @@ class MessagePass:
     def read(
         self, pause_ns: int, watch: Watch = iter, single_upto: int = 0
     ) -> Iterator[tuple[FrameRun, Message, Transition]]:
-        """Yields each run of frames with the message of its first frame and the message's effects.
+        """Yields each run of frames, with the message of its first frame and its effects.
 
         A frame that does not continue a message is a run of its own. The effects are the changes to
         the state of the connection.
@@ -164,7 +165,7 @@ class MessagePass:
         """Whether an update outside of turns repeats the history of a session.
 
         Args:
-            seq: the number of the update's frame: the last frame that was yielded.
+            seq: the number of the update's frame, which must be the frame that was yielded last.
             session: the session of the update.
         """
         if self.history_seq(session) is not None:
@@ -172,7 +173,7 @@ class MessagePass:
         return seq < self._opened_before and session not in self.connection.state.sessions
 
     def history_seq(self, session: str | None) -> int | None:
-        """Returns the open request that loads or resumes a session: its number, or None."""
+        """Returns the number of the open request that loads or resumes a session, or None."""
         return next(iter(self._loading.get(session, {}).values()), None)
 
     def _follow_loading(self, transition: Transition) -> None:
@@ -184,7 +185,7 @@ class MessagePass:
             del self._loading[self._loaded_by.pop(answered.id)][answered.id]
 
     def _runs(self, pause_ns: int, single_upto: int) -> Iterator[FrameRun]:
-        """Reads runs. If the times of frames are not known, the times of runs are 0."""
+        """Reads runs. The times of runs are 0 if the times of frames are not known."""
         runs = self._reader.runs(pause_ns, self._first, single_upto)
         has_times = self._reader.recording.knows("durations")
         return runs if has_times else (run._replace(t_ns=0, last_ns=0) for run in runs)
@@ -228,17 +229,17 @@ def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Mess
 
 
 def opened_before(recording: Recording) -> int:
-    """Returns the last frame whose updates outside of turns may be a session's history.
+    """Returns the number up to which frames may contain a session's history.
 
-    An imported log may lack the request that loaded or resumed a session. The answer to this
-    request ends the history. If the answer to a missing prompt is in the log, nothing counts as
-    history.
+    In an imported log, the request that loads or resumes a session may be missing. The history then
+    ends at the answer to this request. Nothing counts as history if the log has the answer to a
+    missing prompt.
 
     Args:
         recording: the recording.
 
     Returns:
-        The number of the frame; 0 if nothing counts as history.
+        The number of the last frame of the history; 0 if nothing counts as history.
     """
     if recording.origin is None:
         return 0

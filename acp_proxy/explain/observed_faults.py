@@ -173,7 +173,7 @@ class FaultEffects:
         return [answer._replace(rule=plain(answer.rule)[:RULE_NAME]) for answer in answers]
 
     def first_rule(self, actions: tuple[str, ...], before: int | None) -> str | None:
-        """Returns the first rule that fired with one of some actions before a frame, or None.
+        """Returns the first rule that fired before a frame with one of some actions, or None.
 
         Args:
             actions: the actions: `ENDING` or `HOLDING`.

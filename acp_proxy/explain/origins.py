@@ -60,7 +60,7 @@ def known_json(recording: Recording, value: Any) -> Any:
 
     Args:
         recording: the recording of the value.
-        value: the value. Its members `size` and `bytes` must be sizes of recorded lines, not of
+        value: the value. Members named `size` and `bytes` must be sizes of recorded lines, not of
             files.
     """
     from acp_proxy.base.forms import converter  # imported late: text for people needs no converter
@@ -92,7 +92,7 @@ def took(recording: Recording | None, ns: int | None) -> str:
     """Returns a duration in words; empty if it is not known.
 
     Args:
-        recording: the recording, whose times may be imprecise; None for exact times.
+        recording: the recording; None if acp-proxy made it, so that all times are exact.
         ns: the duration in nanoseconds.
     """
     return duration(ns) if recording is None else duration(ns, recording.step_ns)
@@ -113,7 +113,7 @@ def why_no_times(recording: Recording) -> str:
 
 
 def origin_rows(recording: Recording) -> Iterator[tuple[str, str]]:
-    """Yields labels and texts: the source of an imported recording, and the facts that it lacks."""
+    """Yields labels and texts about the source of an imported recording, and the facts it lacks."""
     origin = recording.origin
     if origin is None:
         return

@@ -1,8 +1,8 @@
 """Finds long pauses of a conversation, and who was waited for in each pause.
 
-A pause is a time between two neighbouring frames or events. It is marked if it takes a tenth of the
-open turn and `LEAST_NS`, or if it takes `ALWAYS_NS`. Stored requests, turns and tool calls tell who
-was waited for, so that no pass over the recording is needed.
+A pause is a time between two neighbouring frames or events. A pause of `ALWAYS_NS` is always
+marked; a shorter one is marked if it takes a tenth of the open turn, and at least `LEAST_NS`. Who
+was waited for is determined from stored requests, turns and tool calls.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Pause(NamedTuple):
     awaited: str
     """Who was waited for, in words that can follow "waiting for"."""
     never_ended: bool
-    """Whether an answer was waited for that never came."""
+    """Whether the answer that was waited for never came."""
 
     def text(self, step_ns: int = 0) -> str:
         """Returns the pause in words, such as ``3.0 s, waiting for a person: permission``.
@@ -60,7 +60,7 @@ class Pauses:
     def __init__(self, reader: RecordingReader) -> None:
         self.reader, self.recording = reader, reader.recording
         self._calls: dict[int, RunningCalls] = {}
-        """For the turn that was open in the last pause: its running tool calls."""
+        """By turn, the running tool calls of the turn that was open in the last pause."""
 
     @needs("middle", "durations")
     def find(self, before: int, after: int | None, length_ns: int) -> Pause | None:
@@ -84,9 +84,9 @@ class Pauses:
         return Pause(before, after, length_ns, awaited, never_ended)
 
     def between(self, before: tuple[int, int] | None, row: Row) -> Pause | None:
-        """Returns the marked pause before a row; None without a marked pause.
+        """Returns the marked pause before a row, or None.
 
-        None is also the result if the previous row is not the direct neighbour of the row.
+        The result is None if frames or events between the rows are left out.
 
         Args:
             before: the number and the time of the previous row; None for the first row.
@@ -102,8 +102,8 @@ class Pauses:
         """Yields all marked pauses, in order.
 
         Args:
-            now_ns: the present time in a recording that still runs, in nanoseconds since its
-                beginning; None to leave out a pause that has not ended.
+            now_ns: the time since the beginning of a recording that still runs, in nanoseconds;
+                None to leave out a pause that has not ended.
         """
         for before, after, length_ns in gaps(self.reader, LEAST_NS):
             if (pause := self.find(before, after, length_ns)) is not None:
@@ -143,6 +143,6 @@ class Pauses:
 
 
 def _precedence(row: ExchangeRow) -> tuple[bool, int, int]:
-    """Returns the sort key of an open request. The first request explains a pause."""
+    """Returns the sort key of an open request. The request that sorts first explains a pause."""
     is_client = row.direction == "to-client"
     return not is_client, WAITING.index(waiting_part(row.method)), row.request_seq

@@ -76,7 +76,7 @@ def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> st
 
 
 def _entitle(params: dict[str, Any], title: str) -> None:
-    """Adds the announced title to the params of a message about a tool call without a title."""
+    """Adds the announced title to the params of a message about a tool call, if it has none."""
     call = call_of(params)
     if not call and "toolCallId" in params:  # draft-1.0
         call = params["toolCall"] = {}
@@ -85,7 +85,7 @@ def _entitle(params: dict[str, Any], title: str) -> None:
 
 
 def _decoded(raw: bytes) -> str:
-    """Returns the beginning of a line as text. A character that was cut is left out."""
+    """Returns the beginning of a line as text, without a character that was cut."""
     if len(raw) <= _DECODED:
         return raw.decode(errors="replace")
     return raw[:_DECODED].decode(errors="replace").removesuffix("\ufffd")

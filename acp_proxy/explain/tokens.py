@@ -35,7 +35,8 @@ class RecordedTokens:
     """The tokens that an agent reported."""
 
     turns: dict[int, Tokens]
-    """For each turn: its tokens as they were sent, the context at its end, and its cost."""
+    """For each turn: its tokens as they were sent, the context at its end, and the cost of the
+    turn."""
     whole: Tokens | None
     """The tokens of the recording; None if the agent reported nothing."""
     beyond: dict[int, Tokens]
@@ -120,7 +121,7 @@ def _of_turn(sent: Tokens, before: Tokens) -> Tokens:
 
 
 def _way(sessions: Iterable[Sequence[Tokens]], recording: Recording) -> str:
-    """Returns how the numbers of turns were computed: see `Tokens.counted`."""
+    """Returns how the numbers of turns are to be computed, as a value of `Tokens.counted`."""
     rises = 0
     for turns in sessions:
         steps = [{after[name] - before[name] for name in before.keys() & after.keys()}

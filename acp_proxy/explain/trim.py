@@ -1,7 +1,7 @@
 """Chooses the frames of a recording that a replay of some of its turns needs.
 
 These frames are the handshake, the messages that open or set up the sessions of the turns, and the
-turns. An exchange is kept as a whole: a request with its answer.
+turns themselves. A request is always kept with its answer.
 """
 
 import itertools
@@ -52,10 +52,10 @@ class _Trimmer:
     exchanges: dict[int, ExchangeRow]
     turns: list[TurnRow]
     _client_kept: dict[str | None, bool] = field(factory=dict)
-    """By session, whether the client's last message was kept. The agent's next frames outside of
-    turns are kept if it was."""
+    """By session, whether the client's last message was kept. If it was, the agent's next frames
+    outside of turns are kept, too."""
     _last_kept: bool = False
-    """Whether the last frame was kept. A frame without a session is kept if it was."""
+    """Whether the last frame was kept. If it was, a frame without a session is kept, too."""
     _ends: dict[str | None, int] = field(factory=dict)
     _chosen: set[int] = field(init=False)
     _decisions: dict[int, bool] = field(factory=dict)

@@ -18,14 +18,14 @@ from acp_proxy.protocol.dialects import LOGIN, PERMISSION
 _PERSON = {
     PERMISSION: "permission", "elicitation/create": "form", **dict.fromkeys(LOGIN, "login"),
 }  # fmt: skip
-"""The requests that a person answers, each in one word."""
+"""The requests that a person answers, each with a word for it."""
 _PROGRAM = {"terminal/wait_for_exit"}
 
 
 LEAST_NS = 10**9
 """The shortest wait or pause that is worth a line."""
 AT_ONCE_NS = 100 * 10**6
-"""The time in which no person answers."""
+"""An answer that comes sooner than this is hardly from a person."""
 
 
 class Party(StrEnum):
@@ -46,7 +46,7 @@ class SilenceLimits(NamedTuple):
 
     agent_ns: int
     call_ns: int | None
-    """The length for an agent with a running tool call."""
+    """The limit for an agent with a running tool call."""
     client_ns: int | None = None
 
 
@@ -108,7 +108,7 @@ class PendingRequest:
 
 @frozen
 class Silence:
-    """A stretch in which a peer had to act and sent nothing."""
+    """A time in which a peer had to act and sent nothing."""
 
     # The names in JSON are a contract with programs (docs/json.md).
     party: Party = field(metadata={"json": "debtor"})
@@ -117,7 +117,7 @@ class Silence:
     from_seq: int
     """The number of the last frame or event before the silence."""
     to_seq: int | None
-    """The number of the frame or event that ended the silence; None if it never ended."""
+    """The number of the frame or event that ended the silence; None if the silence never ended."""
     t_ns: int
     """The time when the silence began, in nanoseconds."""
     length_ns: int
@@ -135,10 +135,11 @@ class OpenWait:
     request: PendingRequest
     waited_ns: int
     last_seq: int | None = None
-    """The number of the last frame or event before the silence of the peer that has to act. None if
+    """The number of the last frame or event before the silence of the peer that has to act; None if
     this peer is held up."""
     silent_ns: int | None = None
-    """How long the peer that has to act has been silent, in nanoseconds; None without silence."""
+    """How long the peer that has to act has been silent, in nanoseconds; None if it is not
+    silent."""
 
     @property
     def is_streaming(self) -> bool:

@@ -53,16 +53,16 @@ class RuleMemory:
     """Tables and flags in which rules remember earlier messages."""
 
     split_lines: dict[Direction, tuple[int, list[tuple[int, bytes]]]] = field(factory=dict)
-    """For each direction, the number of earlier messages, and lines that may be parts of one split
-    message."""
+    """For each direction: the number of earlier messages, and the lines that may be parts of one
+    split message."""
     is_version_ignored: bool = False
     """Whether a finding reports that the client goes on after an answer with an unsupported
     version."""
     was_initialize_open: bool = False
     """Whether a finding reports that the client did not wait for the answer to ``initialize``."""
     boolean_options: Remembered[str, int] = field(factory=Remembered)
-    """By session, the frame with a boolean option that was reported because the client does not
-    accept it."""
+    """By session, the frame with a boolean option that was reported, if the client does not accept
+    boolean options."""
     early_updates: Remembered[str, int] = field(factory=Remembered)
     """By session, the frame of the first update before the answer to session/new."""
     replays: Remembered[int, int] = field(factory=Remembered)
@@ -72,10 +72,10 @@ class RuleMemory:
     agent's own messages or tool calls."""
     deleted_sessions: Remembered[str, int] = field(factory=Remembered)
     pending_permissions: Remembered[int, int] = field(factory=Remembered)
-    """By the frame of a permission request, the frame of the cancel that must settle the
+    """By the frame of a permission request: the frame of the cancel that must settle this
     request."""
     written_files: Remembered[tuple[str | None, str], tuple[int, int]] = field(factory=Remembered)
-    """By session and path: the frame of the last write and the hash of its text. Removed when the
+    """By session and path: the frame of the last write, and the hash of the text. Removed when the
     file is read."""
     leaked_terminals: Remembered[str, int] = field(factory=Remembered)
     """Terminals that were not released by the end of their turn, each with the frame of this
@@ -98,8 +98,7 @@ class RuleMemory:
     early_output: Remembered[str, int] = field(factory=Remembered)
     """By session, the frame of the first output before any prompt."""
     grants: Remembered[str, int] = field(factory=Remembered)
-    """The frame of each answer that granted a permission for more than one use, by a key of the
-    permission."""
+    """By a key of the permission: the frame of the answer that granted it for more than one use."""
     set_modes: Remembered[str, int] = field(factory=Remembered)
     """By session, the frame of the answer that set the mode, until an update reports the mode (1.0
     draft)."""
@@ -164,7 +163,7 @@ class MistakenPairs:
     lost_update_seq: int = 0
     """The frame of the latest unreadable message to the client. It may have been an update."""
     adopted: Remembered[int, CheckedMessage] = field(factory=Remembered)
-    """For each exchange, the answer with a wrong id that was matched to it."""
+    """By exchange, the answer with a wrong id that was matched to the exchange."""
     lost_prompt: str | None = None
     """The session of the latest prompt, if the session is unknown: its id, or an empty text if the
     prompt could not be read. Otherwise None."""
@@ -344,7 +343,7 @@ class Conversation:
     # Changes
 
     def begin_partially(self) -> None:
-        """Notes that messages may be missing, and with them the introductions of names."""
+        """Notes that messages may be missing, and so may be introductions of names."""
         self.is_partial = True
         self.sessions.has_forgotten = self.terminals.has_forgotten = True
         for table in (self.listed, self.cursors, *self.answered.values()):

@@ -129,8 +129,8 @@ class TurnRecord:
     was_cancelling: bool = False
     """Whether an older, cancelled turn of the session was still open when this turn began."""
     dropped: tuple[int, int] | None = None
-    """The frame of the first permission request that was answered as cancelled before any cancel of
-    the turn, and the frame of the answer."""
+    """For the first permission request that was answered as cancelled before any cancel of the
+    turn: the frames of the request and of the answer."""
     from_agent: int = 0
     """The number of messages of the agent since the cancel. Messages in other sessions count,
     too."""

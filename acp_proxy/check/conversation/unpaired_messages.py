@@ -86,7 +86,7 @@ def learn(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def is_answered_otherwise(conversation: Conversation, message: CheckedMessage) -> bool:
-    """Whether a request has the id of an open request, or of an unpaired answer before it.
+    """Whether a request has the id of an open request or of an earlier unpaired answer.
 
     Args:
         conversation: the conversation.
@@ -186,7 +186,7 @@ def _learn_terminal(conversation: Conversation, name: str, message: CheckedMessa
 def _forget_opening(conversation: Conversation, message: CheckedMessage, method: str) -> None:
     """Marks the oldest open request with a method as answered.
 
-    A message uses an unknown name. The answer to this request has probably introduced the name.
+    The answer to this request has probably introduced a name that the message uses.
     """
     for open_request in conversation.connection.open_requests(message.direction):
         if open_request.method == method and conversation.settle(open_request.id) is not None:

@@ -192,7 +192,7 @@ def _is_object(raw: bytes) -> bool:
 
 
 def _is_spelled_once(raw: bytes, value: Any) -> bool:
-    """Whether a compact line has the length of its value, encoded again.
+    """Whether a compact line has the same length as its value when it is encoded again.
 
     If so, no object has two members of one name, since decoding would drop one of them.
     """

@@ -182,7 +182,7 @@ def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> B
 
 
 def _modes(message: CheckedMessage, conversation: Conversation) -> list[str] | None:
-    """Returns the modes of a session, which may be empty; None if the modes are unknown.
+    """Returns the modes of a session (which may be empty); None if they are unknown.
 
     The modes are unknown if an earlier connection opened the session.
     """
@@ -209,7 +209,7 @@ def _options(message: CheckedMessage, conversation: Conversation) -> list[str] |
 
 
 def _is_new(session: SessionRecord) -> bool:
-    """Whether this connection created the session. The answer then listed all modes and options."""
+    """Whether this connection created the session, so that all modes and options were listed."""
     return session.opened == "session/new" and session.is_readable
 
 

@@ -41,8 +41,8 @@ _MOST = 1_000
 def baseline_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds the error "invalid params" for a prompt that has only text and resource links.
 
-    The rest of the prompt must be valid, so that only its blocks can be the reason. An error about
-    the session is not found if the opening of the session is missing.
+    The rest of the prompt must be valid, so that only its blocks can be the reason. Errors about
+    the session are left out if the opening of the session is missing.
     """
     request = message.request
     if not message.is_error or message.parsed.error_code != -32602 or request is None:

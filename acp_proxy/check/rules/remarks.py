@@ -24,8 +24,8 @@ _LONGEST, _LEAST, _LINE = 20_000, 20, 300
 """Lengths in characters: how much text of a turn is kept, the shortest text that can count as
 repeated, and the longest "short" line."""
 _GROWN, _AGAIN = 2, 3
-"""How many successive chunks must each begin with the chunk before, and how many successive turns
-must have the same line, to be reported."""
+"""How many chunks in a row must begin with the previous chunk, and how many turns in a row must
+have the same line, before this is reported."""
 _COMMAND = "'text': '/"
 _THOUGHT = re.compile(r"\s*<(?:think|thinking|thought)>", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
@@ -138,7 +138,7 @@ def output_has_a_prompt(message: CheckedMessage, conversation: Conversation) -> 
 
 @turn_rule("update.thought-tags")
 def thoughts_are_no_message(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a turn whose message begins with a thought in the model's own tags."""
+    """Finds a turn whose message begins with a thought, between tags of the model."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is not None and said.turn == ended.turn.id and _THOUGHT.match(said.text):
         text = "the message begins with a thought in tags, as it is no agent_thought_chunk"

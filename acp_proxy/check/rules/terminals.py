@@ -135,7 +135,7 @@ def released_is_invalid(message: CheckedMessage, conversation: Conversation) -> 
 
 @turn_rule("term.leaked")
 def released_with_the_turn(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds unreleased terminals at the end of their turn."""
+    """Finds terminals that are not released when their turn ends."""
     for terminal in _unreleased(conversation):
         if terminal.turn == ended.turn.id and terminal.turn is not None:
             conversation.memory.leaked_terminals.add(terminal.id, ended.seq)
@@ -145,7 +145,7 @@ def released_with_the_turn(ended: EndedTurn, conversation: Conversation) -> Brea
 
 @rule("term.leaked", results=("session/close",))
 def released_with_the_session(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds unreleased terminals when their session is closed."""
+    """Finds terminals that are not released when their session is closed."""
     for terminal in _unreleased(conversation):
         if terminal.session == message.session:
             text = f"the terminal {shown(terminal.id)} is not released as its session is closed"
@@ -302,7 +302,7 @@ def remember_slow_creations(message: CheckedMessage, conversation: Conversation)
 
 @rule("term.create-slow", results=(_OUTPUT,))
 def creation_does_not_wait(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports slow creations of terminals whose command had ended by the first output."""
+    """Reports a slow creation of a terminal whose command had ended at the first output."""
     terminal = _read(message, conversation)
     seq = None if terminal is None else conversation.memory.slow_terminals.remove(terminal.id)
     if seq is not None and message.result.get("exitStatus") is not None:

@@ -153,7 +153,7 @@ def _is_by_update(ended: EndedTurn, conversation: Conversation) -> bool:
 
 
 def _is_waiting(turn: TurnRecord, conversation: Conversation) -> bool:
-    """Whether a prompt is not accepted yet. If so, updates are about earlier work."""
+    """Whether a prompt is not accepted yet, so that updates are about earlier work."""
     return turn.exchange is not None and turn.exchange in conversation.asked
 
 

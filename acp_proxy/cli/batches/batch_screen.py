@@ -33,7 +33,7 @@ class BatchScreen:
 
     Args:
         names: the names of the recordings that have no verdict yet, in order.
-        before: the kinds of the verdicts from an earlier run.
+        before: the kinds of the verdicts from the earlier, interrupted run.
         clock: returns seconds, from any origin.
     """
 
@@ -50,7 +50,7 @@ class BatchScreen:
         self._clock = clock
         self._start = clock()
         self._held: dict[str, JobVerdict] = {}
-        """Verdicts that wait for the verdicts of earlier names."""
+        """Verdicts that wait until the verdicts of earlier recordings are printed."""
         self._places: set[str] = set()
 
     def show(self, verdict: JobVerdict) -> None:

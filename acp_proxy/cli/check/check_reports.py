@@ -78,7 +78,7 @@ def with_findings(
     Args:
         verdict: the verdict of the recording.
         checked: the result of the check of the recording.
-        least: the lowest severity of findings that are added.
+        least: the lowest severity of findings to add.
     """
     counts = checked.counts.items()
     severe = {name: n for name, n in counts if is_failing(Severity(name), least)}

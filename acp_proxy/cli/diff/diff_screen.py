@@ -1,6 +1,6 @@
 """Prints a comparison as text: the recordings, the differences of each lane, and the latencies.
 
-On a terminal, lines are cut to its width.
+On a terminal, lines are cut to the terminal's width.
 """
 
 import signal
@@ -25,7 +25,7 @@ from acp_proxy.explain.log.timeline import ARROWS
 from acp_proxy.recording.recording import clock
 
 _MANY = 25
-"""If there are more differences than this, their number is also printed before the list."""
+"""The largest number of differences whose number is printed only at the end."""
 _NOTABLE_NS = 1_000_000
 """Latencies of this length or more are printed."""
 _SLOWER, _MUCH_NS = 2, 50_000_000

@@ -229,7 +229,7 @@ def _identity(agent: ConfiguredAgent) -> tuple[str, ...]:
 
 
 def _startable(agent: ConfiguredAgent, machine: Machine) -> ConfiguredAgent | None:
-    """Returns the agent with a command. Returns None if no command is known for it.
+    """Returns the agent with its command; None if no command is known.
 
     The settings have no command for an agent that the client installs. Its command is taken from
     the list of known agents.

@@ -197,7 +197,7 @@ def _next(page: RecordingPage, audit: Audit, word: str) -> None:
 
 
 def _what(action: Action) -> list[_Mark]:
-    """Returns the subject of an action (paths, a command, a tool), each part with its warning."""
+    """Returns the subject of an action (paths, a command, a tool). Each part has its warning."""
     if action.kind is ActionKind.RUN:
         words = [path.shown for path in action.mentions if path.credential]
         names = f" (names {', '.join(words[:3])})" if words else ""

@@ -190,7 +190,7 @@ class _JsonTimeline:
             warn(f"the recording has ended: {self.reader.path}")
 
     def print_all(self, chosen: Filter, after: int) -> int:
-        """Prints the chosen rows after a number; returns the number of the last row read."""
+        """Prints the chosen rows with numbers above `after`; returns the last row read."""
         last = after
 
         def watched() -> Iterator[Row]:

@@ -282,7 +282,7 @@ def _fitted(method: str, columns: int) -> str:
 
 
 def _short(span: str) -> str:
-    """Shortens the second number of a range: leading digits that both numbers have are left out.
+    """Shortens the second number of a range: leading digits that the numbers share are left out.
 
     The last two digits are always kept.
     """

@@ -182,8 +182,8 @@ def _hits(
         searcher: the searcher.
         chosen: the frames and events to search.
         limit: the limit of the time for each frame or event.
-        with_ends: whether to search the texts of the events that end a stream. (acp-proxy writes
-            these texts.)
+        with_ends: whether to search the texts of the events that end a stream. acp-proxy itself
+            writes these texts.
     """
     total = reader.count() if sys.stderr.isatty() else None
     frames = progress(reader.heads(chosen, with_lines=True), total, reader.path.stem)

@@ -357,7 +357,7 @@ def _waiting(page: RecordingPage, summary: Summary) -> None:
 def sentence_of(same: Sequence[Finding]) -> str:
     """Returns one sentence about several equal findings: their frames, and the text.
 
-    The method is named only once.
+    The method is in the sentence only once.
     """
     text, method = same[0].text, same[0].method or ""
     if same[0].group in CONVERSATION:

@@ -303,7 +303,7 @@ def _details(step: WaterfallStep, live: bool, lost: bool) -> str:
 
 
 def show_versions(screen: Screen, rows: Sequence[VersionRow]) -> None:
-    """Prints a row for each version or project. A second row has the change from the last version.
+    """Prints a row for each version or project; below it, the changes from the last version.
 
     Args:
         screen: the screen that the output has to fit.
@@ -328,7 +328,7 @@ def _names(rows: Sequence[VersionRow]) -> Iterator[Cell]:
 
 
 def _numbers(rows: Sequence[VersionRow], name: str) -> Iterator[Cell]:
-    """Yields the number of a column for each row. A row with a change has a second cell."""
+    """Yields the number of a column for each row, and after it the change, if there is one."""
     written: Callable[[Any], str] = duration if name.endswith("_ns") else "{:,.0f}".format
     for row in rows:
         value, change = row.numbers[name], (row.change or {}).get(name)

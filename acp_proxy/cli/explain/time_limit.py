@@ -12,7 +12,7 @@ _TICK_S = 1.0
 """Seconds of processor time between two ticks. A search that takes too long is stopped after one to
 two ticks."""
 END = 0
-"""Stands for the number of a frame while the ends of messages are searched, after all frames."""
+"""Replaces the number of a frame while the ends of messages are searched, after all frames."""
 
 
 class TimeLimit:

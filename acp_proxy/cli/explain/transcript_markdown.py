@@ -35,7 +35,7 @@ NAMES = {
 _SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
 _INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
 _LINKED = re.compile(r"&#35;\d+|&#64;")
-"""Matches escaped texts that GitHub turns into links: issue numbers and user names."""
+"""Matches escaped texts that GitHub would still turn into links: issue numbers and user names."""
 _BACKTICKS = re.compile("`+")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _WRAPPED, _COLUMNS = 110, 100
@@ -263,7 +263,7 @@ def _choice(choice: EntryChoice) -> str:
 
 
 def choice_state(choice: EntryChoice) -> tuple[str, str]:
-    """Returns ``x`` for a chosen option or a completed step, or else a blank; and the state.
+    """Returns ``x`` for a chosen option or a completed step (otherwise a blank), and the state.
 
     Args:
         choice: the option or the step.

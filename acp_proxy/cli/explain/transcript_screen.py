@@ -147,7 +147,8 @@ class TranscriptPage(RecordingPage):
         """The statuses of a tool call that never ended; empty if calls may still end."""
         self._margin = ""
         self._call: Entry | None = None
-        """The latest tool call, while all entries since the call belong to it; otherwise None."""
+        """The latest tool call, as long as all entries after the call belong to it; otherwise
+        None."""
         self._calls_until = 0
         """The number of the last frame of the earlier tool calls in the section."""
         self._terminals: set[tuple[str | None, str]] = set()

@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from acp_proxy.playback.drivers.verifier import VerifyOutcome
 
 _TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
-"""The default time limit of a run: this many times the duration of the recorded conversation. A
-shorter conversation counts as `_SHORTEST_NS`."""
+"""The default time limit of a run is `_TIMES` times the duration of the recorded conversation,
+which counts as at least `_SHORTEST_NS`."""
 _EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
 agent that cannot start or a recording that cannot be read, 3 if it stalled or took longer than
 --timeout, if the recording is incomplete and was played to its end, or if the new run was
@@ -82,7 +82,7 @@ Examples:
 
 
 class RunNotRecorded(Refusal):
-    """A new run was not recorded to its end, so messages may be missing.
+    """Raised if a new run was not recorded to its end, so that messages may be missing.
 
     Attributes:
         cause: the reason, without the path of the run.
@@ -98,7 +98,7 @@ class RunNotRecorded(Refusal):
 
 
 class NothingRecorded(Refusal):
-    """There is no new run to compare. The recorder has already printed the reason."""
+    """Raised if there is no new run. The recorder has already printed the reason."""
 
 
 @cli_command(cls=BatchCommand, epilog=_EXAMPLES)
@@ -296,7 +296,7 @@ def _unrecorded(new: RecordingReader) -> str | None:
 
 
 def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> int | None:
-    """Returns the time limit of a run. The default is long: only an endless run exceeds it."""
+    """Returns the time limit of a run. The default is so long that only endless runs reach it."""
     if given is not None:
         return limit_ns(given)
     recorded_ns = int(client.duration_ns * max(1.0, timing.factor))

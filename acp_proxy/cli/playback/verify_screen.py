@@ -53,8 +53,8 @@ class PlayedRun:
     """Whether acp-proxy stopped the agent. If so, the way in which the agent ended is not
     compared."""
     pauses: tuple[tuple[int, int], ...] = ()
-    """The periods when a message waited for another message that did not come: start and end, in
-    nanoseconds of the monotonic clock."""
+    """The periods in which a message was held back for another message that did not come: start and
+    end, in nanoseconds of the monotonic clock."""
 
     @property
     def roots(self) -> Mapping[str, str]:
@@ -217,7 +217,7 @@ def conclude(old: RecordingReader, runs: Sequence[PlayedRun], settings: Comparis
 def _unstable(
     noise: ModelNoise, runs: Sequence[PlayedRun], options: DiffOptions
 ) -> Iterator[UnstableRun]:
-    """Learns the noise of the later runs. Prints and yields the runs that differ in more."""
+    """Learns the noise of the later runs. Prints and yields the runs with further differences."""
     first = runs[0].new
     for number, run in enumerate(runs[1:], 2):
         same = tuple((run.roots[recorded], live) for recorded, live in runs[0].roots.items())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from acp_proxy.playback.replay.replay_report import ReplayReport
 
 LinesOf = Callable[[Divergence], Iterable[str]]
-"""Returns the lines that describe a divergence."""
+"""A function that returns the lines about a divergence."""
 
 
 @frozen

@@ -20,7 +20,7 @@ from acp_proxy.cli.screens.styled_text import Piece, Screen, columns_of, fit, pi
 from acp_proxy.protocol.json_text import encode_json
 
 _PATIENCE_S = 1.0
-"""How many seconds a work must take before its progress bar is shown."""
+"""Seconds after which a progress bar is shown."""
 _REDRAW_S = 0.1
 _CLEAR = "\r\x1b[2K\x1b[?25h"
 """Moves to the start of the line, erases it, and shows the cursor."""

@@ -44,8 +44,8 @@ unit, and not within the words at the end of brackets about who is to blame."""
 _NARROW = re.compile("[ -~¡-¬®-ʯ–—…←→−⋮─▁-█▏░▒▸▹✓✗]*")
 """Matches characters that take one column: Latin letters, and the marks of acp-proxy's screens."""
 _LONG = 4
-"""A text is too wide without a measurement if it has this many times as many characters as there
-are columns."""
+"""A text with `_LONG` times as many characters as there are columns is too wide in any case. It is
+not measured."""
 
 
 def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:
@@ -264,7 +264,7 @@ def _stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
 
 
 def _words(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
-    """Yields words, each with the blank after it.
+    """Yields words, each with the blank that follows it.
 
     A word that is too wide is split, if possible after ``/``.
     """

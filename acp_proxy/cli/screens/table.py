@@ -50,12 +50,13 @@ class Column:
     title: str
     cells: Sequence[Cell] = ()
     rank: int = field(default=0, kw_only=True)
-    """How soon the column is left out: higher ranks go first, and a column of rank 0 always
-    stays."""
+    """The order in which columns are left out: the highest rank first. A column of rank 0 is never
+    left out."""
     least: int = field(default=0, kw_only=True)
     """The smallest width to which the column may be cut; 0 for a column that is never cut."""
     most: int | None = field(default=None, kw_only=True)
-    """The preferred largest width. The column gets more only if all other columns are whole."""
+    """The preferred largest width. The column is wider only if all other columns have all the space
+    they need."""
     keeps_end: bool = field(default=False, kw_only=True)
     """Whether the cells are cut at their beginning instead of at their end."""
     keeps_ends: bool = field(default=False, kw_only=True)
@@ -150,8 +151,8 @@ def aligned(
         rows: the rows. Each cell is one piece, and rows may have fewer cells.
         screen: the screen that the last cell has to fit.
         is_cut: whether the last cell is cut instead of wrapped.
-        spare: the indexes of cells that may be left out, in this order. A cell is left out if the
-            last cell has neither 40 columns nor room for its text.
+        spare: the indexes of cells that may be left out, the first one first, until the last cell
+            has 40 columns or room for its text.
     """
     count = max(map(len, rows), default=0)
     widths = [

@@ -131,7 +131,7 @@ def check_database(output: Path, *, force: bool) -> None:
         force: whether to replace an existing file.
 
     Raises:
-        Refusal: the file exists, or SQLite would use a file beside it.
+        Refusal: the file exists, or there is a file beside it that SQLite would use.
     """
     check_new(output, force=force)
     for suffix in SUFFIXES:

@@ -202,7 +202,7 @@ def _import(file: str, options: _Options) -> None:
 
 
 def _recognized(opened: HeadedInput, path: Path, name: str) -> LogFormat | None:
-    """Returns the format of a log; None if the input must be a text form."""
+    """Returns the format of a log; None if the input can only be a text form."""
     head = opened.head
     if head.startswith(MAGIC) or name == _TEXT:
         return None  # reading a database as text gives a helpful error
@@ -224,7 +224,7 @@ def _say_made(made: ImportedLog, path: Path, target: Path) -> None:
 
 
 def _summary(made: ImportedLog, path: Path) -> str:
-    """Returns a line about the import of a log, with the facts that the log lacks."""
+    """Returns a line about the import of a log. It names the facts that the log lacks."""
     origins = [connection.origin for connection in made.connections]
     words = {word for origin in origins for word in origin.lost}
     messages = sum(connection.messages for connection in made.connections)

@@ -327,7 +327,7 @@ def _rules(broken: dict[str, int] | None) -> Cell:
 
 
 def _name(path: Path, recording: Recording) -> str:
-    """Returns a recording's name. If the file has another name, returns both."""
+    """Returns a recording's name, and also the file's name if it differs."""
     stem = path.name.removesuffix(path.suffix)
     return recording.name if stem == recording.name else f"{recording.name} ({stem})"
 

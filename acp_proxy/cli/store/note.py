@@ -35,10 +35,10 @@ from acp_proxy.store.reader import RecordingReader
 def note(rec: str, text: str | None, clear: bool) -> None:
     """Write a note into a recording; without TEXT, print the notes of the recording.
 
-    If TEXT begins with the number of a frame or event, such as #42, the note belongs to that row. A
-    new note replaces the old note of its row.
+    If TEXT begins with the number of a frame or event, such as #42, the note is stored at this
+    frame or event. It replaces the old note at the same place.
 
-    Notes are stored in the recording itself, even while it is being made. `prune` keeps recordings
+    Notes are stored in the recording itself, even while the recorder runs. `prune` keeps recordings
     with notes. Secrets in TEXT are masked, unless --unredacted is given.
     """
     path = find_recording(rec)

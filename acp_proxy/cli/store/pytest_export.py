@@ -34,7 +34,7 @@ _TEMPLATE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 
 @frozen
 class Turns:
-    """A range of turns. None at an end means no limit."""
+    """A range of turns. None stands for no first or no last turn."""
 
     first: int | None = None
     last: int | None = None
@@ -49,7 +49,7 @@ class Turns:
 
 
 def turns_type(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Turns | None:
-    """Reads ``2``, ``2..4``, ``2..`` or ``..4``."""
+    """A click callback that reads a range of turns: ``2``, ``2..4``, ``2..`` or ``..4``."""
     if value is None:
         return None
     match = _RANGE.fullmatch(value)

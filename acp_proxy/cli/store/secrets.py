@@ -42,9 +42,9 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
     """List the masked values of recordings and their places; never prints a secret.
 
     Each value has a marker, such as [redacted:token:1f0c9a3e], which is the same wherever the value
-    occurs in a recording. Some values are masked in the file itself. The others are in the file,
-    and acp-proxy masks them only in its output. `export --level secrets` makes a copy in which all
-    values are masked.
+    occurs in a recording. Some values are masked in the file itself. All other values are in the
+    file, and only the output of acp-proxy is masked. `export --level secrets` makes a copy in which
+    all values are masked.
     """
     if check and not recs:
         raise Refusal("expected the recordings to check with --check")
@@ -59,7 +59,7 @@ def secrets(recs: tuple[str, ...], check: bool, json: bool) -> None:
 
 
 def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
-    """Prints the masked values of a recording. Returns whether its file contains a secret."""
+    """Prints the masked values of a recording. Returns whether the file contains a secret."""
     with open_recording(word, level=Level()) as reader:
         values = list(masked_values(reader))
         path, is_private = reader.path, reader.recording.redaction == "private"

@@ -61,8 +61,8 @@ class LiveScreen(TrialScreen):
         """The number of requests about which the user was asked and whose entries are not printed
         yet."""
         self._waiting: list[TranscriptEntry | SaidText] | None = None
-        """Output to print after the user has answered a question. (It would move the question off
-        the screen.) None while no question is asked."""
+        """Output that is printed after the user has answered a question; None while no question is
+        asked."""
         self._input = TerminalInput()
 
     async def prompts(self) -> AsyncGenerator[str, None]:
@@ -120,7 +120,7 @@ class LiveScreen(TrialScreen):
     def tick(self, quiet_since: int) -> None:
         """Shows who is waited for. While the user is asked, shows nothing.
 
-        A text whose last line has been incomplete for a second is printed with this line.
+        If the last line of a text has been incomplete for a second, the line is printed.
 
         Args:
             quiet_since: the time of the last bytes that were sent or received, in nanoseconds of

@@ -214,7 +214,8 @@ def _start_failure(path: Path, code: int) -> int | None:
 
     Args:
         path: the path of the recording.
-        code: the exit code to return if there is no recording. The recorder has printed the reason.
+        code: the exit code to return if there is no recording. In this case, the recorder has
+            printed the reason.
     """
     if recording_at(path) is None:
         return code

@@ -112,7 +112,7 @@ class ActionLog(Listener):
         return {} if stored is None else stored.message
 
     def _take_update(self, run: FrameRun, message: Message, change: Transition) -> None:
-        """Adds an update about a tool call. In v2, also about a terminal that the agent runs."""
+        """Adds an update about a tool call or, in v2, about a terminal that the agent runs."""
         is_terminal = message.update == "terminal_update" and message.terminal is not None
         if change.tool_call is None and not is_terminal:
             return
@@ -258,7 +258,7 @@ class ActionLog(Listener):
     def _apply(self, action: Action, said: Statement, seq: int) -> None:
         """Adds the facts of a message to an action.
 
-        If a request to the client carries out the action, the kind, command and directory stay.
+        If a request to the client carries out the action, the facts in the request take precedence.
         """
         directories = self.sessions.directories(action.session)
         action.call.take_status(cut(said.status or ""), seq)
@@ -365,7 +365,7 @@ def _may_be_part(probe: Action, call: Action) -> bool:
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Copies an action's tool call id to another action. Permissions are copied if needed."""
+    """Copies the id of a tool call, and the permissions, from one action to another."""
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]

@@ -120,7 +120,7 @@ def _done_after_refusal(action: Action) -> str:
 
 
 def _refusal(asked: AuditedPermission, whose: str = "") -> str:
-    """Describes the answer to a permission request that was not granted."""
+    """Describes an answer that did not grant a permission request."""
     if asked.decision == "error":
         return f"the permission request{whose} was answered with an error (#{asked.answer_seq})"
     return f"permission{whose} was {asked.decision} (#{asked.answer_seq})"
@@ -139,7 +139,7 @@ def _seq_after_refusal(action: Action) -> int | None:
 
 
 def _is_reported(action: Action) -> bool:
-    """Whether the agent reports that it has done an action without a request to the client."""
+    """Whether the agent reports an action as done although it sent no request to the client."""
     return action.call_status == "completed" and not action.requests
 
 
@@ -172,7 +172,7 @@ def _done_for_another(action: Action) -> str:
 
 
 def _differing(action: Action, asked: AuditedPermission) -> str:
-    """Returns the command or the paths of an action that the permission does not name.
+    """Returns the command or the paths of an action that a permission does not name.
 
     The text is empty if the permission names all of them, or no command and no path at all.
     """
@@ -239,7 +239,7 @@ def _where(action: Action) -> str:
 
 
 def outside_paths(action: Action) -> list[AuditedPath]:
-    """Returns the paths of an action outside the session's directories.
+    """Returns the paths of an action that are outside the session's directories.
 
     The directory of a command counts as one of the paths.
     """
@@ -353,7 +353,7 @@ def _is_granted(action: Action) -> bool:
 
 
 def _did(action: Action) -> str:
-    """Returns the start of a sentence about an action: who did it, and how certain this is."""
+    """Returns the start of a sentence about an action: who did it, and how certain it is."""
     _, _, past, plainly = _WORDS[action.kind]
     if action.source is Source.CLIENT:
         asked = action.status is ActionStatus.UNANSWERED

@@ -22,7 +22,7 @@ class ActionKind(StrEnum):
     RUN = "run"
     FETCH = "fetch"
     OTHER = "other"
-    """The kind of tools that have an unknown kind, or none of the kinds above."""
+    """The kind of a tool of an unknown kind, or of a kind that is not listed above."""
 
 
 ASKED_FOR = frozenset(
@@ -95,7 +95,7 @@ class AuditedRequest:
     error: str | None = None
     """The code and the message of the client's error; None without an error."""
     paths: list[AuditedPath] = field(init=False, factory=list)
-    """The paths in the request. (The JSON has no field with ``init=False``.)"""
+    """The paths in the request. The JSON does not contain fields with ``init=False``."""
 
 
 @define
@@ -118,7 +118,7 @@ class AuditedPermission:
     lasting: bool = False
     """Whether the answer also allowed later actions."""
     paths: list[AuditedPath] = field(factory=list)
-    """The paths of the action that were known when the permission was requested."""
+    """The paths of the action, as far as they were known at the time of the request."""
     command: str | None = None
 
 
@@ -179,8 +179,7 @@ class Action:
     refused_before: int | None = None
     """The number of the frame that refused an equal action earlier in the turn, or None."""
     perhaps_same_as: list[int] = field(factory=list)
-    """The ids of actions that may be this action under another source (claimed, or of the
-    client)."""
+    """The ids of actions that may be the same as this one, but are reported by another source."""
     not_from_agent: bool = False
     """Whether a fault added one of the action's requests."""
     call: CallStatus = field(init=False, factory=CallStatus)
@@ -189,8 +188,8 @@ class Action:
     directories: list[str] = field(init=False, factory=list)
     """The session's directories when the action began."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
-    """The last permission request in the turn for the file or command of this action, made by
-    another action."""
+    """The last permission request in the turn that another action made for the same file or
+    command."""
     instead_of: "Action | None" = field(init=False, default=None)
     """An action that was permitted but not done, if it is the only one of its kind in the turn."""
     is_absorbed: bool = field(init=False, default=False)

@@ -18,7 +18,7 @@ from acp_proxy.explain.audit.audit_values import AuditedPath, PathPlace
 from acp_proxy.protocol.directories import is_windows, is_within, local_path
 
 _REMEMBERED = 500
-"""The smallest length of a path, in characters, whose result is not cached."""
+"""Paths with fewer characters than this are cached."""
 _WORDS = re.compile(r"[^\s;|&<>()\"'`=,{}]+")
 _COMMAND = 20_000
 """The number of characters at the beginning of a command that are searched for paths."""

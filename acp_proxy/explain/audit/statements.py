@@ -52,7 +52,7 @@ _DIRECTORY_TEXT = re.compile(r"\[current working directory ([^\]\n]{1,1000})\]")
 """The text in which Gemini shows the directory of a command."""
 _SHELL = re.compile(r"(?P<shell>(?:/\S*/)?(?:ba|da|z)?sh -l?c ).+")
 _SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
-"""Characters that may have a meaning for a shell. Quotes around them matter."""
+"""Characters with a meaning for a shell: quotes around them matter."""
 
 
 @define

@@ -153,7 +153,7 @@ def _member(message: object) -> str:
 
 
 def _wrapped(params: Value) -> str:
-    """Describes a message that a chain of proxies has wrapped."""
+    """Describes a message that is wrapped to pass through a chain of proxies."""
     method = word(params, "method")
     if not method:
         return ""

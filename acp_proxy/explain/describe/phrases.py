@@ -65,7 +65,7 @@ def media(value: dict[str, Any]) -> str:
 def beginning(text: str, length: int) -> str:
     """Returns the beginning of a text.
 
-    If the last piece is base64, but too short to be recognized as base64, it is left out.
+    Base64 at the end is left out if the cut makes it too short to be recognized.
 
     Args:
         text: the text.

@@ -27,14 +27,14 @@ shown."""
 
 
 def call_in(raw: bytes) -> CallState:
-    """Returns the state of a tool call that a message reports. Never raises."""
+    """Returns the state of a tool call, as a message reports it. Never raises."""
     call = CallState()
     call.take(call_of(params_of(raw)))
     return call
 
 
 def given_to(call: Value) -> Any:
-    """Returns the input of a tool, from a message about the tool call; None without an input."""
+    """Returns the input of a tool, from a message about its call; None without an input."""
     return call.get("rawInput", call.get("input"))
 
 
@@ -67,7 +67,7 @@ def call_label(title: str | None, call_id: str | None) -> str:
     """Returns the label of a tool call in all commands: its title and the end of its id.
 
     Args:
-        title: the title from the agent's announcement of the call; None without a title.
+        title: the title that the agent announced for the call; None without a title.
         call_id: the id of the call; None if it is not known.
     """
     if not call_id or title == call_id:
@@ -78,7 +78,7 @@ def call_label(title: str | None, call_id: str | None) -> str:
 def short_id(call_id: str) -> str:
     """Returns a short id unchanged. Of a long id, returns the last characters.
 
-    The last characters of ids differ more often than the first.
+    The ends of ids differ more often than their beginnings.
     """
     return call_id if len(call_id) <= _LONG else f"…{call_id[-_SHOWN:]}"
 
@@ -95,7 +95,7 @@ def places(call: Value, shown: str = "") -> str:
 
     Args:
         call: the tool call.
-        shown: a text that is printed beside the list.
+        shown: a text that is printed next to the list.
     """
     known = f"{word(call, 'title')} {shown}"
     touched = parts(call, "locations") or [part(call, "location")]

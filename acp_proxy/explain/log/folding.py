@@ -40,7 +40,7 @@ class ChunkRun:
 
     @property
     def item(self) -> "Row | ChunkRun":
-        """The run; for a run of a single frame, the frame's row."""
+        """The run itself; if the run has only one frame, the row of this frame."""
         return self if self.count > 1 else self.first
 
     def add(self, row: Row, chunk: Chunk) -> None:
@@ -63,8 +63,8 @@ class RunFinder:
     """Decides which frames continue the run of the frame before them."""
 
     pauses: Pauses | None = None
-    """The marked pauses, which end a run; None if only a pause of `ALWAYS_NS` or more ends a
-    run."""
+    """The marked pauses, which end a run; None if a run ends only at pauses of `ALWAYS_NS` or
+    more."""
     _key: tuple[object, ...] | None = None
     """The values that are equal in all chunks of a run."""
     _last: tuple[int, int] = (0, 0)
@@ -118,7 +118,7 @@ def run_line(run: ChunkRun, recording: Recording | None = None) -> TimelineLine:
 
     Args:
         run: the run.
-        recording: the recording; None if acp-proxy recorded it, so that all times are known.
+        recording: the recording. None if acp-proxy made it, so that all times are known.
     """
     first = run.first
     text = plain(mended(run.text))

@@ -1,9 +1,8 @@
 """Draws a sequence diagram of a recording, in the language of Mermaid.
 
 Each message, or run of chunks, is an arrow. A request of the agent points to the party that has to
-act: a person, or the files or terminals of the client. A message that a fault changed passes
-through acp-proxy, with one arrow before the change and one after it. Turns, pauses, events and
-lines on stderr are notes.
+act: a person, or the client's files or terminals. A message that a fault changed has two arrows,
+one to acp-proxy and one from acp-proxy. Turns, pauses, events and lines on stderr are notes.
 
 Viewers refuse a diagram that is too long. Therefore its length is limited, and the last note tells
 how many messages and events are left out.
@@ -40,7 +39,7 @@ _HARMLESS = frozenset(" .,:/_-=*?!'\"()[]…–→←✓✗×·↩")
 _LIGATURE = "\ufb02"
 """A letter with which Mermaid marks entities."""
 _WORDS = re.compile("^(?:no)?wrap|style|classDef", re.IGNORECASE)
-"""Words with a meaning for Mermaid at the beginning of a text."""
+"""Words that Mermaid treats as commands."""
 
 
 def escaped(text: str, most: int = LONGEST) -> str:
@@ -97,8 +96,8 @@ def participant(name: str, text: str) -> str:
 
 
 MOST = 200
-"""The largest number of arrows and notes that surely fit into Mermaid's limit of 50,000
-characters."""
+"""The default of the largest number of arrows and notes. A diagram of this size stays within
+Mermaid's limit of 50,000 characters."""
 
 _CLIENT, _AGENT, _PROXY = "C", "A", "X"
 _PARTS = {Part.PERSON: "P", Part.FILES: "F", Part.TERMINALS: "T"}
@@ -238,7 +237,7 @@ class SequenceDiagram:
                 yield note(_BOTH, f"{counted(more, 'more message')} of the batch {item['seq']}")
 
     def _frame(self, row: Row) -> Iterator[str]:
-        """Draws a message. A message that a fault changed is drawn as received and as delivered."""
+        """Draws a message. A message that a fault changed is drawn before and after the change."""
         sender, receiver = _ends(row)
         self._used |= {sender, receiver}
         kind = _ARROWS.get(row["kind"], _NOTIFICATION)

@@ -28,14 +28,14 @@ _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 
 
 Tone = Literal["plain", "prompt", "permission", "trouble"]
-"""The subject of a line, which decides its colour."""
+"""The subject of a line. The colour of the line depends on it."""
 Pace = Literal["", "slow", "stuck"]
 """How slow an answer was: slow or stuck. Empty for a fast answer, and for an answer that may take
 long."""
 
 
 class Cells(NamedTuple):
-    """The columns of a timeline line before its text."""
+    """The columns of a line of the timeline that come before its text."""
 
     number: str
     time: str

@@ -89,7 +89,7 @@ class Pattern:
 
 
 def escaped_strings(line: str) -> list[str]:
-    """Returns the JSON strings with escapes in a line, decoded."""
+    """Returns the JSON strings in a line that contain escapes, decoded."""
     return list(map(undone, _ESCAPED_STRING.findall(line)))
 
 
@@ -138,7 +138,7 @@ def _compiled(source: str, *, ignore_case: bool) -> re.Pattern[str]:
 def _has_assertions(pattern: str) -> bool:
     r"""Whether a pattern tests the ends of the text, or the text around a match.
 
-    ``\b`` does not count, because words end at the same places in a string and in its line.
+    ``\b`` does not count: words have the same ends in a string and in its line.
     """
     for harmless in _NO_ASSERTION:
         pattern = harmless.sub("", pattern)
@@ -146,12 +146,12 @@ def _has_assertions(pattern: str) -> bool:
 
 
 def _has_capital(text: str, *, is_regex: bool) -> bool:
-    r"""Whether a pattern has a capital letter. Those in ``\S`` or ``(?P<name>`` do not count."""
+    r"""Whether a pattern has a capital letter, except in ``\S`` or ``(?P<name>``."""
     return any(c.isupper() for c in (re.sub(r"\\.|\(\?P[<=]\w*", "", text) if is_regex else text))
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether a pattern has equal matches in a lower-case copy of ASCII text, without case."""
+    """Whether a search that ignores case may be done in a lower-case copy of ASCII text."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

@@ -47,7 +47,8 @@ class SearchHit:
     place: StoredFrame
     """The frame or event, without its line."""
     last_seq: int
-    """The number of the frame in which the match ends. If the match spans chunks, a later frame."""
+    """The number of the frame in which the match ends. It is a later frame if the match spans
+    chunks."""
     excerpt: Excerpt
     pointer: str | None = None
     """The JSON pointer of the text with the match. None if pointers were not requested, or for a
@@ -77,7 +78,7 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
 
 
 class _Text:
-    """A text that grows piece by piece. `look` discards the part that was searched."""
+    """A text that grows piece by piece. `look` discards the part that can no longer match."""
 
     def __init__(self, pattern: Pattern) -> None:
         self.size = 0
@@ -89,11 +90,11 @@ class _Text:
 
     @property
     def first_seq(self) -> int:
-        """Returns the first frame in which a match may still be found: its number."""
+        """Returns the number of the first frame in which a match may still be found."""
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
     def add(self, head: _Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
-        """Adds the text of a frame. ``is_hit`` tells that the frame is a hit already."""
+        """Adds the text of a frame. If ``is_hit`` is set, the frame is a hit already."""
         if not text.isascii() and "\udc00" <= text[0] <= "\udfff":
             text = self._whole_character(text)
         if text:
@@ -106,7 +107,7 @@ class _Text:
     def _whole_character(self, text: str) -> str:
         """Joins the halves of a surrogate pair that is split between two pieces.
 
-        Returns the second piece without its half.
+        Returns the rest of the second piece.
         """
         last = self._texts[-1] if self._texts else " "
         if not "\ud800" <= last[-1:] <= "\udbff":
@@ -179,7 +180,7 @@ class Streams:
         """Whether `earliest` may have changed in the last call."""
 
     def earliest(self) -> int:
-        """Returns the first frame in which a match may still be found: its number."""
+        """Returns the number of the first frame in which a match may still be found."""
         if self._earliest is None:
             first = (text.first_seq for text in self._texts.values())
             self._earliest = min(first, default=sys.maxsize)

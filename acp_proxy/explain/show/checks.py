@@ -50,9 +50,9 @@ from acp_proxy.store.queries.frames import first_message, frames_before, updates
 Check = Callable[[DiagnosisContext], Iterable[Finding]]
 _MINUTE_NS = 60 * 10**9
 _GIVEN_UP_NS = 2 * _MINUTE_NS
-"""The shortest silence before a cancel with which a person gives up on the agent."""
+"""A person who cancels after a silence of at least this length has given up on the agent."""
 _LATE_NS = 30 * 10**9
-"""The time after a cancel within which a turn must end."""
+"""A turn that goes on for this time after a cancel has ignored the cancel."""
 _EFFECT = "fault.effect"
 _LOST = {"unrecorded": "nothing was recorded", "damaged": "the log was damaged"}
 
@@ -100,7 +100,7 @@ def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
 
 
 def _first_unread(context: DiagnosisContext, stream: str, before: int, since: int) -> int | None:
-    """Returns the first frame that the peer did not read whole: its number, or None."""
+    """Returns the number of the first frame that the peer did not read whole, or None."""
     first = None
     for frame in frames_before(context.reader, stream, before, CHUNK):
         if frame.t_ns < since:
@@ -249,7 +249,7 @@ def given_up(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iterator[Finding]:
-    """Finds a silence of minutes before a cancel, in which only the agent had to act."""
+    """Finds a silence of minutes before a cancel, if only the agent had to act."""
     mine = (turn.session, None)
     frames = [frame for way in ("to-agent", "to-client")
               for frame in frames_before(context.reader, way, cancel, LISTED)

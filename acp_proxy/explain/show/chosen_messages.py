@@ -33,7 +33,7 @@ class StoredMessage(NamedTuple):
     """A message, or an invalid line, with its bytes. A large line is cut."""
 
     seq: int
-    """The number of the frame. All messages of a batch have the same number."""
+    """The number of the frame, which all messages of a batch share."""
     t_ns: int
     stream: str
     kind: str
@@ -151,7 +151,7 @@ def request_text(method: str | None, seq: int, message: StoredMessage | None) ->
 
 
 def requests_by_number(reader: RecordingReader, seqs: Iterable[int]) -> dict[int, StoredMessage]:
-    """Returns the request in each frame, by the frame's number. Of a batch, the first request.
+    """Returns the request in each frame, by the frame's number; for a batch, its first request.
 
     Args:
         reader: the recording.
@@ -169,7 +169,7 @@ def read_unanswered(reader: RecordingReader, end_ns: int | None, most: int) -> l
 
     Args:
         reader: the recording.
-        end_ns: the end of the waits; None if the time is not known.
+        end_ns: the time until which the requests have waited; None if it is not known.
         most: the largest number of requests.
     """
     rows = list(exchanges(reader, is_open=True, most=most))
@@ -192,7 +192,7 @@ def read_person_requests(reader: RecordingReader, end_ns: int | None) -> Iterato
 
     Args:
         reader: the recording.
-        end_ns: the end of the waits for unanswered requests; None if the time is not known.
+        end_ns: the time until which unanswered requests have waited; None if it is not known.
     """
     rows = list(exchanges(reader, methods=_OF_PERSONS, direction="to-client"))
     titles = CallSpans(reader)

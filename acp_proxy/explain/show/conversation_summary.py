@@ -34,7 +34,7 @@ _PROMPT = 100_000
 
 
 def read_initialization(reader: RecordingReader) -> dict[str, Value]:
-    """Reads the last initialization, preferably one that was answered.
+    """Reads the last initialization that was answered, or else the last initialization.
 
     Returns:
         The agent's result under the key ``to-agent``, and the client's params under the key
@@ -166,7 +166,7 @@ def with_prompts(
 
 
 def first_prompt(raw: bytes | None) -> str:
-    """Returns the text of a ``session/prompt`` request; of a batch, the first one's text."""
+    """Returns the text of a ``session/prompt`` request; of a batch, the first prompt's text."""
     if raw is None:
         return ""
     members = read(raw).members if raw.lstrip().startswith(b"[") else ()
@@ -175,7 +175,7 @@ def first_prompt(raw: bytes | None) -> str:
 
 
 def read_invalid_lines(reader: RecordingReader, without: Collection[int]) -> list[InvalidLines]:
-    """Returns for each direction the first line that is not a message, and their number.
+    """Returns the lines that are not messages: for each direction, the first and their number.
 
     Args:
         reader: the recording.

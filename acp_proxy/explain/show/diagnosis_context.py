@@ -72,7 +72,7 @@ class DiagnosisContext:
     @property
     @needs("middle", "durations")
     def waited_until_ns(self) -> int | None:
-        """The time when the waits of unanswered requests end; None if it is not known."""
+        """The time until which unanswered requests have waited; None if it is not known."""
         return self.end_ns if self.client_end is None else self.client_end.t_ns
 
     @cached_property
@@ -198,7 +198,7 @@ class DiagnosisContext:
 
     @cached_property
     def first_opened(self) -> ExchangeRow | None:
-        """The last successful initialization or new session: how far the client came."""
+        """The last successful initialization or new session. It shows how far the client came."""
         rows = exchanges(self.reader, methods=(*INITIALIZE, "session/new"), outcome="result")
         return next(iter(sorted(rows, key=lambda row: row.request_seq)[-1:]), None)
 
@@ -207,12 +207,11 @@ class DiagnosisContext:
         return frame_times(self.reader, [seq])[seq]
 
     def last_of_agent(self, turn: TurnRow, end: int | None = None) -> StoredFrame | None:
-        """Returns the agent's last frame in a turn before an end; None without a frame.
+        """Returns the agent's last frame in a turn before a frame or event, or None.
 
         Args:
             turn: the turn.
-            end: the number of the frame or event that is the end; None for the event with which the
-                client left.
+            end: the number of the frame or event; None for the event with which the client left.
         """
         if end is None:
             end = NEVER if self.client_end is None else self.client_end.seq
@@ -268,9 +267,9 @@ class DiagnosisContext:
     def running_calls(
         self, turn: int | None, first: int, last: int | None = NEVER
     ) -> dict[int, str]:
-        """Returns the tool calls of a turn that were running at a frame: their titles.
+        """Returns the titles of a turn's tool calls that were running at the time of a frame.
 
-        The key of a title is the number of the first frame about the call.
+        The key of each title is the number of the first frame about the call.
 
         Args:
             turn: the number of the turn; None for an empty result.
@@ -299,7 +298,7 @@ class DiagnosisContext:
 
 
 def quoted_prompt(context: DiagnosisContext, turn: TurnRow) -> str:
-    """Returns a blank and the beginning of a prompt in quotes; empty without a prompt.
+    """Returns a blank and the beginning of a turn's prompt in quotes; empty without a prompt.
 
     Args:
         context: the context with the prompts.

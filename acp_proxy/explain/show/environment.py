@@ -18,7 +18,7 @@ LAUNCHERS = (
 """Programs that fetch and start an agent."""
 _LINES, _SIZE = 40, 2_000
 _NEVER_RAN = (126, 127, 255)
-"""Exit codes of shells, launchers and the dynamic loader for a failed start."""
+"""Exit codes with which shells, launchers and the dynamic loader report a failed start."""
 _REASONS = (
     (
         "a login is missing",
@@ -74,12 +74,12 @@ _REASONS = (
 )
 NO_LOGIN, _, PROVIDER, _, _, _NO_AGENT = (reason for reason, _ in _REASONS)
 OUTSIDE = tuple(reason for reason, _ in _REASONS[:4])
-"""Reasons for the failure of a request that are outside of the agent."""
+"""Reasons why a request may fail although the agent handled it correctly."""
 _KINDS = "invalid_request|authentication|permission|rate_limit|overloaded|api|server"
 PROVIDERS_ERROR = re.compile(rf"\b(?:type|code)\W{{1,9}}(?:(?:{_KINDS})_error|rate_limit)\b")
 """Matches a member in the errors of model providers, also in JSON within a string."""
 _POINTER = "complete log of this run"
-"""Words in the last line of npm on stderr, which does not report a failure."""
+"""Words in the last line that npm writes on stderr. This line does not report a failure."""
 
 
 def outside_reason(text: str) -> str | None:
@@ -94,13 +94,13 @@ def outside_reason(text: str) -> str | None:
 
 
 def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[str | None, str]:
-    """Returns the last failure in the environment that stderr names, and its line.
+    """Returns the last failure in the environment that stderr names, and the line with it.
 
     If stderr names no failure, returns None and the last line, which may be empty.
 
     Args:
         context: the recording.
-        span: the first and the last frame between which lines are read; None for all lines.
+        span: the first and the last frame whose lines are read; None for all lines.
     """
     among = None if span is None else context.stderr_within(span)
     if among == []:

@@ -65,8 +65,8 @@ class Rules:
 
     dialect: str | None
     announced: Mapping[str, dict[str, Any]]
-    """For each direction of requests: the params or the result of the initialization that the
-    receiver sent. Empty without an initialization."""
+    """By direction of requests: the params or the result of ``initialize`` that the receiver sent;
+    empty if it sent none."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
         """Returns the mistake in a request, in words that follow ``sent METHOD``.

@@ -44,11 +44,11 @@ from acp_proxy.store.queries.frames import stray_errors
 ANSWER = "answer.error"
 _INTERNAL = -32603
 _NEEDED = (*INITIALIZE, *LOGIN, *OPENING)
-"""Requests that have to succeed before the conversation can continue."""
+"""Requests that must succeed before the conversation can continue."""
 _LOGIN_NEEDED = "authentication required"
 _UNSUPPORTED = re.compile(r"\b(?:not (?:yet )?|un)(?:supported|implemented)\b", re.IGNORECASE)
 _ASKED_NS = 10**8
-"""The shortest turn in which a model may have been asked."""
+"""A turn that ends sooner cannot have asked a model."""
 _OF_REQUEST = (-32700, -32600, -32601, -32602, -32002, -32800)
 """Codes of errors that are the fault of the request."""
 _LOGIN_WORD = re.compile(r"\b(?:un)?auth|log ?in|sign ?in|credential", re.IGNORECASE)
@@ -147,7 +147,7 @@ def _ends(turns: Iterable[TurnRow]) -> list[int]:
 
 
 def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds a prompt that alone shows that an excerpt of a log is in the 1.0 draft."""
+    """Finds a prompt that is the only sign that an excerpt of a log is in the 1.0 draft."""
     if context.recording.dialect_reason == PROMPT_WITH_CONTENT:
         seq = context.turns[0].prompt_seq if context.turns else None
         where = "" if seq is None else f" (#{seq})"
@@ -186,8 +186,7 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
 def _is_remarkable(context: DiagnosisContext, turn: TurnRow) -> bool:
     """Whether an empty turn without a sign of a failure is reported.
 
-    A turn that was too short for a model is not reported. Neither is a turn in which the agent sent
-    a request.
+    A turn is not reported if it was too short for a model, or if the agent sent a request in it.
     """
     if context.recording.origin is not None:
         return True

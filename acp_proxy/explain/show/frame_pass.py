@@ -186,7 +186,7 @@ class FrameCounts(Listener):
 
 
 class RunningCalls:
-    """Finds the tool calls of a turn that were running at a frame.
+    """Finds the tool calls of a turn that were running at the time of a frame.
 
     Args:
         reader: the recording.
@@ -248,7 +248,7 @@ def silent_call(reader: RecordingReader, silence: Silence | None, turns: Iterabl
 
 
 _METHODS = ("fs/write_text_file", "terminal/wait_for_exit", "terminal/output")
-"""The requests whose answers show the work of an agent. The first method changes a file."""
+"""The requests whose answers show the work of an agent. The first of them changes a file."""
 
 
 def read_work(reader: RecordingReader, calls: Iterable[LoggedCall]) -> WorkDone:

@@ -42,7 +42,7 @@ _SHOWN_EVENTS = ("signal", "fault", "gap", "undelivered", "note")
 def summarize(
     reader: RecordingReader, now_ns: int | None = None, context: DiagnosisContext | None = None
 ) -> Summary:
-    """Summarizes a recording. The findings are about the conversation, not about broken rules.
+    """Summarizes a recording, with findings about the conversation but not about broken rules.
 
     Args:
         reader: the recording.
@@ -144,8 +144,8 @@ def find_quickly(
 ) -> tuple[list[Finding], list[CurrentWait], Tokens | None]:
     """Finds problems of the conversation, current waits and tokens, from stored rows.
 
-    Only current silences are found. All frames are read only if the recorder still runs and a
-    request or turn is open.
+    Silences that have ended are not found. All frames are read only if the recorder still runs and
+    a request or turn is open.
 
     Args:
         reader: the recording.
@@ -243,7 +243,7 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
 
 
 def _end_reason(context: DiagnosisContext) -> str:
-    """Returns why the agent ended. A client that left after the agent is not a reason."""
+    """Returns why the agent ended. It is never because the client left after the agent."""
     reason = context.recording.end_reason or ""
     is_afterwards = context.first_end is not None and context.client_end is None
     return "by itself" if reason == CLIENT_CLOSED and is_afterwards else reason

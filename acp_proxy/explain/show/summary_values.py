@@ -41,7 +41,7 @@ class SessionSummary:
     failed: list[str] = field(factory=list)
     """The ways to open the session that failed: with an error, or without an answer."""
     open: list[str] = field(factory=list, metadata={"optional": True})
-    """The ways to open the session whose answer is still missing."""
+    """The ways to open the session that have no answer yet."""
     parent: str | None = field(default=None, metadata={"optional": True})
     """The id of the parent session, if the agent announced this session as a child; otherwise
     None."""
@@ -168,7 +168,7 @@ class ErrorTally:
     message: str
     """The message of the first error."""
     seq: int
-    """The number of the first answer with the error."""
+    """The number of the first of these answers."""
     count: int
     is_routine: bool
     """Whether the errors are usual: a peer tries out a method, or looks for a file."""

@@ -35,7 +35,8 @@ class MethodStatistics:
     """The traffic of one method in one direction."""
 
     direction: str
-    """The direction of the requests or notifications, to-agent or to-client; or stderr."""
+    """The direction of the requests or notifications: to-agent, to-client, or stderr for lines of
+    stderr."""
     method: str | None
     kind: str | None
     """The kind of the frames, if they have no method; otherwise None."""
@@ -88,7 +89,7 @@ def percentile(ordered: Sequence[int], percent: int) -> int | None:
 
 
 def halved(activity: Sequence[int]) -> list[int]:
-    """Returns half as many parts, each the sum of two neighbouring parts."""
+    """Returns an activity with half as many parts, each the sum of two neighbouring parts."""
     return [a + b for a, b in zip(activity[::2], activity[1::2], strict=True)]
 
 
@@ -121,7 +122,8 @@ class Traffic:
 
     Args:
         end_ns: the end of the recording's time, which is divided into `BUCKETS` parts.
-        repeated: by tool call id, the numbers of the frames that begin a later call with this id.
+        repeated: by id of a tool call, the numbers of the frames that begin a later call with the
+            same id.
     """
 
     def __init__(

@@ -67,7 +67,8 @@ class VersionRow:
     """The values of `NUMBERS`: sums, and percentiles in nanoseconds. None for an unknown time."""
     change: dict[str, float | None] | None = None
     """The differences from the previous version of the same name; None for the first version and
-    for projects. The numbers of `COUNTS` are scaled to equally many recordings."""
+    for projects. The numbers of `COUNTS` are scaled, as if both versions had equally many
+    recordings."""
 
     @property
     def members(self) -> dict[str, Any]:

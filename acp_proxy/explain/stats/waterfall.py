@@ -78,7 +78,7 @@ class TurnWaterfall:
     duration_ns: int
     steps: list[WaterfallStep]
     left_out: int
-    """The number of steps that are left out, because they are shorter."""
+    """The number of shorter steps that are left out."""
 
 
 @define
@@ -197,7 +197,7 @@ class Waterfalls(Listener):
         )
 
     def _take_ended(self, run: FrameRun | None = None, method: str | None = None) -> dict[int, int]:
-        """Adds the ended intervals to their turns. Returns by turn the time of the last end."""
+        """Adds the ended intervals to their turns. Returns the time of the last end, by turn."""
         moved = {}
         for interval in self._ended:
             if (waterfall := self._open.get(interval.turn)) is not None:
@@ -259,7 +259,7 @@ class _Waterfall:
     def take(
         self, interval: Interval, frame: FrameRun | None = None, method: str | None = None
     ) -> None:
-        """Adds an interval of the turn. A frame ended it, or the end of the recording."""
+        """Adds an interval of the turn, which ended with a frame or with the recording."""
         is_long = interval.to_ns - interval.from_ns >= self._shortest_ns
         if interval.request is not None:
             self._add_request(interval, interval.request, frame, method)

@@ -121,7 +121,7 @@ def note_block(text: str) -> TextBlock:
 
 
 PieceKey = tuple[str | None, str, str, bool]
-"""The session, the kind of update, the id of a message, and whether the message is hidden."""
+"""The key of a message: its session, its kind of update, its id, and whether it is hidden."""
 STDERR = "stderr"
 """The word in a `PieceKey` for a line of stderr, in place of a kind of update."""
 

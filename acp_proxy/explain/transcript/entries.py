@@ -1,4 +1,4 @@
-"""The values of a transcript: sections, and their entries in the order of their first frames."""
+"""The values of a transcript: sections, and entries in the order of their first frames."""
 
 from enum import StrEnum
 
@@ -16,9 +16,9 @@ class EntryKind(StrEnum):
     PERMISSION = "permission"
     PLAN = "plan"
     REQUEST = "request"
-    """A request of any other kind, with its answer."""
+    """A request of a kind that is not listed above, with its answer."""
     NOTICE = "notice"
-    """A notification of any other kind, or an answer without a request."""
+    """A notification of a kind that is not listed above, or an answer without a request."""
     NOT_ACP = "not-acp"
     STDERR = "stderr"
     EVENT = "event"
@@ -65,7 +65,7 @@ class TextBlock:
 
 @frozen(kw_only=True)
 class MediaBlock(TextBlock):
-    """A description of content with data, such as an image. The JSON of an entry has no data."""
+    """A description of content with data, such as an image. The JSON of entries lacks the data."""
 
     data: str = field(repr=False)
     """The data in base64, as the peer has sent it."""
@@ -126,8 +126,8 @@ class TranscriptSection:
     is_failed: bool = False
     took_ns: int | None = None
     heading: str = field(default="", metadata={"hidden": True})
-    """If the previous turn is of another session: ``begins`` for the first turn of a session,
-    ``continued`` for a later turn. Otherwise empty."""
+    """Whether the turn is the first of its session (``begins``) or a later one (``continued``).
+    Empty if the previous turn is of the same session."""
 
 
 @frozen

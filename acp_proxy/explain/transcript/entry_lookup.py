@@ -53,7 +53,7 @@ class CallMessages:
 
     Args:
         limits: how much of each text is kept.
-        title: the title of the tool call, in case no message contains a title.
+        title: the title of the tool call if no message contains a title.
     """
 
     def __init__(self, limits: TextLimits, title: str = "") -> None:
@@ -253,7 +253,7 @@ class TerminalMessages:
         Args:
             seq: the number of the first frame about the terminal.
             t_ns: the time of the first frame.
-            unended: the state of a terminal whose end no message reports.
+            unended: the state to show if no message reports the end of the terminal.
         """
         output = self._output.text
         state = self._error or self._exit or unended
@@ -285,7 +285,7 @@ class MessageLookup:
         self._rejected = rejected_calls(read_person_requests(reader, None))
 
     def call(self, row: Row, section: TranscriptSection, its: Span) -> TranscriptEntry:
-        """Returns the entry of a tool call, from all messages about it in a section.
+        """Returns the entry of a tool call, made from all messages about the call in a section.
 
         Args:
             row: the row of the section's first frame about the tool call.

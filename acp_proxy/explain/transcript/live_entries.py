@@ -1,4 +1,4 @@
-"""Makes the entries of a conversation while it runs, from the messages as they come.
+"""Makes the entries of a conversation while it runs, from its messages.
 
 An entry is made when it is complete: a tool call when it has ended, and a request when it was
 answered. Text of messages and thoughts is passed on at once. Entries have no frame numbers.
@@ -53,7 +53,7 @@ class _Call:
     messages: CallMessages
     began: StoredMessage
     is_running: bool = True
-    """Whether the call is running. A call never runs after the end of its turn."""
+    """Whether the call is running. A call does not run after the end of its turn."""
 
 
 _LIMITS = TextLimits()
@@ -188,7 +188,7 @@ class LiveEntries:
     def _end(
         self, stored: StoredMessage, title: str, *, is_failed: bool = False
     ) -> Iterator[TranscriptEntry]:
-        """Yields the entries of the calls that have not ended, and then of the end of the turn."""
+        """Yields the entries of the calls that have not ended, and the entry of the turn's end."""
         for call in self._calls.values():
             if call.is_running:
                 call.is_running = False

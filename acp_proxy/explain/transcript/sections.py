@@ -31,8 +31,11 @@ class SectionRows(NamedTuple):
 class Sections:
     """Reads a recording once, section by section. Each row belongs to one section.
 
-    Section 0 is before the first turn. Each turn is a section, and a section for frames outside of
-    turns follows it.
+    Section 0 contains the frames before the first turn. Each turn is a section, and is followed by
+    a section with frames outside of turns.
+
+    A row of a later section is remembered, usually by its number. It is read again when this
+    section is read.
 
     A row of a later section is remembered, usually by its number, and is read again with its
     section.
@@ -40,7 +43,7 @@ class Sections:
     Args:
         reader: the recording.
         chosen: a filter of frames.
-        only: the number of the only turn that is read; None for all sections.
+        only: all rows that match the filter, if the caller has read them; None to read them here.
         rows: all rows that match the filter, from the caller; None to read them here.
     """
 

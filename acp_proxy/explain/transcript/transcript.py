@@ -1,8 +1,8 @@
 """Reads a recording as a transcript: one pass over its frames, section by section.
 
 Frames are read in order, and only one unfinished message is kept in memory. All messages about a
-tool call or a terminal are one entry, in place of the first message. A request is shown with its
-answer.
+tool call or a terminal become one entry, at the position of the first message. A request is shown
+with its answer.
 """
 
 import json
@@ -74,7 +74,7 @@ class TranscriptReader:
             the whole entry is shown.
         limits: how much of each text is kept.
         turn: the number of the only turn that is shown; None for the whole recording.
-        rows: all rows that match the filter, from the caller; None to read them here.
+        rows: all rows that match the filter, if the caller has read them; None to read them here.
     """
 
     def __init__(
@@ -99,8 +99,8 @@ class TranscriptReader:
         self._calls: set[tuple[str | None, str, int]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
         self._loading: dict[str | None, float] = {}
-        """By session, the number of the answer that ends the history. All frames before the answer
-        are history."""
+        """By session, the number of the answer to the request that loads the session. Frames before
+        this answer are history."""
         self._opened_before = opened_before(reader.recording)
         self._opened: set[str | None] = set()
         """The sessions whose opening was shown."""
@@ -134,7 +134,7 @@ class TranscriptReader:
                 yield known_value(recording, end)
 
     def _headed(self, section: TranscriptSection) -> TranscriptSection:
-        """Returns a section. If the turn before it is of another session, adds a heading."""
+        """Returns a section, with a heading if the previous turn is of another session."""
         session = section.session
         if section.turn is None or (self._seen and session == self._session):
             return section
@@ -176,7 +176,7 @@ class TranscriptReader:
             yield entry
 
     def _piece(self, row: Row) -> tuple[PieceKey, str] | None:
-        """Returns the key and the text of a chunk or of a line of stderr; otherwise None."""
+        """Returns the key and the text of a chunk or of a line of stderr, or None."""
         kind, hidden = row["kind"] if "raw" in row else "", False
         if kind == "stderr":
             return (row["session"], STDERR, "", False), _decoded(row)
@@ -301,7 +301,7 @@ class TranscriptReader:
         yield entry
 
     def _answer(self, row: Row) -> Iterator[TranscriptEntry]:
-        """Yields an entry for an answer that ends a turn, or whose request was not shown.
+        """Yields an entry for an answer if it ends a turn, or if its request was not shown.
 
         All other answers are in the entries of their requests.
         """
@@ -332,7 +332,7 @@ class TranscriptReader:
 
 
 def _entry(kind: EntryKind, row: Row, title: str, **more: Any) -> TranscriptEntry:
-    """Returns the entry of a single row. A remark reports a fault that changed the frame."""
+    """Returns the entry of a single row. If a fault changed the frame, a remark reports this."""
     named = {"by": SENDERS.get(row["stream"], ""), "detail": row["method"] or "", **more}
     entry = TranscriptEntry(kind, row["seq"], row["seq"], row["t_ns"], title, **named)
     _add_mark(entry, row)
