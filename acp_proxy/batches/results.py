@@ -186,7 +186,7 @@ def worst_exit(exits: Iterable[int]) -> int:
 
 
 def is_results_file(path: Path) -> bool:
-    """Whether a file begins like a results file. An unreadable file is not a results file."""
+    """Whether a file begins like a results file. False for a file that cannot be read."""
     with suppress(OSError), open_plain(path) as file:
         return file.read(len(_BEGINNING)) == _BEGINNING
     return False

@@ -37,7 +37,7 @@ complete_rule = completion.rules_like
 complete_kind = completion.kinds_like
 complete_directory = completion.directories_like
 recording_argument = click.argument("rec", shell_complete=complete_recording)
-"""The argument of a command that changes a recording, or makes something from it."""
+"""The argument of a command that changes a recording, or makes a file from it."""
 read_argument = click.argument(
     "rec", default="latest", metavar="[REC]", shell_complete=complete_recording
 )

@@ -113,6 +113,6 @@ record = HelpCommand(
       acp-proxy record -- opencode acp
       acp-proxy record -- @gemini
       acp-proxy record --name bug --keep 30d -- npx @google/gemini-cli --acp
-      ACP_PROXY_OFF=1 acp-proxy record -- opencode acp      as if it were not there
+      ACP_PROXY_OFF=1 acp-proxy record -- opencode acp      without recording
     """,
 )

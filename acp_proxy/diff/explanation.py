@@ -108,7 +108,7 @@ def _with_names(text: str, names: list[str]) -> str:
 
 
 def _any_secret(value: Any) -> set[str]:
-    """Returns one kind for all markers in a value; an empty set if there is no marker."""
+    """Returns the same kind for every marker in a value; an empty set without a marker."""
     return {SECRET for text in strings(value) if _SECRET.search(text)}
 
 

@@ -174,7 +174,7 @@ class MistakenPairs:
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether a session may be the unknown session of the latest prompt."""
+        """Whether the latest prompt, whose session is unknown, may belong to a given session."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:

@@ -379,7 +379,7 @@ class TerminalRecord:
             self.ended(seq, status)
 
     def ended(self, seq: int, status: dict[str, Any]) -> None:
-        """Notes an exit status. If one was reported before, changes nothing.
+        """Notes an exit status. Does nothing if an exit status was reported before.
 
         Args:
             seq: the frame that reports the status.

@@ -224,7 +224,7 @@ def _offered(conversation: Conversation, path: tuple[str, ...]) -> list[str] | N
 def _has_just_changed(session: SessionRecord, message: CheckedMessage) -> bool:
     """Whether the client may not have read the latest options yet.
 
-    The client has read the answer that opened the session, because it uses the session's id.
+    The options in the answer that opened the session are not new: the client has read this answer.
     """
     has_changed = session.options_seq is not None and session.options_seq != session.seq
     return has_changed and message.t_ns - session.options_ns <= MOMENT_NS

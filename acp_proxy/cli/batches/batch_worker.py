@@ -227,7 +227,7 @@ def _ending(report: VerifyReport) -> str | None:
         lines = [line for line in last_stderr_lines(new, _LOOKED_AT, _CHUNK) if line.strip()]
     last = lines[-1].decode(errors="replace") if lines else ""
     if has_stalled:
-        return one_line(f"the agent wrote last: {last}") if last else None
+        return one_line(f"the agent's last line on stderr: {last}") if last else None
     how = f"exit {code}" if code is not None else signal_name(report.agent_exit_signal or 0)
     return one_line(f"the agent ended with {how}{last and f': {last}'}")
 

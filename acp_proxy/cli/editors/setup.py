@@ -26,11 +26,11 @@ from acp_proxy.recording.file_names import recordings_directory
 _EXAMPLES = """\b
 Examples:
   acp-proxy setup zed                      settings for Zed, ready to paste
-  acp-proxy setup zed --write              adds them, if you agree
+  acp-proxy setup zed --write              adds these settings, if you agree
   acp-proxy setup                          all clients that were found
   acp-proxy setup zed --agent opencode     for one agent
   acp-proxy setup zed -- python agent.py   for an agent of your own
-  acp-proxy setup zed --undo               takes that back
+  acp-proxy setup zed --undo               removes the added settings
 """
 
 

@@ -145,7 +145,7 @@ def _about(page: RecordingPage, summary: Summary) -> None:
     page.row("directory", recording.cwd)
     page.origin(recording)
     took = duration(summary.duration_ns, recording.step_ns)
-    took = f"last heard of after {took}" if summary.live else took
+    took = f"last frame after {took}" if summary.live else took
     began = started_at(recording)
     page.row("started" if began else "took", ", ".join(filter(None, (began, took))))
     if recording.dialect:

@@ -26,7 +26,7 @@ _WITHIN = re.compile(
 _TYPES = ("mimeType", "mediaType", "media_type", "contentType")
 _ALPHABET = f"{string.ascii_letters}{string.digits}+/_-="
 _SHORTEST = 96
-"""The length of the shortest part of a text that may be base64."""
+"""The length of the shortest piece of a text that is taken for base64."""
 
 
 def decoded_size(base64_text: str) -> str:

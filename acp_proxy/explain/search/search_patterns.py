@@ -45,7 +45,7 @@ class Pattern:
             BadPattern: the text is empty, or is not a valid regular expression.
         """
         if not text:
-            raise BadPattern("bad pattern: expected a text to search for, got an empty one")
+            raise BadPattern("bad pattern: expected a text to search for, got an empty text")
         if ignore_case is None:
             ignore_case = not _has_capital(text, is_regex=is_regex)
         source = text if is_regex else re.escape(text)

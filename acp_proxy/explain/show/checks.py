@@ -353,7 +353,7 @@ CHECKS: dict[Check, tuple[Fact, ...]] = {
 }
 """All checks, each with the facts that a recording must have."""
 _WITHOUT = (prompts_of_the_draft, errors_without_requests)
-"""Checks that run only if facts in `CHECKS` are missing."""
+"""Checks that run only if an import lacks facts that other checks need."""
 
 
 def run_checks(context: DiagnosisContext) -> list[Finding]:

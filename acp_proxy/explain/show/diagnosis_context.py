@@ -281,9 +281,9 @@ class DiagnosisContext:
         return RunningCalls(self.reader, turn, first).at(last)
 
     def is_stuck(self, turn: TurnRow, end: int = NEVER) -> bool:
-        """Whether the agent did nothing more in a turn after its permission request was answered.
+        """Whether the agent did nothing in a turn after its permission request was answered.
 
-        Not even the tool call that needed the permission has begun.
+        The tool call that needed the permission has not begun either.
 
         Args:
             turn: the turn.

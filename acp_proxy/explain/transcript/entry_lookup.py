@@ -218,7 +218,7 @@ class TerminalMessages:
         self._is_line_open = not data.endswith("\n") if data else self._is_line_open
 
     def _add_update(self, params: Value) -> None:
-        """Adds an update of v2 about a terminal that the agent runs. Its output is base64."""
+        """Adds an update of v2 about a terminal of the agent. The output in it is base64."""
         kind, update = kind_and_update(params)
         if kind == "terminal_output_chunk":
             self._add_base64(update.get("data"))

@@ -199,7 +199,7 @@ def test_an_empty_directory_has_nothing(tmp_path: Path) -> None:
     ("arguments", "answer"),
     [
         (["-e", "(a"], "bad pattern at column 1: missing ), unterminated subpattern"),
-        ([""], "bad pattern: expected a text to search for, got an empty one"),
+        ([""], "bad pattern: expected a text to search for, got an empty text"),
         (
             ["x", "-w", "kynd:event"],
             "bad filter at column 1: unknown key 'kynd'; did you mean kind?",

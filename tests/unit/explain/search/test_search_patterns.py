@@ -63,7 +63,7 @@ def test_a_regular_expression_in_lower_case_finds_any_case(
         ("(a", "bad pattern at column 1: missing ), unterminated subpattern"),
         ("ab[c", "bad pattern at column 3: unterminated character set"),
         ("*", "bad pattern at column 1: nothing to repeat"),
-        ("", "bad pattern: expected a text to search for, got an empty one"),
+        ("", "bad pattern: expected a text to search for, got an empty text"),
     ],
 )
 def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: str) -> None:
