@@ -108,7 +108,7 @@ def test_a_process_that_an_agent_leaves_behind_is_named(trials: Trials) -> None:
     """`try --probe` ends a process that outlives its agent."""
     process = trials.start("--probe", "--timeout", "1", agent=shell("setsid sleep 600 >&- 2>&- &"))
     _, stderr = process.communicate()
-    assert "the agent left this process running, and it was ended: sleep 600" in stderr
+    assert "the agent left a process running, which was ended: sleep 600" in stderr
 
 
 def test_options_of_a_conversation_do_not_go_with_probes(trials: Trials) -> None:

@@ -170,7 +170,7 @@ def _dask_executor(address: str, jobs: int | None) -> Any:
         raise Refusal(f"--executor dask needs {e.name}: {install}") from None
     executor = DaskExecutor(address, jobs)
     if not executor.threads:
-        warn(f"no worker has joined {address} yet; the batch waits for one")
+        warn(f"no worker has joined {address} yet; the batch waits for a worker")
     return executor
 
 

@@ -36,7 +36,7 @@ _LONGEST_LINE, _LAST_LINES = 100, 5
 """How much is shown of a client's output: the number of characters of its last line, and the number
 of last lines if the client failed."""
 _LEGEND = {
-    FINISHED: "the client ended with 0; its output shows whether it did what it should",
+    FINISHED: "the client ended with exit code 0; only its output shows whether all is well",
     NOT_REACHED: "no rule of the plan fired, so nothing was tested",
 }
 

@@ -263,7 +263,7 @@ def _play(
     show = show_status if sys.stderr.isatty() else None
     outcome = play(engine, str(new), command, grace=grace, redact=level, secrets=secrets, show=show)
     for process in outcome.left_behind:
-        warn(f"the agent left this process running, and it was ended: {process}")
+        warn(f"the agent left a process running, which was ended: {process}")
     if outcome.signum is not None:
         warn(f"stopped; the run until then is recorded as {new}")
         sys.exit(128 + outcome.signum)

@@ -56,7 +56,7 @@ def note(rec: str, text: str | None, clear: bool) -> None:
                     row_of(reader, seq)  # raises an error if it does not exist
         masked = None if text is None else without_secrets(text)
         if masked != text:
-            warn("the note had a secret in it, which is masked; --unredacted keeps it")
+            warn("a secret in the note is masked; --unredacted keeps the secret")
         set_note(path, masked)
         return
     with RecordingReader(path, unredacted=is_unredacted()) as reader:

@@ -206,7 +206,7 @@ def _probe(
 
 def _warn_of(left_behind: list[str]) -> None:
     for process in left_behind:
-        warn(f"the agent left this process running, and it was ended: {process}")
+        warn(f"the agent left a process running, which was ended: {process}")
 
 
 def _start_failure(path: Path, code: int) -> int | None:

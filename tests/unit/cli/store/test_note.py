@@ -45,7 +45,7 @@ def test_a_secret_in_a_note_is_masked(home: Path) -> None:
     result = run("inspect", "note", "run", f"fails with {token}", home=home)
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == (
-        "acp-proxy: the note had a secret in it, which is masked; --unredacted keeps it\n"
+        "acp-proxy: a secret in the note is masked; --unredacted keeps the secret\n"
     )
     assert token.encode() not in (home / "run.db").read_bytes()
     for command in ("note", "show", "export"):
