@@ -95,7 +95,7 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
 def remove_equal_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> None:
-    """Removes responses from the items that only one side has, if both sides have the response.
+    """Takes responses that both sides have out of the lists of items that only one side has.
 
     One side lacks the request of such a response, so the response is in another sequence there.
 

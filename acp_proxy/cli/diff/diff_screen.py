@@ -25,7 +25,7 @@ from acp_proxy.explain.log.timeline import ARROWS
 from acp_proxy.recording.recording import clock
 
 _MANY = 25
-"""The largest number of differences whose number is printed only at the end."""
+"""If there are more differences than this, their number is printed before the list, too."""
 _NOTABLE_NS = 1_000_000
 """Latencies of this length or more are printed."""
 _SLOWER, _MUCH_NS = 2, 50_000_000

@@ -40,9 +40,12 @@ class Tokens:
     currency: str | None = _optional()
     """The unit of the cost, such as USD."""
     counted: str | None = _optional()
-    """How the numbers of a recording were computed: - ``turns``: the numbers of all turns were
-    added up; - ``session``: the agent sent running totals, and the last total of each session was
-    used; - ``unclear``: the last number was used, and the real number may be larger."""
+    """How the numbers of a recording were computed.
+
+    - ``turns``: the numbers of all turns were added up.
+    - ``session``: the agent sent running totals, and the last total of each session was used.
+    - ``unclear``: the last number was used, and the real number may be larger.
+    """
 
 
 def tokens_of(holder: Value) -> Tokens:

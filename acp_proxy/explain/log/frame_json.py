@@ -27,9 +27,11 @@ _encode = msgspec.json.Encoder().encode
 def frame_json(row: Row) -> bytes:
     """Returns the JSON of a row of `frames`, with a person's note in the member ``note``.
 
-    The last member contains the line of the frame: - ``message`` for a message, which is copied
-    unchanged; - ``text`` for a line that is not a message, or that strict parsers refuse; -
-    ``base64`` for a line that is not UTF-8.
+    The last member contains the line of the frame:
+
+    - ``message`` for a message, which is copied unchanged;
+    - ``text`` for a line that is not a message, or that strict parsers refuse;
+    - ``base64`` for a line that is not UTF-8.
     """
     value = _labels(row)
     raw = bytes(row["raw"])

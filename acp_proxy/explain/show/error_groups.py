@@ -1,9 +1,11 @@
 """Groups the errors of a recording by method and code, and finds who is to blame for each.
 
-The culprit depends on the error: - a refused request (-32600 to -32602) that breaks a rule of its
-dialect: the sender of the request; - an internal error (-32603), or a refused login that the peer
-itself offers: the peer that answers; - an error that a fault sends: the fault; - any other error:
-nobody.
+Who is to blame depends on the error:
+
+- The request breaks a rule of its dialect and is refused (-32600 to -32602): its sender.
+- The error is internal (-32603), or refuses a login that the peer itself offers: this peer.
+- A fault sent the error: the fault.
+- Any other error: nobody.
 
 `required_params.json` lists the methods that each peer may call in each dialect, with their
 required params. No other rules of the protocol are checked here. A method with a leading ``_`` is

@@ -110,7 +110,7 @@ def test_a_client_that_handles_its_errors_passes(sweep: list[str], mode: str, ou
     head, first, second, legend = result.stdout.splitlines()
     assert head.split() == ["PLAN", "OUTCOME", "EXIT", "TOOK", "FIRED", "SAID", "LAST"]
     assert first.split()[:3] == ["(no", "faults)", "finished"]
-    assert legend.startswith("finished: the client ended with 0; ")
+    assert legend.startswith("finished: the client ended with exit code 0; ")
     assert second.startswith(f"plans/gone.toml  {outcome}")
 
 
