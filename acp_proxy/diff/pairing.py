@@ -326,7 +326,7 @@ class _UnpairedSides:
 
 
 def _hashes(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> list[int]:
-    """Returns a hash for each tuple of values. Unpaired values do not change the hash."""
+    """Returns a hash for each tuple of values. All unpaired values count as equal."""
     return [hash(tuple(map(pairs.get, placeholder))) for placeholder in side.placeholders]
 
 

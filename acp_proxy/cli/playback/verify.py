@@ -153,8 +153,8 @@ def verify(
     """Play the recorded client against a live agent and report what changed.
 
     Starts AGENT in a new directory, sends the messages of the recorded client in their order, and
-    answers the agent's requests with the recorded answers. acp-proxy itself writes no file and runs
-    no command for the agent. The new run is recorded and compared with RECORDING.
+    answers the agent's requests with the recorded answers. acp-proxy itself reads or writes no file
+    and runs no command for the agent. The new run is recorded and compared with RECORDING.
 
     RECORDING may also be a directory, a quoted pattern, or several words before the --. The output
     is then one line for each recording with a difference, and a summary.

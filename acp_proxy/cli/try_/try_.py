@@ -120,9 +120,9 @@ def try_(
     Starts AGENT in the current directory and sends the prompts. Prints the transcript as it grows,
     and at the end the verdict of `show`. Ctrl-C cancels the turn; a second Ctrl-C ends the agent.
 
-    The agent may ask to read text files of the current directory. For all other requests, you are
-    asked on a terminal; without a terminal, they are refused. The agent is a program like any
-    other: without asking, it can do whatever you can do.
+    Through acp-proxy, the agent can read the text files of the current directory. For all other
+    requests, you are asked on a terminal; without a terminal, they are refused. The agent is a
+    program like any other: without asking, it can do whatever you can do.
     """
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")

@@ -365,7 +365,7 @@ def _may_be_part(probe: Action, call: Action) -> bool:
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Copies the id of a tool call, and the permissions, from one action to another."""
+    """Copies the id of a tool call to another action, and the permissions if it needs any."""
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]
