@@ -15,7 +15,7 @@ from acp_proxy.batches.results import JobVerdict, VerdictKind
 
 _LOST_EXIT = 3
 _LOOK_S = 2.0
-"""Seconds between two checks whether the executor has room. (A cluster may grow.)"""
+"""Seconds between two checks for free room in the executor. (A cluster may grow.)"""
 
 
 @frozen

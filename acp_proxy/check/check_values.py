@@ -139,8 +139,8 @@ class ConformanceResult:
     """The numbers of the first frames that are too large to be decoded. Only their labels were
     checked."""
     by_faults: int = 0
-    """The number of findings that are left out because of a fault: the fault created, changed or
-    held back their frame."""
+    """The number of findings that are left out because a fault created, changed or held back the
+    frame of the finding."""
     notes: list[str] = field(factory=list)
     """The limits of the check, in words, such as a gap in the recording or another protocol."""
     unchecked: list[UncheckedRules] = field(factory=list)

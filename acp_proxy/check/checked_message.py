@@ -39,7 +39,7 @@ class CheckedMessage:
     direction: Direction
     parsed: Message
     transition: Transition
-    """The change to the state of the connection that the message caused."""
+    """The change that the message caused in the state of the connection."""
     request: "CheckedMessage | None" = None
     """The request that the message answers; None for no answer, or for an unknown request."""
     value: Any = None
@@ -130,7 +130,7 @@ def checked(
         t_ns: the time of the frame on the recording's clock.
         direction: the direction of the frame.
         message: the labels of the message, without its content.
-        transition: the change to the state of the connection that the message caused.
+        transition: the change that the message caused in the state of the connection.
     """
     checked_message = CheckedMessage(seq, t_ns, direction, message, transition)
     raw = message.raw

@@ -136,7 +136,7 @@ class Checker(Listener):
         Args:
             run: the frame, or the run of frames that begins with it.
             message: the message of the frame.
-            transition: the state change that the message caused.
+            transition: the change that the message caused in the state of the connection.
         """
         if not self._result.is_whole or run.kind == "stderr" or run.stream not in _DIRECTIONS:
             return

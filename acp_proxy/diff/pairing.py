@@ -354,7 +354,8 @@ def _match(
 ) -> None:
     """Pairs values with equal keys, in order. Removes the paired values from both lists.
 
-    With ``only_sure``, values are paired only if both sides have equally many with the key.
+    With ``only_sure``, values are paired only if both sides have equally many values with their
+    key.
     """
     waiting: defaultdict[Hashable, list[Any]] = defaultdict(list)
     for other in reversed(rest_b):

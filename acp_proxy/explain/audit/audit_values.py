@@ -188,8 +188,8 @@ class Action:
     directories: list[str] = field(init=False, factory=list)
     """The session's directories when the action began."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
-    """The last permission request in the turn that another action made for the same file or
-    command."""
+    """The last permission request of the turn for the same file or command, if it belongs to
+    another action."""
     instead_of: "Action | None" = field(init=False, default=None)
     """An action that was permitted but not done, if it is the only one of its kind in the turn."""
     is_absorbed: bool = field(init=False, default=False)
