@@ -71,7 +71,7 @@ def _hints(reader: RecordingReader, tokens: list[str], total: int) -> Iterator[s
         elif key == "turn" and value.isdecimal() and int(value) > last_turn(reader):
             yield f"; the recording has {counted(last_turn(reader), 'turn')}"
         elif not colon and total <= _MOST_COUNTED:
-            terms = (one for word in (token, token.removesuffix("s")) for one in _terms_with(word))
+            terms = (t for word in (token, token.removesuffix("s")) for t in _terms_with(word))
             yield from (f"; did you mean {term}?" for term in terms if _count(reader, [term]))
     if total <= _MOST_COUNTED and len(tokens) > 1 and not {"or", "not", "(", ")"} & {*tokens}:
         counts = [(_count(reader, tokens[:n] + tokens[n + 1 :]), n) for n in range(len(tokens))]

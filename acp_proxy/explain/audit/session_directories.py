@@ -97,7 +97,7 @@ def _server(server: Value, seq: int) -> AuditedServer:
     command = word(how, "command")
     arguments: Any = how.get("args")
     if command and isinstance(arguments, list):
-        command = " ".join([command, *(shlex.quote(str(one)) for one in arguments[:LISTED])])
+        command = " ".join([command, *(shlex.quote(str(arg)) for arg in arguments[:LISTED])])
     url = word(how, "url", "agentUrl")
     return AuditedServer(
         name=cut(word(server, "name") or word(how, "serverId", "mcpServerName", "id")),

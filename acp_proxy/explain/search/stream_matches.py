@@ -74,7 +74,7 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
         text[start : min(end, start + SHOWN_LINE)],
         text[end : end + _CONTEXT],
     )
-    return Excerpt._make(one if one.isascii() else _SURROGATE.sub("\ufffd", one) for one in parts)
+    return Excerpt._make(p if p.isascii() else _SURROGATE.sub("\ufffd", p) for p in parts)
 
 
 class _Text:
