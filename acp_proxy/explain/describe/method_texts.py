@@ -99,11 +99,8 @@ def _suggesting(params: Value) -> str:
     """Describes the workspace of a session that gives suggestions."""
     folders = listed(word(f, "name", "uri") for f in parts(params, "workspaceFolders"))
     repository = part(params, "repository")
-    return joined(
-        word(params, "workspaceUri") or folders,
-        joined(word(repository, "owner"), word(repository, "name"), by="/"),
-        by=", ",
-    )
+    name = joined(word(repository, "owner"), word(repository, "name"), by="/")
+    return joined(word(params, "workspaceUri") or folders, name, by=", ")
 
 
 def _suggest(params: Value) -> str:
@@ -195,12 +192,8 @@ def _write_params(params: Value) -> str:
 def _write_result(result: Value) -> str:
     """Describes how much was written to a file (the 1.0 draft)."""
     count = number(result, "bytesWritten")
-    created = result.get("created")
-    return joined(
-        f"{byte_size(count)} written" if count is not None else "",
-        "new file" if created is True else "",
-        by=", ",
-    )
+    size = f"{byte_size(count)} written" if count is not None else ""
+    return joined(size, "new file" if result.get("created") is True else "", by=", ")
 
 
 def _command(params: Value) -> str:

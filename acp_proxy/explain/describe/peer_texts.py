@@ -75,13 +75,8 @@ def login_result(result: Value) -> str:
     """Describes the result of a login; empty without a result."""
     if not isinstance(success := result.get("success"), bool):
         return ""
-    expires = word(result, "expiresAt")
-    return joined(
-        "success" if success else "failed",
-        word(result, "error"),
-        f"until {expires}" if expires else "",
-        by=", ",
-    )
+    outcome, expiry = "success" if success else "failed", word(result, "expiresAt")
+    return joined(outcome, word(result, "error"), f"until {expiry}" if expiry else "", by=", ")
 
 
 def provider(params: Value) -> str:

@@ -111,13 +111,11 @@ def count_words(tokens: Tokens, noun: str = "", write: Callable[[int], str] = st
         noun: the text after the first number, such as `` tokens``.
         write: a function that writes a number.
     """
-    into, out, total = (
-        "" if count is None else write(count)
-        for count in (tokens.input, tokens.output, tokens.total)
-    )
+    counts = (tokens.input, tokens.output, tokens.total)
+    into, out, total = ("" if count is None else write(count) for count in counts)
     both, least = f"{into or '?'}{noun} in, {out or '?'} out", tokens.counted == "unclear"
-    counts = both if into or out else phrase("{} tokens", total)
-    return phrase("at least {}" if least else "{}", counts)
+    words = both if into or out else phrase("{} tokens", total)
+    return phrase("at least {}" if least else "{}", words)
 
 
 def cost_words(tokens: Tokens) -> str:

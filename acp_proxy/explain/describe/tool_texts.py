@@ -194,11 +194,8 @@ def _draft_permission(params: Value) -> str:
     """Describes a permission request of the 1.0 draft: an operation on a resource."""
     call, title = word(params, "toolCallId"), word(part(params, "toolCall"), "title")
     call = f"{title}, {short_id(call)}" if call and title else call
-    return joined(
-        joined(word(params, "operation"), word(params, "resource")),
-        joined(word(params, "reason"), phrase("({})", call)),
-        by=": ",
-    )
+    asked = joined(word(params, "operation"), word(params, "resource"))
+    return joined(asked, joined(word(params, "reason"), phrase("({})", call)), by=": ")
 
 
 def _command(subject: Value) -> str:

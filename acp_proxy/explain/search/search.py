@@ -15,7 +15,13 @@ from collections.abc import Callable, Iterable
 from itertools import count
 
 from acp_proxy.base.limits import REMEMBERED
-from acp_proxy.explain.search.search_patterns import Pattern, content_of, escaped_strings, strings
+from acp_proxy.explain.search.search_patterns import (
+    Pattern,
+    content_of,
+    escaped_strings,
+    strings,
+    values,
+)
 from acp_proxy.explain.search.stream_matches import SearchHit, Streams, excerpt, look_through
 from acp_proxy.protocol.json_text import json_or_none, member, parts_of, pointer
 from acp_proxy.recording.recording import StoredFrame
@@ -89,10 +95,11 @@ class Searcher:
         if not in_line and not any(map(pattern.is_in, strings_of(line))):
             return None
         is_searched = frame.method is None or '"' in pattern.regex.pattern
-        content = line if is_searched else content_of(line)
         is_text = in_line and frame.kind in ("stderr", "invalid", "blank")
-        text = next(filter(pattern.is_in, [] if is_text else strings_of(content)), line)
-        match = pattern.regex.search(content if text is line else text)
+        texts = strings_of(line) if is_searched else values(line)
+        text = next(filter(pattern.is_in, [] if is_text else texts), line)
+        is_whole = text is line and not is_searched
+        match = pattern.regex.search(content_of(line) if is_whole else text)
         pointer = _string_pointer(line, text) if self._with_pointers else None
         return _hit(frame, text, match, pointer)
 

@@ -6,6 +6,7 @@ the lower-case copy of a line for a fixed text.
 
 import re
 import warnings
+from collections.abc import Iterator
 
 from acp_proxy.base.errors import BadPattern
 
@@ -96,6 +97,14 @@ def escaped_strings(line: str) -> list[str]:
 def strings(line: str) -> list[str]:
     """Returns all JSON strings in a line, decoded, including names of members."""
     return [undone(s) if "\\" in s else s for s in _ANY_STRING.findall(line)]
+
+
+def values(line: str) -> Iterator[str]:
+    """Yields the JSON strings in a line, decoded, without names of members, methods and types."""
+    for match in _NAME.finditer(line):
+        text, colon = match.groups()
+        if text is not None and not colon:
+            yield undone(text) if "\\" in text else text
 
 
 def content_of(line: str) -> str:
