@@ -65,8 +65,9 @@ def stats(
 
     First: how the time of the turns divides. A turn waits for its client while a request of the
     agent is open: for a person (a permission), for terminals, for files, or for another answer. If
-    several requests are open, the first kind in this list counts. All other time is the agent's:
-    streaming, if its pauses are shorter than 2 s, or else silent.
+    several requests are open, the first kind in this list counts. All other time is the agent's: it
+    is streaming while its pauses take at most 250 ms, and otherwise silent. If a tool call ran in
+    the longest silence, and this is at least half of the silent time, the call is named instead.
 
     Methods: the frames and bytes of requests, answers and notifications; how many requests were
     answered with an error, cancelled, or are open; the latency that 50, 90 and 99 percent of
