@@ -271,9 +271,8 @@ def _command(pid: int) -> str:
 
 def _is_set() -> bool:
     flag = ctypes.c_int()
-    return ctypes.CDLL(None).prctl(_GET_CHILD_SUBREAPER, ctypes.byref(flag)) == 0 and bool(
-        flag.value
-    )
+    failed = ctypes.CDLL(None).prctl(_GET_CHILD_SUBREAPER, ctypes.byref(flag))
+    return not failed and bool(flag.value)
 
 
 def _set(is_set: bool) -> None:

@@ -70,16 +70,12 @@ class Replayer:
         await self._feed(Started(self._clock()))
         while not (self._is_over or self._replay.is_over):
             event: Event | None = None
-            with trio.move_on_after(self._seconds_to_wakeup()):
+            left_ns = inf if self._wake_at is None else self._wake_at - self._clock()
+            with trio.move_on_after(max(0, left_ns / 1e9)):
                 line = await lines.receive()
                 now = self._clock()
                 event = EndOfInput(now) if line is None else LineReceived(line, now)
             await self._feed(event or Wakeup(self._clock()))
-
-    def _seconds_to_wakeup(self) -> float:
-        if self._wake_at is None:
-            return inf
-        return max(0.0, (self._wake_at - self._clock()) / 1e9)
 
     async def _feed(self, event: Event) -> None:
         pending = bytearray()

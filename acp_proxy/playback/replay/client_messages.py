@@ -57,7 +57,8 @@ class Cancellations:
             live: the live cancellation.
         """
         self._state.requests.cancel_turns(lane)
-        if match is None or self._is_too_early(match.step, lane):
+        prompts = [step.key for step in lane.expected if step.method == PROMPT]
+        if match is None or any(key < match.step.key for key in prompts):
             yield from self._take_unrecorded(lane, live)
             return
         lane, step = self._handler.pair(match, live)
@@ -78,9 +79,6 @@ class Cancellations:
     def forget(self, token: str) -> None:
         """Notes that the client uses an id for another request."""
         self._cancelled.pop(token, None)
-
-    def _is_too_early(self, cancel: Step, lane: Lane) -> bool:
-        return any(step.method == PROMPT and step.key < cancel.key for step in lane.expected)
 
     def _take_unrecorded_of_request(self, token: str, live: ClientMessage) -> Iterator[Command]:
         request = self._state.requests.with_id(token)

@@ -144,7 +144,8 @@ class DivergenceHandler:
         """
         has_near_misses = compared is None and kind not in _WITHOUT_NEAR_MISSES
         near_misses = self._matcher.near_misses(live) if has_near_misses else ()
-        if compared is None and (step := self._step_like(seq, live)) is not None:
+        alike = (step for step in self._with_number(seq) if step.kind == live.message.kind)
+        if compared is None and (step := next(alike, None)) is not None:
             self._state.comparer.compare(step, live)  # notes which places must not be shown
         return self._state.divergences.note(
             kind,
@@ -174,7 +175,8 @@ class DivergenceHandler:
         lane = lane or self._matcher.lane_of(message.session)
         kind, seq, summary = self._classify(live, lane, conflict)
         if message.session is None and seq is not None and kind is not DivergenceKind.EXHAUSTED:
-            lane = self._lane_with(seq) or lane
+            step = next(self._with_number(seq), None)
+            lane = lane if step is None else self._schedule.lanes[step.lane]
         divergence = self.note(
             kind,
             lane,
@@ -237,15 +239,10 @@ class DivergenceHandler:
             summary,
         )
 
-    def _step_like(self, seq: int | None, live: ClientMessage) -> Step | None:
-        """Returns the recorded message with the number ``seq``, if it has the kind of ``live``."""
+    def _with_number(self, seq: int | None) -> Iterator[Step]:
+        """Yields the recorded messages of the client with a number; several in a batch."""
         known = (*self._schedule.expected, *self._schedule.played) if seq is not None else ()
-        return next((s for s in known if s.seq == seq and s.kind == live.message.kind), None)
-
-    def _lane_with(self, seq: int) -> Lane | None:
-        """Returns the lane of a recorded message of the client."""
-        known = (*self._schedule.expected, *self._schedule.played)
-        return next((self._schedule.lanes[s.lane] for s in known if s.seq == seq), None)
+        return (step for step in known if step.seq == seq)
 
 
 def _without_credentials(live: ClientMessage) -> bytes:

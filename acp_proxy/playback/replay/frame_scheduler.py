@@ -234,9 +234,8 @@ class FrameScheduler:
     def _may_go(self, seq: int) -> bool:
         """Whether a frame waits neither for the handshake nor for the client to give up."""
         handshake, gave_up = self._schedule.handshake, self._schedule.gave_up_at
-        if gave_up is not None and seq > gave_up:
-            return False
-        return handshake is None or self._schedule.handshake_is_over or seq <= handshake
+        is_first = handshake is None or self._schedule.handshake_is_over or seq <= handshake
+        return is_first and (gave_up is None or seq < gave_up)
 
     def _due(self, source: Track | WaitingFrame, seq: int) -> int:
         if self._options.pacing.is_instant or source.since is None:

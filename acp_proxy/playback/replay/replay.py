@@ -102,7 +102,7 @@ class Replay:
         """Sends all frames that can be sent now; with ``at_once`` even if they are not due."""
         while True:
             while (ready := self._scheduler.next(at_once=at_once)) is not None:
-                self._progress.note_output(self._schedule.now)
+                self._progress.moved_at = self._schedule.now
                 yield from self.sender.send(ready)
             if not self._scheduler.read_if_needed():
                 return
@@ -110,13 +110,6 @@ class Replay:
     @property
     def _is_settled(self) -> bool:
         return self._schedule.now >= self._progress.settles_at
-
-    @property
-    def _overtaken(self) -> list[Lane]:
-        """Returns the lanes in which a message came while an earlier message is missing."""
-        if not self._schedule.overtaken:
-            return []
-        return [lane for lane in self._schedule.live_lanes if lane.is_overtaken]
 
     @property
     def _waiting(self) -> list[tuple[Lane, Step]]:
@@ -128,7 +121,8 @@ class Replay:
         """Reports messages that will not come any more."""
         if not self._is_settled:
             return
-        for lane in self._overtaken:
+        lanes = self._schedule.live_lanes if self._schedule.overtaken else []
+        for lane in [lane for lane in lanes if lane.is_overtaken]:
             if not lane.abandoned:
                 yield from self._skip_message(lane)
         while self._schedule.stop_waiting_for_optional():
@@ -229,7 +223,8 @@ class Progress:
     def __init__(self, stall_ns: int | None) -> None:
         self._stall_ns = stall_ns
         self._input_at: int | None = None
-        self._moved_at = 0
+        self.moved_at = 0
+        """When a message last came or a frame last went out, in nanoseconds."""
 
     def begin(self, at: int) -> None:
         """Starts to measure silence; further calls change nothing."""
@@ -238,11 +233,7 @@ class Progress:
 
     def note_input(self, at: int) -> None:
         """Notes that a message came, or that messages can come from now on."""
-        self._input_at = self._moved_at = at
-
-    def note_output(self, at: int) -> None:
-        """Notes that a frame went out."""
-        self._moved_at = at
+        self._input_at = self.moved_at = at
 
     @property
     def settles_at(self) -> int:
@@ -252,7 +243,7 @@ class Progress:
     @property
     def stalls_at(self) -> int | None:
         """When the replay stalls if it makes no progress until then; None for never."""
-        return None if self._stall_ns is None else self._moved_at + self._stall_ns
+        return None if self._stall_ns is None else self.moved_at + self._stall_ns
 
 
 @define(eq=False)

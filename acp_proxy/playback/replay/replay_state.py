@@ -107,7 +107,9 @@ class MessageComparer:
             return result
         comparison = _compared(self._comparer, step, recorded, live.value)
         live.hide(step.seq, comparison)
-        if step.method in OPENING and _has_session_to_bind(step):
+        # A request binds the session that it opens; a fork names the session to copy.
+        is_opened = step.names_session and not step.is_reply and step.method != FORK
+        if step.method in OPENING and is_opened:
             old, new = step.session or "", live.message.session or ""
             comparison = comparison.without(SESSION_ID)
             if self._bindings.live(Place.SESSION, old) != new:
@@ -132,11 +134,6 @@ def _compared(comparer: Comparer, step: Step, recorded: Any, live: Any) -> Compa
     if step.is_reply:
         return comparer.results(recorded, live, places_of("response", step.method))
     return comparer.params(step.method, recorded, live, places_of(step.kind, step.method))
-
-
-def _has_session_to_bind(step: Step) -> bool:
-    """Whether a request opens the session that it names; a fork names the session to copy."""
-    return step.names_session and not step.is_reply and step.method != FORK
 
 
 @frozen(kw_only=True)

@@ -50,8 +50,8 @@ class SendConditions:
     def next(self) -> ClientFrame | None:
         """Returns the frame to send now: the earliest recorded frame that may be sent."""
         self._state.answers.release_patient()
-        due = (self._first_due(lane) for lane in self._active_lanes())
-        return min((frame for frame in due if frame is not None), default=None)
+        ready = (frame for lane in self._active_lanes() for frame in self._ready(lane))
+        return min((frame for frame in ready if self._due(frame) <= self._state.now), default=None)
 
     def next_moment(self) -> int | None:
         """Returns when the next frame may be sent if nothing comes until then."""
@@ -97,10 +97,6 @@ class SendConditions:
             or (queue.frames and queue.frames[0].seq < pending)
         }
         return [*self._active]
-
-    def _first_due(self, lane: ClientLane) -> ClientFrame | None:
-        now = self._state.now
-        return next((frame for frame in self._ready(lane) if self._due(frame) <= now), None)
 
     def _ready(self, lane: ClientLane) -> Iterator[ClientFrame]:
         """Yields the frames of a lane that wait at most for pacing.

@@ -73,7 +73,8 @@ class KnownFiles:
 
 def _shown(method: str, params: dict[str, Any], answer: Any) -> tuple[str, str] | None:
     """Returns the path and the whole content of a file that was read or written."""
-    if method == READ and not _is_whole(params):
+    is_part = params.get("line") not in (None, 0, 1) or params.get("limit") is not None
+    if method == READ and is_part:
         return None
     path = params.get("path")
     text = member(answer, "result", "content") if method == READ else params.get("content")
@@ -90,7 +91,3 @@ def _part(text: str, params: dict[str, Any]) -> str:
     last = first + limit if isinstance(limit, int) else len(lines)
     shown = "\n".join(lines[first:last])
     return shown + "\n" if last < len(lines) and shown else shown
-
-
-def _is_whole(params: dict[str, Any]) -> bool:
-    return params.get("line") in (None, 0, 1) and params.get("limit") is None

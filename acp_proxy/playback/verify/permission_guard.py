@@ -7,7 +7,7 @@ is sent: the agent may change its tool call in between.
 
 from typing import Any
 
-from attrs import define, frozen
+from attrs import define
 
 from acp_proxy.playback.events import Send
 from acp_proxy.playback.shared.comparison import Difference
@@ -27,16 +27,6 @@ from acp_proxy.recording.steps import Step
 
 _FOR_ONE = ("allow_once", "reject_once", "reject_always")
 """Kinds of options that never allow more than one call."""
-
-
-@frozen
-class OptionChoice:
-    """The live form of a recorded answer to a permission request."""
-
-    option: str | None
-    """The live option's id; None if the answer selects no option, or if the live request lacks the
-    option."""
-    is_possible: bool = True
 
 
 @define(eq=False)
@@ -111,25 +101,33 @@ class PermissionGuard:
             The live option that the answer selects, if any, and the message to send if the answer
             cannot be given.
         """
-        request = json_or_none(live.raw)
+        request, asked = json_or_none(live.raw), live.recorded.step.seq
         if frame.lane.turns.was_cancelled_after(frame.seq):
-            summary = f"{PERMISSION} #{live.recorded.step.seq} came when the turn was cancelled"
+            summary = f"{PERMISSION} #{asked} came when the turn was cancelled"
             self._state.divergences.note(DivergenceKind.LATE, frame.lane, summary, seq=step.seq)
             return None, reply(live.token, cancellation(request))
         recorded = self._state.recording.messages.request(live.recorded)
         answer = self._state.recording.messages.sent(step)
         scope = self._state.permissions.live(request)
         match = self._state.permissions.compare_answered(live.recorded, live.scope, scope)
-        is_same = self._is_same(match, live.recorded, request)
-        if not is_same and _may_allow(recorded, answer):
+        if not self._is_same(match, live.recorded, request) and _may_allow(recorded, answer):
             _, title = self._state.permissions.titles(live.recorded, request)
-            self._note_changed(frame, live, title, match.differences)
+            summary = (
+                f"the agent changed the tool call {title} after it had asked permission, but"
+                f" #{asked} was allowed; the request was rejected"
+            )
+            kind, changes = DivergenceKind.PERMISSION_DIFFERS, match.differences
+            self._note(kind, frame, summary, live, asked, changes)
             return None, reply(live.token, denial(request))
-        chosen = choice(recorded, request, answer)
-        if not chosen.is_possible:
-            self._note_without_option(frame, step, live)
+        option, is_possible = choice(recorded, request, answer)
+        if not is_possible:
+            summary = (
+                f"{PERMISSION} #{asked}: the agent offers no option like the one that #{step.seq}"
+                " chose; it was answered with cancelled"
+            )
+            self._note(DivergenceKind.OUTCOME_DIFFERS, frame, summary, live, step.seq)
             return None, reply(live.token, cancellation(request))
-        return chosen.option, None
+        return option, None
 
     def _is_same(self, match: PermissionMatch, recorded: RecordedRequest, value: Any) -> bool:
         """Whether the requests ask for the same; with ``--lenient``, if they look the same."""
@@ -137,31 +135,18 @@ class PermissionGuard:
         looks_same = trusts_texts and self._state.permissions.look_same(recorded, value)
         return match.is_same or looks_same
 
-    def _note_changed(
-        self, frame: ClientFrame, live: LiveRequest, title: str, changes: tuple[Difference, ...]
+    def _note(
+        self,
+        kind: DivergenceKind,
+        frame: ClientFrame,
+        summary: str,
+        live: LiveRequest,
+        seq: int,
+        changes: tuple[Difference, ...] = (),
     ) -> None:
-        """Reports that a tool call has changed since the agent asked permission for it."""
-        seq = live.recorded.step.seq
+        hidden = self._hidden(live.recorded, live.raw)
         self._state.divergences.note(
-            DivergenceKind.PERMISSION_DIFFERS,
-            frame.lane,
-            f"the agent changed the tool call {title} after it had asked permission, but"
-            f" #{seq} was allowed; the request was rejected",
-            seq=seq,
-            came=live.raw,
-            differences=changes,
-            hidden=self._hidden(live.recorded, live.raw),
-        )
-
-    def _note_without_option(self, frame: ClientFrame, step: Step, live: LiveRequest) -> None:
-        self._state.divergences.note(
-            DivergenceKind.OUTCOME_DIFFERS,
-            frame.lane,
-            f"{PERMISSION} #{live.recorded.step.seq}: the agent offers no option like the one that"
-            f" #{step.seq} chose; it was answered with cancelled",
-            seq=step.seq,
-            came=live.raw,
-            hidden=self._hidden(live.recorded, live.raw),
+            kind, frame.lane, summary, seq=seq, came=live.raw, differences=changes, hidden=hidden
         )
 
     def _hidden(self, recorded: RecordedRequest, raw: bytes) -> list[tuple[str, ...]]:
@@ -176,7 +161,7 @@ def _may_allow(request: Any, answer: Any) -> bool:
     return read_answer(options_of(request), answer).may_allow
 
 
-def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:
+def choice(recorded: Any, live: Any, answer: Any) -> tuple[str | None, bool]:
     """Finds the live option for a recorded answer: the recorded option or one of its kind.
 
     The live option always has the recorded kind: permission for one call must not become permanent.
@@ -187,20 +172,24 @@ def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:
         recorded: the recorded request, decoded.
         live: the live request, decoded.
         answer: the recorded answer, decoded.
+
+    Returns:
+        The live option's id, or None if the answer selects no option; and False if the live request
+        has no such option.
     """
     outcome = member(answer, "result", "outcome")
     if not isinstance(outcome, dict) or outcome.get("outcome") != "selected":
-        return OptionChoice(None)
+        return None, True
     wanted = outcome.get("optionId")
     offered = options_of(live)
     chosen = next((o for o in options_of(recorded) if o.get("optionId") == wanted), None)
     if chosen is None:  # the recorded client selected an option that was not offered
-        return OptionChoice(None, is_possible=all(o.get("optionId") != wanted for o in offered))
+        return None, all(o.get("optionId") != wanted for o in offered)
     kind = chosen.get("kind")
     same_kind = [o for o in unambiguous(offered) if o.get("kind") == kind]
     for key in ("optionId", "name", "kind") if kind in _FOR_ONE else ("optionId", "name"):
         value = chosen.get(key)
         for option in same_kind:
             if value is not None and option.get(key) == value:
-                return OptionChoice(str(option["optionId"]))
-    return OptionChoice(None, is_possible=False)
+                return str(option["optionId"]), True
+    return None, False

@@ -133,9 +133,8 @@ def texts_of(request: Any, announced: Mapping[str, Any]) -> list[Any]:
         request: the request, decoded.
         announced: the announced members of the request's tool call.
     """
-    params = params_of(request)
-    holders, names = (params, params.get("subject")), ("title", "description", "reason")
-    texts = [member(holder, name) for holder in holders for name in names]
+    params, names = params_of(request), ("title", "description", "reason")
+    texts = [member(holder, name) for holder in (params, params.get("subject")) for name in names]
     options = [[option.get("name"), option.get("kind")] for option in options_of(request)]
     title = title_of(request, announced)
     return [title, announced.get("title") or title, *texts, sorted(options, key=str)]

@@ -107,14 +107,11 @@ def increment_of(raw: bytes, method: str | None) -> Increment:
     if method != UPDATE:
         return ITEM
     if (chunk := chunk_of(raw)) is not None:
-        return Increment((chunk.update, chunk.message_id), _units(chunk.text))
+        units = len(chunk.text.encode("utf-16-le", "surrogatepass")) // 2
+        return Increment((chunk.update, chunk.message_id), units)
     # Most messages contain none of these words, so they need not be parsed for their kind.
     update = read(raw).update if any(map(raw.__contains__, _STATES)) else None
     return Increment(state=update) if update in STATE_UPDATES else ITEM
-
-
-def _units(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 @define

@@ -64,7 +64,7 @@ def test_input_counts_for_both_clocks() -> None:
     progress.begin(10)
     progress.begin(12)
     assert (progress.settles_at, progress.stalls_at) == (10 + SETTLE_NS, 15)
-    progress.note_output(20)
+    progress.moved_at = 20
     assert (progress.settles_at, progress.stalls_at) == (10 + SETTLE_NS, 25)
     progress.note_input(30)
     assert (progress.settles_at, progress.stalls_at) == (30 + SETTLE_NS, 35)
