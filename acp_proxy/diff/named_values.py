@@ -123,7 +123,7 @@ class Values:
         self.every.append(Value(kind, text, scope))
         if kind == PATH:
             self._add_directory(text)
-        elif _looks_generated(text):
+        elif _TOKEN.fullmatch(text) and (len(text) >= 16 or any(map(str.isdigit, text))):
             self._generated[None if kind == REQUEST else scope].setdefault(text, index)
             self._search_for(text)
         return index
@@ -209,7 +209,9 @@ class Values:
                 return []
             index = self._generated_value(text, scope)
             return [] if index is None else [(0, len(text), index)]
-        places = self._directories_in(text) if self.directories.may_be_in(text) else []
+        places, paths = list[_Found](), self._tables[None][PATH]
+        if self.directories.may_be_in(text):
+            places += ((a, b, paths[path]) for a, b, path in self.directories.found_in(text))
         if text.count("-") >= 4:
             places += self._uuids_in(text, scope)
         tokens = _TOKEN.findall(text)
@@ -229,10 +231,6 @@ class Values:
         """Returns the start and the index of the first directory in a text, which may be cut."""
         cut = self.directories.cut_in(text)
         return None if cut is None else (cut[0], self._tables[None][PATH][cut[1]])
-
-    def _directories_in(self, text: str) -> list[_Found]:
-        paths = self._tables[None][PATH]
-        return [(start, end, paths[path]) for start, end, path in self.directories.found_in(text)]
 
     def _uuids_in(self, text: str, scope: Scope) -> Iterator[_Found]:
         for match in _UUID.finditer(text):
@@ -278,9 +276,3 @@ def _without_overlaps(places: Iterable[_Found]) -> Iterator[_Found]:
         if start >= after:
             yield start, end, index
             after = end
-
-
-def _looks_generated(text: str) -> bool:
-    if _TOKEN.fullmatch(text) is None:
-        return False
-    return len(text) >= 16 or any(character.isdigit() for character in text)

@@ -40,7 +40,7 @@ from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
 from acp_proxy.recording.filters import EVERYTHING
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.fired_faults import injected_frames
-from acp_proxy.store.queries.recorded_events import events, gave_up_at
+from acp_proxy.store.queries.recorded_events import gave_up_at
 from acp_proxy.store.reader import RecordingReader
 
 _RECEIVED = re.compile(rb'"received"\s*:\s*true')
@@ -80,7 +80,7 @@ def read(
     """
     handler = _FrameHandler(reader, options, rules)
     _introduce_directories(handler.side, options, other)
-    handler.side.gave_up_at = gave_up_at(events(reader, "signal")) or inf
+    handler.side.gave_up_at = gave_up_at(reader) or inf
     made_up = injected_frames(reader)
     chosen = None
     if options.chosen is not EVERYTHING:

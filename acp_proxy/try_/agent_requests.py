@@ -178,9 +178,7 @@ class AgentRequests:
         return {"content": text, "encoding": "utf-8"} if is_draft else {"content": text}
 
     async def _write(self, message: Any, params: dict[str, Any]) -> dict[str, Any]:
-        self._files.place(
-            params.get("path")
-        )  # refuses a path outside the directory without a question
+        self._files.place(params.get("path"))  # no question about a path outside the directory
         await self._allowed(_WRITE, message)
         text = params.get("content")
         is_new = self._files.write(params.get("path"), text)

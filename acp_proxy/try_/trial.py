@@ -101,8 +101,7 @@ class Trial:
                 try:
                     await self._converse()
                 except AgentLeft:
-                    ended = "the agent ended before it had answered"
-                    self.detail = self.agent.silence or ended
+                    self.detail = self.agent.silence or "the agent ended before it had answered"
                 except Refused as e:
                     self.detail = str(e)
                 nursery.cancel_scope.cancel()

@@ -33,11 +33,7 @@ from acp_proxy.store.queries.frames import (
     frames_before,
     frames_of_kind,
 )
-from acp_proxy.store.queries.recorded_events import (
-    gave_up_at,
-    is_client_ending,
-    is_peer_leaving,
-)
+from acp_proxy.store.queries.recorded_events import gave_up_at, is_client_ending, is_peer_leaving
 from acp_proxy.store.reader import RecordingReader
 
 READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "the reader of its stderr"}
@@ -147,7 +143,7 @@ class DiagnosisContext:
     @cached_property
     def gave_up_at(self) -> int:
         """The number of the signal with which the client gave up on the agent, or `NEVER`."""
-        return gave_up_at(self.of_kind("signal")) or NEVER
+        return gave_up_at(self.reader) or NEVER
 
     @property
     def holding_fault(self) -> str | None:

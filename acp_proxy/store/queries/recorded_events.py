@@ -8,9 +8,6 @@ from acp_proxy.recording.log_format import GAVE_UP, STOPPING
 from acp_proxy.recording.recording import RecordedEvent
 from acp_proxy.store.rows import Rows
 
-ENDING_KINDS = ("eof", "signal", "exit")
-"""The kinds of events that may show that a peer left."""
-
 _NOT_THE_CLIENT = ("the reader is gone", "closed by a fault")
 """Reasons for the end of the stream to the agent that are not the client's doing."""
 
@@ -68,9 +65,9 @@ def is_peer_leaving(event: RecordedEvent) -> bool:
     return is_agent_leaving(event) or is_client_ending(event)
 
 
-def gave_up_at(events: Iterable[RecordedEvent]) -> int | None:
+def gave_up_at(rows: Rows) -> int | None:
     """Returns the number of the signal with which the client gave up on the agent, if any."""
-    return next((e.seq for e in events if e.data.get("reason") == GAVE_UP), None)
+    return next((e.seq for e in events(rows, "signal") if e.data.get("reason") == GAVE_UP), None)
 
 
 def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
@@ -83,7 +80,7 @@ def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
     - A stopping signal killed the agent.
 
     Args:
-        events: at least the events of `ENDING_KINDS`, in recorded order.
+        events: at least all events ``eof``, ``signal`` and ``exit``, in recorded order.
 
     Returns:
         The number; None if the agent was stopped, or if its end is not recorded.

@@ -21,12 +21,7 @@ from acp_proxy.recording.steps import (
 )
 from acp_proxy.store.files import database
 from acp_proxy.store.queries.fired_faults import FaultedFrames
-from acp_proxy.store.queries.recorded_events import (
-    ENDING_KINDS,
-    ended_by_itself_at,
-    events,
-    gave_up_at,
-)
+from acp_proxy.store.queries.recorded_events import ended_by_itself_at, events, gave_up_at
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.schema import KIND_CODES, KINDS, NEWLINES, STREAM_CODES
 
@@ -86,8 +81,8 @@ class RecordedSteps:
             self._faulted = FaultedFrames(self._connection)
         self.agent_left_at = None
         if reader.recording.knows("ending"):
-            self.agent_left_at = ended_by_itself_at(events(reader, *ENDING_KINDS))
-        self.gave_up_at = gave_up_at(events(reader, "signal"))
+            self.agent_left_at = ended_by_itself_at(events(reader, "eof", "signal", "exit"))
+        self.gave_up_at = gave_up_at(reader)
         self.dialect = reader.recording.dialect
         self.redaction = reader.recording.redaction
 
