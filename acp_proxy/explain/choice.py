@@ -38,7 +38,7 @@ def chosen_in(reader: RecordingReader, text: str) -> Filter:
 
 
 def why_nothing(reader: RecordingReader, text: str) -> str:
-    """Returns a sentence: no frame matches a filter. Suggests a similar filter that matches frames.
+    """Returns the message that no frame matches a filter, if possible with a similar filter.
 
     Args:
         reader: the recording.
@@ -93,7 +93,9 @@ def _count(reader: RecordingReader, tokens: list[str]) -> int:
 
 
 def rows_around(reader: RecordingReader, seq: int, context: int, chosen: Filter) -> Iterator[Row]:
-    """Returns a frame or event, its paired frame, and the rows nearby that match a filter.
+    """Returns a frame or event, and the rows near it that match a filter.
+
+    If the frame belongs to an exchange, the exchange's other frame is returned, too.
 
     Args:
         reader: the recording.
@@ -131,7 +133,7 @@ def row_of(reader: RecordingReader, seq: int) -> Row:
 def frames_numbered(
     reader: RecordingReader, seqs: Iterable[int], chosen: Filter = EVERYTHING
 ) -> Iterator[Row]:
-    """Yields the frames with some numbers, if they match a filter, in order.
+    """Yields those of the numbered frames that match a filter, in order.
 
     Args:
         reader: the recording.

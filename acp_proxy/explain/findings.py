@@ -77,7 +77,7 @@ class Finding:
         default=Factory(lambda self: (self.seq, *self.related), takes_self=True),
         metadata={"json": "seqs"},
     )
-    """All frames of the finding, the most important frame first."""
+    """The numbers of all frames of the finding, the most important frame first."""
 
     @property
     def group(self) -> str:
@@ -124,9 +124,9 @@ def by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def alike(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Groups findings of rules if their sentences are equal except for quoted names.
+    """Groups findings about broken rules whose sentences differ only in quoted names.
 
-    Each finding that is not about a broken rule is a group of its own.
+    Every other finding is a group of its own.
     """
     groups: dict[object, list[Finding]] = {}
     for finding in findings:

@@ -32,20 +32,21 @@ _SEARCHED = 20
 
 @define
 class _Calls:
-    """The tool calls that have one id, since an agent may use an id again."""
+    """All tool calls with one id. An agent may use an id for several calls, one after the other."""
 
     calls: LastCalls[None]
     first_seqs: "array[int]" = field(factory=lambda: array("q"))
     """The number of the first frame of each call, in order."""
     titles: dict[int, tuple[int, str]] = field(factory=dict)
-    """For each call, by its number: the frame that contains its title, and the title."""
+    """For each call with a title: the number of the frame that contains the title, and the title.
+    The key is the number of the call, from 1."""
     untitled: int = _SEARCHED
     """How many more updates of the last call are searched for its title."""
     upto: int = 0
     """The number of the last frame that was read; `LAST_NUMBER` if the recording has ended."""
 
     def take(self, frame: StoredFrame, tail: bytes | None) -> None:
-        """Adds the next frame with the id of the calls.
+        """Adds the next frame about a call with this id.
 
         Of a large line, the frame contains only the beginning, and ``tail`` is the end.
         """
@@ -99,7 +100,7 @@ class CallSpans:
         return title if title_seq <= seq else ""
 
     def _at(self, session: str | None, tool_call: str, seq: int) -> tuple[_Calls, int]:
-        """Returns the calls with an id, and the number of the call that a frame is about."""
+        """Returns the calls with an id, and the number (from 1) of the call in a frame."""
         key = (session, tool_call)
         calls = self._by_key.get(key)
         if calls is None or seq > calls.upto:

@@ -100,7 +100,7 @@ class _SessionWaits:
 
 
 _Place = tuple[_SessionWaits, RunningTurn | None]
-"""The owner of an open request or turn, and the turn that waits for the request."""
+"""The session (or connection) to which an open request belongs, and the turn that waits for it."""
 
 
 class Intervals:
@@ -122,8 +122,7 @@ class Intervals:
         self._terminals = connection.state.terminals
         self._connection = _SessionWaits()
         self._holds_up = False
-        """Whether the agent was held up by requests without a session, at the last
-        `_settle_all`."""
+        """Whether requests without a session held up the agent when `_settle_all` ran last."""
         self._sessions: dict[str | None, _SessionWaits] = {None: self._connection}
         self._places: dict[object, _Place] = {}
         self._least_ns = dict.fromkeys(LONG_NS, 1)

@@ -16,7 +16,7 @@ from acp_proxy.store.tables.checked_values import is_excerpt
 
 @frozen
 class MaskedValue:
-    """A marker, and its place."""
+    """A marker in a recording, and where it is."""
 
     seq: int | None
     """The number of the frame or event; None for a marker in the properties of the recording."""
@@ -29,11 +29,11 @@ class MaskedValue:
     """The kind of the secret, such as ``token``."""
     marker: str
     in_file: bool
-    """Whether the file contains the secret itself. If so, only the output is masked."""
+    """Whether the file contains the secret itself, and only the output contains the marker."""
 
 
 def masked_values(reader: RecordingReader) -> Iterator[MaskedValue]:
-    """Yields the masked values of a recording. The values in its properties come first.
+    """Yields the markers of a recording, those in its properties first.
 
     Args:
         reader: the recording. Its secrets are masked while it is read.

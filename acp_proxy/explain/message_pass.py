@@ -30,8 +30,8 @@ PAUSE_NS = 10**8
 HISTORY = OPENING[1:]
 """Methods that reopen a session. Before the answer, the agent sends the session's history."""
 _AHEAD, _RUN_SIZE = 1 << 18, 1 << 10
-"""The number of bytes of lines that are parsed at once, and how many bytes are added for each
-run."""
+"""Lines are parsed together up to `_AHEAD` bytes. Each run counts as `_RUN_SIZE` bytes more than
+its line."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
@@ -72,7 +72,7 @@ class MessagePass:
         if first is not None:
             state.next_turn = first.id
         self.connection = Connection(state, dialect or recording.dialect or "auto")
-        """The connection, in its state after the last frame that was yielded."""
+        """The connection, in its state after the frame that was yielded last."""
         self.intervals = Intervals(self.connection)
         """Who had to act, and how turns spent their time, as far as `play_to` has read."""
         self.events = [*read_events(reader)]
@@ -85,10 +85,10 @@ class MessagePass:
         """The number of the last frame or event that `play_to` has read."""
         self._opened_before = opened_before(recording)
         self._loading: dict[str | None, dict[int, int]] = {}
-        """For each session, its open session/load and session/resume requests: their numbers by
-        exchange."""
+        """For each session, its open ``session/load`` and ``session/resume`` requests: the number
+        of each request's frame, by exchange."""
         self._loaded_by: dict[int, str | None] = {}
-        """For each pending request, by exchange: the session that its params name."""
+        """For each request in `_loading`, by exchange: the session that its params name."""
 
     def play_to(
         self,
@@ -97,10 +97,9 @@ class MessagePass:
         watch: Watch = iter,
         single_upto: int = 0,
     ) -> None:
-        """Reads all frames. The intervals, and then the listeners, receive each frame.
+        """Reads all frames and events, and passes each one to the intervals and to the listeners.
 
-        Of an event, the listeners are told before the intervals. While the recorder still runs,
-        this may be called again for new frames and events.
+        While the recorder still runs, this may be called again for new frames and events.
 
         Args:
             listeners: the listeners, in the order in which they receive each frame.
@@ -135,10 +134,10 @@ class MessagePass:
     def read(
         self, pause_ns: int, watch: Watch = iter, single_upto: int = 0
     ) -> Iterator[tuple[FrameRun, Message, Transition]]:
-        """Yields each run of frames, with the message of its first frame and its effects.
+        """Yields each run of frames, the run's first message, and what the message changed.
 
-        A frame that does not continue a message is a run of its own. The effects are the changes to
-        the state of the connection.
+        The changes are made to the state of the connection. A frame that continues no message is a
+        run of its own.
 
         Args:
             pause_ns: the longest time between two frames of a run, in nanoseconds.
@@ -173,7 +172,7 @@ class MessagePass:
         return seq < self._opened_before and session not in self.connection.state.sessions
 
     def history_seq(self, session: str | None) -> int | None:
-        """Returns the number of the open request that loads or resumes a session, or None."""
+        """Returns the frame number of the open request that loads or resumes a session, or None."""
         return next(iter(self._loading.get(session, {}).values()), None)
 
     def _follow_loading(self, transition: Transition) -> None:
@@ -185,7 +184,7 @@ class MessagePass:
             del self._loading[self._loaded_by.pop(answered.id)][answered.id]
 
     def _runs(self, pause_ns: int, single_upto: int) -> Iterator[FrameRun]:
-        """Reads runs. The times of runs are 0 if the times of frames are not known."""
+        """Reads runs. If the times of frames are not known, the times of runs are 0."""
         runs = self._reader.runs(pause_ns, self._first, single_upto)
         has_times = self._reader.recording.knows("durations")
         return runs if has_times else (run._replace(t_ns=0, last_ns=0) for run in runs)
@@ -202,7 +201,7 @@ class MessagePass:
 
 
 def _read_ahead(runs: Iterable[FrameRun]) -> Iterator[tuple[FrameRun, Message]]:
-    """Yields each run with the message of its line. A missing line is read as a blank line.
+    """Yields each run with the message of its first line. A missing line is read as a blank line.
 
     Many lines are parsed at once, for speed.
     """
@@ -217,7 +216,7 @@ def _read_ahead(runs: Iterable[FrameRun]) -> Iterator[tuple[FrameRun, Message]]:
 
 
 def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Message, Transition]]:
-    """Returns the messages of a batch, or the only message, each with its changes.
+    """Returns the messages of a batch, or the only message, each with the changes that it made.
 
     Args:
         message: a message or a batch.
@@ -229,17 +228,16 @@ def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Mess
 
 
 def opened_before(recording: Recording) -> int:
-    """Returns the number up to which frames may contain a session's history.
+    """Returns the number of the frame before which updates may be a session's history.
 
-    In an imported log, the request that loads or resumes a session may be missing. The history then
-    ends at the answer to this request. Nothing counts as history if the log has the answer to a
-    missing prompt.
+    The frame answers a request that loads or resumes a session, if an imported log lacks the
+    request.
 
     Args:
         recording: the recording.
 
     Returns:
-        The number of the last frame of the history; 0 if nothing counts as history.
+        The number of the frame. 0 without such an answer, or if the log also lacks a prompt.
     """
     if recording.origin is None:
         return 0

@@ -41,7 +41,7 @@ class FiredRule:
 
 
 def mark(frame: Row) -> str:
-    """Returns the mark before a frame's text: which rules fired, with what effect."""
+    """Returns the words before a frame's text: which rules changed the frame, and to what."""
     if frame.get("fault") is None:
         return "" if frame["delivered"] == "full" else f"[delivered: {frame['delivered']}] "
     fired = frame.get("fired") or []
@@ -150,7 +150,7 @@ class FaultEffects:
 
     @cached_property
     def any_fired(self) -> bool:
-        """Whether any rule has fired."""
+        """Whether any rule of the plan has fired."""
         return has_fired_faults(self.reader)
 
     @cached_property
@@ -159,7 +159,7 @@ class FaultEffects:
         return _named(fired_faults.injected_frames(self.reader)) if self.any_fired else {}
 
     def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Returns which of the frames were withheld, each with the name of the rule."""
+        """Returns which of the frames were withheld: by frame number, the name of the rule."""
         wanted = list(seqs)
         if not wanted or not self.any_fired:
             return {}
@@ -173,10 +173,10 @@ class FaultEffects:
         return [answer._replace(rule=plain(answer.rule)[:RULE_NAME]) for answer in answers]
 
     def first_rule(self, actions: tuple[str, ...], before: int | None) -> str | None:
-        """Returns the first rule that fired before a frame with one of some actions, or None.
+        """Returns the first rule that caused one of some actions before a frame, or None.
 
         Args:
-            actions: the actions: `ENDING` or `HOLDING`.
+            actions: the kinds of actions: `ENDING` or `HOLDING`.
             before: the number of the frame; None for the whole recording.
         """
         for event in self.events:

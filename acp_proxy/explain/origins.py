@@ -43,7 +43,7 @@ def is_known(recording: Recording, name: str) -> bool:
 
 
 def known_value(recording: Recording, value: Value) -> Value:
-    """Returns a copy of an attrs value. Each member that is not known is None.
+    """Returns an attrs value, with None in each member that the recording lacks.
 
     Args:
         recording: the recording of the value.
@@ -56,7 +56,7 @@ def known_value(recording: Recording, value: Value) -> Value:
 
 
 def known_json(recording: Recording, value: Any) -> Any:
-    """Returns a value as plain JSON. Members that the recording does not know are null.
+    """Returns a value as plain JSON, with null for each member that the recording lacks.
 
     Args:
         recording: the recording of the value.
@@ -69,7 +69,7 @@ def known_json(recording: Recording, value: Any) -> Any:
 
 
 def known_members(recording: Recording, value: Any) -> Any:
-    """Returns plain JSON, or a row, with None for members that are not known.
+    """Returns plain JSON, or a row, with None for each member that the recording lacks.
 
     Args:
         recording: the recording of the value.

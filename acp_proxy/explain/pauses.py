@@ -60,11 +60,11 @@ class Pauses:
     def __init__(self, reader: RecordingReader) -> None:
         self.reader, self.recording = reader, reader.recording
         self._calls: dict[int, RunningCalls] = {}
-        """By turn, the running tool calls of the turn that was open in the last pause."""
+        """For the turn that was open in the last pause, by its number: its running tool calls."""
 
     @needs("middle", "durations")
     def find(self, before: int, after: int | None, length_ns: int) -> Pause | None:
-        """Returns the pause between two neighbouring frames or events; None if it is not marked.
+        """Returns the pause between two neighbouring frames or events; None for an unmarked pause.
 
         Args:
             before: the number of the frame or event before the pause.
@@ -84,9 +84,7 @@ class Pauses:
         return Pause(before, after, length_ns, awaited, never_ended)
 
     def between(self, before: tuple[int, int] | None, row: Row) -> Pause | None:
-        """Returns the marked pause before a row, or None.
-
-        The result is None if frames or events between the rows are left out.
+        """Returns the marked pause between two rows that are neighbours in the recording, or None.
 
         Args:
             before: the number and the time of the previous row; None for the first row.
@@ -134,7 +132,7 @@ class Pauses:
         return awaited, answer is None and not self.reader.is_open
 
     def _running(self, turn: TurnRow, before: int) -> list[str]:
-        """Returns the titles of the tool calls of a turn that were running after a frame."""
+        """Returns the titles of a turn's tool calls that were running after a frame."""
         calls = self._calls.get(turn.id)
         if calls is None or calls.upto > before:
             self._calls.clear()
@@ -143,6 +141,6 @@ class Pauses:
 
 
 def _precedence(row: ExchangeRow) -> tuple[bool, int, int]:
-    """Returns the sort key of an open request. The request that sorts first explains a pause."""
+    """Returns a key to sort the open requests of a pause. The first one explains the pause."""
     is_client = row.direction == "to-client"
     return not is_client, WAITING.index(waiting_part(row.method)), row.request_seq

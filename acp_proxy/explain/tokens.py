@@ -121,7 +121,7 @@ def _of_turn(sent: Tokens, before: Tokens) -> Tokens:
 
 
 def _way(sessions: Iterable[Sequence[Tokens]], recording: Recording) -> str:
-    """Returns how the numbers of turns are to be computed, as a value of `Tokens.counted`."""
+    """Returns how to compute the tokens of a recording from its turns; see `Tokens.counted`."""
     rises = 0
     for turns in sessions:
         steps = [{after[name] - before[name] for name in before.keys() & after.keys()}
@@ -137,7 +137,7 @@ def _way(sessions: Iterable[Sequence[Tokens]], recording: Recording) -> str:
 def _sum(
     sessions: Iterable[Sequence[Tokens]], spent: Iterable[Tokens], counted: str | None
 ) -> Tokens:
-    """Adds up the numbers of tokens. Adds up the costs, if their currencies are equal."""
+    """Adds up the numbers of tokens, and the costs if all have the same currency."""
     counts, costs = Counter[str](), dict[str, float]()
     for tokens in chain.from_iterable(s if counted == "turns" else s[-1:] for s in sessions):
         counts.update(_counts(tokens))

@@ -72,7 +72,7 @@ class _Trimmer:
         self._follow_forks()
 
     def _follow_forks(self) -> None:
-        """Keeps the opening of each session from which a kept session was forked."""
+        """Keeps the opening of each session that was forked into a kept session."""
         last = max(self._ends.values(), default=0)
         for exchange in self.exchanges.values():
             if exchange.method == FORK and exchange.request_seq < last:

@@ -105,7 +105,7 @@ class ActionLog(Listener):
                 self.sessions.answered(exchange.id, change.session, result)
 
     def _value(self, run: FrameRun, message: Message) -> Value:
-        """Decodes a message. Only the beginning of a very large message is decoded."""
+        """Decodes a message; of a very large message, only the beginning."""
         if message.raw is not None:
             return message_of(message.raw)
         stored = next(read_messages(self._reader, [run.seq], LINE_EDGE), None)
@@ -134,7 +134,7 @@ class ActionLog(Listener):
     def _take_asked(
         self, run: FrameRun, message: Message, change: Transition, exchange: Exchange
     ) -> None:
-        """Adds a request of the agent to its client."""
+        """Notes a request that the agent sent to its client."""
         method = message.method or ""
         if method in _OF_TERMINALS:
             return
@@ -149,7 +149,7 @@ class ActionLog(Listener):
     def _take_request(
         self, run: FrameRun, change: Transition, exchange: Exchange, params: Value
     ) -> Action | None:
-        """Adds a request to the client, but not a permission request.
+        """Notes a request that the agent sent to its client, other than a permission request.
 
         Returns the action of the request; None if the limit of kept actions is reached.
         """
@@ -178,7 +178,7 @@ class ActionLog(Listener):
     def _take_permission(
         self, run: FrameRun, change: Transition, exchange: Exchange, params: Value
     ) -> Action | None:
-        """Adds a permission request.
+        """Notes a permission request of the agent.
 
         Returns the action that needs the permission; None if the limit of kept actions is reached.
         """
@@ -199,7 +199,7 @@ class ActionLog(Listener):
         return action
 
     def _take_answer(self, run: FrameRun, exchange: Exchange, message: Value) -> None:
-        """Adds an answer of the client to a request of the agent."""
+        """Notes the client's answer to a request of the agent."""
         self.permissions.answer(exchange, run.seq, message)
         result = part(message, "result")
         if (pending := self._open.pop(exchange.id, None)) is not None:
@@ -250,7 +250,7 @@ class ActionLog(Listener):
         return action
 
     def _probe(self, run: FrameRun, change: Transition, said: Statement) -> Action:
-        """Returns a temporary action with the facts of a statement, for comparisons."""
+        """Returns a temporary action with the facts of one message, for comparisons."""
         probe = Action(0, run.seq, 0, "", change.session, change.turn, None, ActionKind.OTHER)
         self._apply(probe, said, run.seq)
         return probe
@@ -278,7 +278,7 @@ class ActionLog(Listener):
             self._join_terminal(action, terminal)
 
     def _take_over(self, action: Action, probe: Action) -> None:
-        """Copies the kind, command and directory of a request to the action that it carries out."""
+        """Copies the kind, the command and the directory of a request into the request's action."""
         action.kind = probe.kind
         action.tool = action.tool or probe.tool
         action.title = action.title or probe.title
@@ -316,7 +316,7 @@ class ActionLog(Listener):
             del self._terminals[next(iter(self._terminals))]
 
     def _open_action_like(self, probe: Action) -> Action | None:
-        """Returns the only open action of the turn about the file or command of a request.
+        """Returns the only open action of the turn that is about the file or command of a request.
 
         None if there is no such action, or if there are several.
         """
@@ -365,7 +365,10 @@ def _may_be_part(probe: Action, call: Action) -> bool:
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Copies the id of a tool call to another action, and the permissions if it needs any."""
+    """Copies the id of a tool call into an action.
+
+    If actions of this kind need permission, the permissions of the tool call are copied, too.
+    """
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]

@@ -95,7 +95,7 @@ def subject(action: Action) -> str:
 
 
 def named(actions: Sequence[Action]) -> str:
-    """Lists three actions by subject and frame number, and counts the rest."""
+    """Names three actions by subject and frame number, and tells how many more there are."""
     return _listed([f"{subject(action)} {_number(action)}" for action in actions])
 
 
@@ -172,9 +172,9 @@ def _done_for_another(action: Action) -> str:
 
 
 def _differing(action: Action, asked: AuditedPermission) -> str:
-    """Returns the command or the paths of an action that a permission does not name.
+    """Returns the command or the paths of an action that its permission request does not name.
 
-    The text is empty if the permission names all of them, or no command and no path at all.
+    Empty if the request names all of them, or if it contains neither a command nor a path.
     """
     if action.kind is ActionKind.RUN:
         command, wanted = normal_command(action.command), normal_command(asked.command)

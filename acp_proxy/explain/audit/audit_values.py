@@ -179,7 +179,7 @@ class Action:
     refused_before: int | None = None
     """The number of the frame that refused an equal action earlier in the turn, or None."""
     perhaps_same_as: list[int] = field(factory=list)
-    """The ids of actions that may be the same as this one, but are reported by another source."""
+    """The ids of actions from another `Source` that may be the same as this action."""
     not_from_agent: bool = False
     """Whether a fault added one of the action's requests."""
     call: CallStatus = field(init=False, factory=CallStatus)
@@ -188,8 +188,8 @@ class Action:
     directories: list[str] = field(init=False, factory=list)
     """The session's directories when the action began."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
-    """The last permission request of the turn for the same file or command, if it belongs to
-    another action."""
+    """The last permission request of the turn about the file or command of this action, if the
+    request belongs to another action."""
     instead_of: "Action | None" = field(init=False, default=None)
     """An action that was permitted but not done, if it is the only one of its kind in the turn."""
     is_absorbed: bool = field(init=False, default=False)
@@ -197,7 +197,10 @@ class Action:
 
     @property
     def seqs(self) -> list[int]:
-        """The numbers of the frames about the action, but only of its first and last update."""
+        """The numbers of the frames about the action.
+
+        Of the updates of a tool call, only the first and the last one are included.
+        """
         seqs = {self.seq, self.call_seq}
         for request in self.requests:
             seqs |= {request.seq, request.answer_seq}
@@ -239,7 +242,7 @@ class AuditedServer:
     url: str | None
     """The URL without user name, password and query."""
     seq: int
-    """The number of the request that named the server."""
+    """The number of the frame with the request that named the server."""
 
 
 @define
@@ -248,7 +251,7 @@ class AuditedSession:
 
     id: str
     seq: int
-    """The number of the last request that opened the session."""
+    """The number of the frame with the last request that opened the session."""
     cwd: str | None
     directories: list[str] = field(factory=list)
     """The directories in which the agent may work, besides ``cwd``."""

@@ -86,7 +86,7 @@ _locate_again = lru_cache(1024)(_locate)
 def may_be_same(audited_path: AuditedPath, other: AuditedPath) -> bool:
     """Whether two paths may name the same file.
 
-    Only file names are compared if one of the paths is relative and the place of a path is unknown.
+    Whole paths are compared if both can be resolved; otherwise, only the names of the files.
 
     Args:
         audited_path: the first path.
@@ -126,10 +126,9 @@ def looks_like_credentials(path: str) -> bool:
 def mentions(
     command: str, directories: Sequence[str], where: str | None = None
 ) -> list[AuditedPath]:
-    """Returns the words of a command that name credentials or paths outside.
+    """Returns the words of a command that name credentials, or paths outside the directories.
 
-    "Outside" means outside the session's directories. Variables and wildcards are not expanded.
-    Programs and devices of the system are left out.
+    Variables and wildcards are not expanded. Programs and devices of the system are left out.
 
     Args:
         command: the command line.
@@ -175,7 +174,7 @@ def _place(path: str, local: str | None, whole: str, directories: Sequence[str])
 
 
 def _folded(text: str) -> str:
-    """Returns a text in uniform case and Unicode form, to compare paths."""
+    """Returns a path in one letter case and one Unicode form, so that it can be compared."""
     return unicodedata.normalize("NFC", text).casefold()
 
 

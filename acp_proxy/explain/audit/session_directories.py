@@ -17,7 +17,7 @@ class SessionLog:
     """Collects the sessions of a recording, from requests that open sessions and their answers.
 
     Attributes:
-        sessions: the first 10,000 sessions by their ids.
+        sessions: the sessions by id; at most the first 10,000.
     """
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ def _server(server: Value, seq: int) -> AuditedServer:
 
 
 def _without_secrets(url: str) -> str:
-    """Returns a URL without user name and password, and with ``?…`` for query and fragment."""
+    """Returns a URL without user name and password. ``?…`` replaces its query and its fragment."""
     try:
         parts_ = urlsplit(MARKER.sub("masked", url))  # a marker's brackets are invalid in a URL
         host = parts_.netloc.rpartition("@")[2]

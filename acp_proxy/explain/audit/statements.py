@@ -41,18 +41,18 @@ _PATHS = (
     "notebook_path", "target_file", "targetFile", "dir_path", "file", "files", "filename",
     "old_path", "oldPath", "new_path", "newPath",
 )  # fmt: skip
-"""Arguments that are paths in each tool."""
+"""Names of arguments that are paths in every tool."""
 _MOVED = ("source", "destination", "from", "to", "src", "dst")
-"""Arguments that are paths if the tool moves something."""
+"""Names of arguments that are paths if the tool moves a file."""
 _DIRECTORIES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir_path")
-"""Arguments that name the directory in which a command runs."""
+"""Names of arguments that contain the directory in which a command runs."""
 _URLS = ("url", "urls", "uri", "href")
 _URL = re.compile(r"https?://[^\s<>\"'`]{1,2000}")
 _DIRECTORY_TEXT = re.compile(r"\[current working directory ([^\]\n]{1,1000})\]")
-"""The text in which Gemini shows the directory of a command."""
+"""The words with which Gemini names the directory of a command."""
 _SHELL = re.compile(r"(?P<shell>(?:/\S*/)?(?:ba|da|z)?sh -l?c ).+")
 _SPECIAL = re.compile(r"[^\w /.,:=@%+'\"-]")
-"""Characters with a meaning for a shell: quotes around them matter."""
+"""A character that may have a meaning for a shell, unless it is quoted."""
 
 
 @define
@@ -170,7 +170,10 @@ def read_exit(said: Statement, result: Value) -> None:
 
 
 def normal_command(text: str | None) -> str:
-    """Returns a command line in a form for comparisons, without ``sh -c`` and with equal quotes."""
+    """Returns a command line in a form in which equal commands can be compared.
+
+    The form has no ``sh -c``, uniform blanks and, in commands without shell syntax, uniform quotes.
+    """
     line = " ".join((text or "").split()).strip("`")
     if match := _SHELL.fullmatch(line):
         words = _words(line[match.end("shell") :])
@@ -196,7 +199,7 @@ def is_alike(action: Action, other: Action) -> bool:
 
 
 def share_path(action: Action, other: Action) -> bool:
-    """Whether two actions name a path in common.
+    """Whether two actions have a path in common.
 
     Args:
         action: an action.

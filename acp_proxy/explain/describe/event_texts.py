@@ -46,7 +46,7 @@ def describe_event(kind: str, data: Row) -> str:
 
 
 def _effect(data: Row, stream: str) -> str:
-    """Describes an effect of a fault that is not about one line."""
+    """Describes an effect of a fault on a whole stream or on the agent, not on one line."""
     match data.get("action"):
         case "stall":
             what = f"nothing more passes {stream}"

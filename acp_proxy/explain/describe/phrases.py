@@ -65,7 +65,7 @@ def media(value: dict[str, Any]) -> str:
 def beginning(text: str, length: int) -> str:
     """Returns the beginning of a text.
 
-    Base64 at the end is left out if the cut makes it too short to be recognized.
+    A short piece of base64 at the end is left out, since it would not be recognized as base64.
 
     Args:
         text: the text.
@@ -113,7 +113,10 @@ _WIDEST = (12, 8, 5, 3)
 
 
 def message_of(raw: bytes) -> Value:
-    """Decodes a JSON object in a line, which may be cut; empty without an object. Never raises."""
+    """Decodes the JSON object in a line, even if the line is cut. Never raises.
+
+    Returns an empty object if the line contains no object.
+    """
     value = parse_or_begin(raw, LINE_EDGE)
     return value if isinstance(value, dict) else {}
 

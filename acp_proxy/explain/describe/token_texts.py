@@ -12,7 +12,7 @@ COUNTS = {
     "input": "inputTokens", "output": "outputTokens", "cached_read": "cachedReadTokens",
     "cached_write": "cachedWriteTokens", "thought": "thoughtTokens", "total": "totalTokens",
 }  # fmt: skip
-"""For each number in `Tokens`, its name in answers."""
+"""For each number in `Tokens`, its name in answers to prompts."""
 _MOST = 1 << 64
 _UNIT = 12
 """The largest number of characters of a currency that are shown."""

@@ -96,7 +96,7 @@ def participant(name: str, text: str) -> str:
 
 
 MOST = 200
-"""The default of the largest number of arrows and notes. A diagram of this size stays within
+"""The default for the largest number of arrows and notes. With this number, a diagram stays within
 Mermaid's limit of 50,000 characters."""
 
 _CLIENT, _AGENT, _PROXY = "C", "A", "X"
@@ -105,9 +105,9 @@ _TITLES = {
     "P": "Person", "F": "Files", "T": "Terminals", _CLIENT: "Client", _PROXY: "acp-proxy",
     _AGENT: "Agent",
 }  # fmt: skip
-"""The participants, from left to right."""
+"""The titles of the participants by their names, from left to right."""
 _ARROWS = {"request": "->>", "response": "-->>", "error": "--x"}
-"""How messages are drawn, by their kind."""
+"""Mermaid's arrow for each kind of message."""
 _NOTIFICATION, _LOST = "-)", "-x"
 _BOTH = f"over {_CLIENT},{_AGENT}"
 
@@ -127,7 +127,7 @@ class SequenceDiagram:
 
     Args:
         reader: the recording.
-        chosen: selects the frames and events that are drawn.
+        chosen: the filter for the frames and events that are drawn.
         most: the largest number of arrows and notes.
 
     Attributes:
@@ -193,7 +193,7 @@ class SequenceDiagram:
         return count + sum(1 for _ in self._reader.events(self._chosen))
 
     def _between(self, item: _Item, before: tuple[int, int] | None) -> Iterator[str]:
-        """Draws the notes before an item: a pause since the last item, and the start of a turn."""
+        """Yields the notes before an item: a pause since the last item, and the start of a turn."""
         row = item if isinstance(item, dict) else item.first
         if (pause := self._pauses.between(before, row)) is not None:
             yield note(_BOTH, pause.text(self._recording.step_ns))
@@ -237,7 +237,7 @@ class SequenceDiagram:
                 yield note(_BOTH, f"{counted(more, 'more message')} of the batch {item['seq']}")
 
     def _frame(self, row: Row) -> Iterator[str]:
-        """Draws a message. A message that a fault changed is drawn before and after the change."""
+        """Yields the arrows of a message. A message that a fault changed has two arrows."""
         sender, receiver = _ends(row)
         self._used |= {sender, receiver}
         kind = _ARROWS.get(row["kind"], _NOTIFICATION)
@@ -274,7 +274,7 @@ class SequenceDiagram:
 
 
 def _items(items: Iterable[Row | ChunkRun]) -> Iterator[_Item]:
-    """Yields the items. Consecutive lines on stderr become one item."""
+    """Yields items, with one item in place of consecutive lines on stderr."""
     for is_stderr, group in groupby(items, _is_stderr):
         if not is_stderr:
             yield from group
@@ -299,7 +299,7 @@ def _end(item: _Item) -> tuple[int, int]:
 
 
 def _ends(row: Row) -> tuple[str, str]:
-    """Returns the sender and the receiver of a frame's arrow."""
+    """Returns the participants from which and to which the arrow of a frame is drawn."""
     is_request = row["stream"] == "to-client" and row["kind"] == "request"
     is_answer = row["stream"] == "to-agent" and row["kind"] in ("response", "error")
     client = _CLIENT

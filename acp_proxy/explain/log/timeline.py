@@ -28,10 +28,10 @@ _UPDATE = re.compile(r"([A-Za-z][\w/.-]{1,60})(?:: |$)")
 
 
 Tone = Literal["plain", "prompt", "permission", "trouble"]
-"""The subject of a line. The colour of the line depends on it."""
+"""The topic of a line, which decides the line's colour."""
 Pace = Literal["", "slow", "stuck"]
-"""How slow an answer was: slow or stuck. Empty for a fast answer, and for an answer that may take
-long."""
+"""How late an answer came: slow, or stuck if it came very late or never. Empty for all other
+lines."""
 
 
 class Cells(NamedTuple):
@@ -139,7 +139,7 @@ def event_line(event: Row) -> TimelineLine:
 
 
 def pair_of(row: Row) -> int | None:
-    """Returns the number of the paired frame: of a request's answer, or of an answer's request."""
+    """Returns the number of the other frame in the exchange of a request or an answer, or None."""
     seq: int | None = row.get("response_seq" if row["kind"] == "request" else "request_seq")
     return None if seq == row["seq"] else seq
 
@@ -181,7 +181,7 @@ def _tone(kind: str, method: str) -> Tone:
 
 
 def _pace(frame: Row, live: bool) -> Pace:
-    """Returns how slow an answer was; empty for answers of turns, persons and programs."""
+    """Returns how late an answer came; empty for answers to prompts or of persons or programs."""
     if frame["request_seq"] is None:
         return ""
     if frame["kind"] == "request":

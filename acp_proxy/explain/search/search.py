@@ -32,8 +32,8 @@ _TEXTS = [f"/params/{of}/content{end}" for of in ("update", "data") for end in (
 class Searcher:
     """Searches the frames and events of one recording, in order.
 
-    The caller feeds all frames and events, and then calls `finish`. Each call returns the next hits
-    in order.
+    The caller feeds all frames and events, and then calls `finish`. Each call returns the hits that
+    have become final since the last call.
     """
 
     def __init__(self, pattern: Pattern, *, with_pointers: bool = False) -> None:
@@ -88,7 +88,7 @@ class Searcher:
         return self._complete()
 
     def _look(self, frame: StoredFrame, raw: bytes) -> SearchHit | None:
-        """Searches first the strings in a line, as a person sees them, and then the whole line."""
+        """Returns a frame's first match in a string of its line, or else in the line itself."""
         pattern, line = self._pattern, raw.decode(errors="replace")
         in_line = pattern.is_in(line)
         strings_of = strings if in_line or pattern.has_assertions else escaped_strings
@@ -107,7 +107,7 @@ class Searcher:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
 
     def _complete(self) -> list[SearchHit]:
-        """Removes and returns the hits that are final: no earlier hit can be found any more."""
+        """Removes and returns the hits before which no further hit can be found."""
         complete, waiting = [], self._waiting
         earliest = self._streams.earliest() if waiting else 0
         while waiting and (waiting[0][0] <= earliest or len(waiting) > REMEMBERED):

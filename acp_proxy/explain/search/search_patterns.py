@@ -67,7 +67,7 @@ class Pattern:
             self._folded = _compiled(source, ignore_case=False)
 
     def may_be_in(self, raw: bytes) -> bool:
-        """Whether a line, or a string in it, may match. The exact test decides."""
+        """Whether a line, or a string in the line, may match. `is_in` decides."""
         if b"\\" in raw or self.has_assertions:
             return True
         needle = self._needle
@@ -108,7 +108,10 @@ def values(line: str) -> Iterator[str]:
 
 
 def content_of(line: str) -> str:
-    """Returns a line of equal length in which names of members, methods and types are blank."""
+    """Returns a line with blanks in place of the names of members, methods and types.
+
+    The length of the line stays the same.
+    """
 
     def blanked(match: re.Match[str]) -> str:
         is_content = match[1] is not None and not match[2]
@@ -160,7 +163,7 @@ def _has_capital(text: str, *, is_regex: bool) -> bool:
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether a search that ignores case may be done in a lower-case copy of ASCII text."""
+    """Whether a search without case equals a search with case in lower-case ASCII text."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

@@ -94,7 +94,7 @@ class _Text:
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
     def add(self, head: _Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
-        """Adds the text of a frame. If ``is_hit`` is set, the frame is a hit already."""
+        """Adds the text of a frame. With ``is_hit``, the frame is reported as a hit already."""
         if not text.isascii() and "\udc00" <= text[0] <= "\udfff":
             text = self._whole_character(text)
         if text:
@@ -117,7 +117,9 @@ class _Text:
         return text[1:]
 
     def look(self, *, is_whole: bool) -> list[SearchHit]:
-        """Returns the final matches, at most one for each frame. Discards the text before them.
+        """Returns the matches that later text cannot change, at most one for each frame.
+
+        The text before these matches is discarded.
 
         Args:
             is_whole: whether the text is complete.
@@ -192,7 +194,7 @@ class Streams:
         Args:
             frame: any frame.
             raw: the line of the frame.
-            is_hit: whether the line of the frame matches. If so, the frame is a hit already.
+            is_hit: whether the line of the frame matches, so that the frame is a hit already.
         """
         self.has_moved = False
         if frame.method == PROMPT:
@@ -227,7 +229,7 @@ class Streams:
         return [hit for key in list(self._texts) for hit in self._end(key)]
 
     def _close(self, session: str | None, *, everything: bool = False) -> list[SearchHit]:
-        """Ends the messages of a session without an id; with ``everything``, all messages."""
+        """Ends the session's messages without an id or, with ``everything``, all its messages."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
         return [hit for key in ended for hit in self._end(key)]
 
@@ -243,7 +245,7 @@ class Streams:
 def look_through(
     pattern: Pattern, frame: StoredFrame, pieces: Callable[[], Iterable[bytes]]
 ) -> SearchHit | None:
-    """Searches a line that is too large for memory, as it is and with decoded escapes.
+    """Searches a line that is too large for memory: first unchanged, then with decoded escapes.
 
     Args:
         pattern: the pattern to find.
@@ -269,7 +271,7 @@ def _decoded(pieces: Iterable[bytes]) -> Iterator[str]:
 
 
 def _undone(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Yields a text with its escapes decoded. An escape may be split between two pieces."""
+    """Yields a text with its escapes decoded, even if an escape is split between two pieces."""
     rest = ""
     for piece in _decoded(pieces):
         text = rest + piece

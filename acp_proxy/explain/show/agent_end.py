@@ -19,10 +19,10 @@ _CODES_FROM_OUTSIDE = {128 + signum for signum in FROM_OUTSIDE}
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds an end of the agent that was not requested, or that left requests open.
+    """Reports how the agent ended, unless its end was expected.
 
-    An end is expected if the agent is told to stop, or if its client closes the connection, while
-    no request and no turn is open.
+    An end is expected if the agent was told to stop, or if its client closed the connection, and no
+    request or turn was open.
     """
     if context.reader.live:
         return
@@ -111,7 +111,7 @@ def _severity(
 def _blame(
     context: DiagnosisContext, exit_: RecordedEvent, signal: RecordedEvent | None, why: str | None
 ) -> tuple[str | None, str | None]:
-    """Returns who is to blame for the agent's end, and why nobody is: one of the two is None."""
+    """Returns who is to blame for the agent's end, or None and why nobody is to blame."""
     if why is not None:
         return ENVIRONMENT, None
     if signal is not None and signal.data.get("action") == "sent":
@@ -131,7 +131,7 @@ def _blame(
 
 
 def _stopped_by(context: DiagnosisContext) -> RecordedEvent | None:
-    """Returns the first stopping signal that came through acp-proxy."""
+    """Returns the first signal to stop that acp-proxy passed to the agent, or None."""
     return next(filter(is_stopping_signal, context.of_kind("signal")), None)
 
 
@@ -161,8 +161,7 @@ def _exit_text(exit_: RecordedEvent, signal: RecordedEvent | None) -> tuple[str,
 def _signal_before(context: DiagnosisContext, exit_: RecordedEvent) -> RecordedEvent | None:
     """Returns the last signal that may have ended the agent, or None.
 
-    A signal to stop may have ended the agent. Any other signal, such as SIGUSR1, counts only if the
-    agent was killed by it.
+    This is a signal to stop, SIGKILL, or the signal with which the agent exited.
     """
     for event in context.of_kind("signal")[::-1]:
         signum = event.data.get("signal")

@@ -86,7 +86,7 @@ def stalls(context: DiagnosisContext) -> Iterator[Finding]:
 
 @needs("times", unknown="")
 def _said(_context: DiagnosisContext, word: str, t_ns: int) -> str:
-    """Returns a word and a time as text; empty if times are not known."""
+    """Returns a word and a time as text; empty if the recording has no times."""
     return f" {word} {seconds(t_ns)} s"
 
 
@@ -133,7 +133,7 @@ def fault_effects(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _reported_with_effects(context: DiagnosisContext) -> set[str | None]:
-    """Returns the rules of faults that other findings name as a cause."""
+    """Returns the fault rules that other findings name as a cause."""
     exit_ = next(iter(context.of_kind("exit")), None)
     ended = None if exit_ is None else context.faults.first_rule(ENDING, exit_.seq)
     errors = {error.why for error in context.errors if error.charged == FAULT}
@@ -179,7 +179,7 @@ def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds hangs that no other check reports, except during tool calls."""
+    """Finds long silences that no other check reports. A silent tool call does not count."""
     if context.messages is None:
         return
     cut = {turn.prompt_seq for turn in context.cut_turns}
@@ -205,7 +205,7 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def late_cancels(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns that went on long after a cancel, although the client sent nothing new."""
+    """Finds turns that continued long after a cancel, although the client sent nothing more."""
     for turn in context.turns:
         if turn.end_seq is None or (turn.duration_ns or 0) < _LATE_NS:
             continue
@@ -249,7 +249,7 @@ def given_up(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iterator[Finding]:
-    """Finds a silence of minutes before a cancel, if only the agent had to act."""
+    """Finds a silence of minutes before a cancel in which only the agent had to act."""
     mine = (turn.session, None)
     frames = [frame for way in ("to-agent", "to-client")
               for frame in frames_before(context.reader, way, cancel, LISTED)
@@ -269,9 +269,9 @@ def _silent_agent(context: DiagnosisContext, turn: TurnRow, cancel: int) -> Iter
 
 
 def silent_client(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds a client that sent nothing after the answer to its initialization or session/new.
+    """Finds a client that sent nothing for a minute after its initialization or ``session/new``.
 
-    Nothing is found if the recording ends within a minute after this answer.
+    The minute begins with the answer to the last of these requests.
     """
     opened = context.first_opened
     if opened is None or opened.response_seq is None:
@@ -300,7 +300,7 @@ def full_contexts(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def running_totals(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds sessions in which the usage of a turn includes all turns before it."""
+    """Finds sessions in which each turn's reported usage includes the earlier turns."""
     ends = {turn.id: turn.end_seq or 0 for turn in context.turns}
     for ids in context.tokens.totals.values():
         every = [context.tokens.turns[turn] for turn in ids]
@@ -315,7 +315,7 @@ def running_totals(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def uncounted_turns(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns with text and 0 reported tokens, except turns whose prompt is a command."""
+    """Finds turns that have text but report 0 tokens, except turns whose prompt is a command."""
     for turn in context.turns:
         tokens, prompt = context.tokens.turns.get(turn.id), context.prompts.get(turn.id, "")
         if tokens is None or turn.stop_reason != "end_turn" or prompt.startswith("/"):

@@ -50,7 +50,7 @@ class StoredMessage(NamedTuple):
         return message_of(self.raw)
 
     def part(self, name: str) -> Value:
-        """Returns a member of the message, such as the params; empty if it is not an object."""
+        """Returns a member of the message, such as the params; empty without such an object."""
         return part(self.message, name)
 
 

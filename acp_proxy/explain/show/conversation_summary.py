@@ -175,7 +175,7 @@ def first_prompt(raw: bytes | None) -> str:
 
 
 def read_invalid_lines(reader: RecordingReader, without: Collection[int]) -> list[InvalidLines]:
-    """Returns the lines that are not messages: for each direction, the first and their number.
+    """Returns the lines that are not messages: by direction, the first of these lines and a count.
 
     Args:
         reader: the recording.

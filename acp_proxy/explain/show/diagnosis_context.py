@@ -136,7 +136,7 @@ class DiagnosisContext:
 
     @property
     def client_end(self) -> RecordedEvent | None:
-        """The event with which the client left first or stopped the agent, or None."""
+        """The event with which the client left or stopped the agent; None if the agent left."""
         first = self.first_end
         return first if first is not None and is_client_ending(first) else None
 
@@ -147,7 +147,7 @@ class DiagnosisContext:
 
     @property
     def holding_fault(self) -> str | None:
-        """The rule of a fault that prevented all later answers, or None."""
+        """The name of the fault rule that prevented all later answers, or None."""
         end = self.first_end
         return self.faults.first_rule(HOLDING, None if end is None else end.seq)
 
@@ -166,14 +166,14 @@ class DiagnosisContext:
 
     @cached_property
     def cut(self) -> list[int]:
-        """The numbers of the requests and prompts that the agent left open."""
+        """The numbers of the frames with requests and prompts that the agent left open."""
         if not self.is_cut:
             return []
         asked = (request.seq for request in self.unanswered if request.direction == "to-agent")
         return sorted({*asked, *(turn.prompt_seq for turn in self.cut_turns)})
 
     def cut_requests_text(self, who: str) -> str:
-        """Returns a phrase that names the first request in `cut`, and counts the rest.
+        """Returns a phrase that names the first request in `cut`, and counts the other requests.
 
         The phrase is empty if `cut` is empty.
 
@@ -194,7 +194,7 @@ class DiagnosisContext:
 
     @cached_property
     def first_opened(self) -> ExchangeRow | None:
-        """The last successful initialization or new session. It shows how far the client came."""
+        """The last successful initialization or ``session/new`` of the client, or None."""
         rows = exchanges(self.reader, methods=(*INITIALIZE, "session/new"), outcome="result")
         return next(iter(sorted(rows, key=lambda row: row.request_seq)[-1:]), None)
 
@@ -228,13 +228,13 @@ class DiagnosisContext:
         return self.waited_until_ns - since_ns
 
     def ignored_cancels(self, turn: TurnRow, end_ns: int | None, least: int = _SOON) -> list[int]:
-        """Returns the cancels of a turn that the agent ignored.
+        """Returns the frames with cancels of a turn that the agent ignored.
 
         Args:
             turn: the turn that was cancelled.
             end_ns: the time until which the agent could obey; None if it is not known.
-            least: the time that the agent needs to obey, in nanoseconds. With less time, the result
-                is empty.
+            least: the time that the agent needs to obey, in nanoseconds. If it had less time, the
+                result is empty.
         """
         if end_ns is None or self.waited_until_ns is None:
             return []
@@ -277,9 +277,9 @@ class DiagnosisContext:
         return RunningCalls(self.reader, turn, first).at(last)
 
     def is_stuck(self, turn: TurnRow, end: int = NEVER) -> bool:
-        """Whether the agent did nothing in a turn after its permission request was answered.
+        """Whether the agent stopped in a turn after its permission request was answered.
 
-        The tool call that needed the permission has not begun either.
+        If so, it sent nothing after the answer, and none of its tool calls is in progress.
 
         Args:
             turn: the turn.
@@ -315,7 +315,7 @@ def named_turn(context: DiagnosisContext, turn: TurnRow) -> str:
 
 
 def named_calls(running: dict[int, str]) -> str:
-    """Returns a phrase that names three tool calls, and counts the rest."""
+    """Returns a phrase that names at most three tool calls, and tells how many more there are."""
     names = [f'tool call "{title}" (#{seq})' for seq, title in list(running.items())[:3]]
     more = len(running) - len(names)
     return " and ".join([*names, counted(more, "other")] if more else names)

@@ -18,7 +18,7 @@ LAUNCHERS = (
 """Programs that fetch and start an agent."""
 _LINES, _SIZE = 40, 2_000
 _NEVER_RAN = (126, 127, 255)
-"""Exit codes with which shells, launchers and the dynamic loader report a failed start."""
+"""Exit codes with which a shell, a launcher or the dynamic loader reports that a start failed."""
 _REASONS = (
     (
         "a login is missing",
@@ -77,7 +77,7 @@ OUTSIDE = tuple(reason for reason, _ in _REASONS[:4])
 """Reasons why a request may fail although the agent handled it correctly."""
 _KINDS = "invalid_request|authentication|permission|rate_limit|overloaded|api|server"
 PROVIDERS_ERROR = re.compile(rf"\b(?:type|code)\W{{1,9}}(?:(?:{_KINDS})_error|rate_limit)\b")
-"""Matches a member in the errors of model providers, also in JSON within a string."""
+"""Matches the member of JSON that contains the type of a model provider's error."""
 _POINTER = "complete log of this run"
 """Words in the last line that npm writes on stderr. This line does not report a failure."""
 

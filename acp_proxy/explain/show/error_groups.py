@@ -67,8 +67,8 @@ class Rules:
 
     dialect: str | None
     announced: Mapping[str, dict[str, Any]]
-    """By direction of requests: the params or the result of ``initialize`` that the receiver sent;
-    empty if it sent none."""
+    """For each direction of requests: the params or the result of ``initialize`` that the receiver
+    of the requests sent; empty if it sent none."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
         """Returns the mistake in a request, in words that follow ``sent METHOD``.
@@ -132,7 +132,7 @@ class Rules:
 
 _REFUSED = (-32600, -32601, -32602)
 _read_requests = needs("parts", unknown={})(messages_of_exchanges)
-"""Reads refused requests. Reads none if an import may lack parts of messages."""
+"""Reads refused requests; none if an imported recording may lack parts of messages."""
 _MISSING = re.compile(
     r"not (?:found|a directory)|no such|does ?n.t exist|does not exist|ENOENT|invalid directory",
     re.IGNORECASE,

@@ -30,7 +30,7 @@ _PARTS = {
 }
 """The words for the parts of a turn's time."""
 _LEAST_SHARE = 10
-"""The line of facts names a wait if it takes at least a tenth of the time of all turns."""
+"""A wait is named in the line of facts if it takes at least a tenth of the time of all turns."""
 _ANSWERS = {
     "allow_once": "allowed", "allow_always": "allowed", "granted": "allowed",
     "reject_once": "rejected", "reject_always": "rejected", "denied": "rejected",
@@ -42,7 +42,7 @@ def named_parts(silent_call: str) -> dict[Part, str]:
     """Returns the words for the parts of a turn's time.
 
     Args:
-        silent_call: the tool calls that the silent agent ran, in words; may be empty.
+        silent_call: words for the tool calls that ran while the agent was silent; may be empty.
     """
     return {**_PARTS, Part.SILENT: silent_call or _PARTS[Part.SILENT]}
 

@@ -97,7 +97,7 @@ def errors_without_requests(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def refused_logins(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds logins whose result says ``success`` is false (draft-1.0)."""
+    """Finds logins that were answered with ``success: false`` (draft-1.0)."""
     rows = exchanges(
         context.reader, methods=LOGIN, direction="to-agent", outcome="result", most=LISTED
     )
@@ -147,7 +147,7 @@ def _ends(turns: Iterable[TurnRow]) -> list[int]:
 
 
 def prompts_of_the_draft(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds a prompt that is the only sign that an excerpt of a log is in the 1.0 draft."""
+    """Finds a prompt of the 1.0 draft in an excerpt of a log, if nothing else shows the dialect."""
     if context.recording.dialect_reason == PROMPT_WITH_CONTENT:
         seq = context.turns[0].prompt_seq if context.turns else None
         where = "" if seq is None else f" (#{seq})"

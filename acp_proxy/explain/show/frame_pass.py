@@ -53,7 +53,7 @@ class CallLog:
         self._last: dict[CallKey, LoggedCall] = {}
 
     def begin(self, key: CallKey) -> None:
-        """Ends the last call with an id. The next update with this id begins a new call.
+        """Ends the last call with an id: the next update with this id begins a new call.
 
         Args:
             key: the session and the id of the tool call.
@@ -248,7 +248,7 @@ def silent_call(reader: RecordingReader, silence: Silence | None, turns: Iterabl
 
 
 _METHODS = ("fs/write_text_file", "terminal/wait_for_exit", "terminal/output")
-"""The requests whose answers show the work of an agent. The first of them changes a file."""
+"""The requests whose answers show the work of an agent. Only the first one changes a file."""
 
 
 def read_work(reader: RecordingReader, calls: Iterable[LoggedCall]) -> WorkDone:

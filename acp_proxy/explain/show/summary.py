@@ -243,7 +243,7 @@ def _ending(context: DiagnosisContext, counts: FrameCounts) -> str:
 
 
 def _end_reason(context: DiagnosisContext) -> str:
-    """Returns why the agent ended. It is never because the client left after the agent."""
+    """Returns why the agent ended. A client that left after the agent is never the reason."""
     reason = context.recording.end_reason or ""
     is_afterwards = context.first_end is not None and context.client_end is None
     return "by itself" if reason == CLIENT_CLOSED and is_afterwards else reason
@@ -261,7 +261,7 @@ def _first_of_each_rule(findings: list[Finding], most: int) -> list[Finding]:
 
 
 def _counted(context: DiagnosisContext, findings: list[Finding]) -> dict[str, int]:
-    """Returns the number of findings of each rule. All unanswered requests are counted."""
+    """Returns the number of findings of each rule. Unlisted unanswered requests count, too."""
     counts = Counter(finding.rule for finding in findings)
     if counts[UNANSWERED] and not context.reader.live:
         counts[UNANSWERED] += open_exchange_count(context.reader) - len(context.unanswered)

@@ -150,14 +150,14 @@ class PersonRequest:
 
 
 def rejected_calls(asked: Iterable[PersonRequest]) -> set[tuple[str | None, str | None]]:
-    """Returns the session and the id of each tool call whose permission was denied."""
+    """Returns the session and the call id of each tool call whose permission was denied."""
     no = ("reject_once", "reject_always", "denied")
     return {(request.session, request.tool_call) for request in asked if request.answer in no}
 
 
 @frozen
 class ErrorTally:
-    """The errors of one method with the same code and blame."""
+    """The errors of one method that have the same code and the same side to blame."""
 
     direction: str
     """The direction of the request."""
@@ -168,7 +168,7 @@ class ErrorTally:
     message: str
     """The message of the first error."""
     seq: int
-    """The number of the first of these answers."""
+    """The number of the frame with the first of the errors."""
     count: int
     is_routine: bool
     """Whether the errors are usual: a peer tries out a method, or looks for a file."""
@@ -177,7 +177,7 @@ class ErrorTally:
     why: str = ""
     """The mistake in the request, or the fault's rule that answered the request."""
     request_seq: int = 0
-    """The number of the request that the first of these errors answers."""
+    """The number of the frame with the request that the first of the errors answers."""
 
 
 @frozen
@@ -201,7 +201,8 @@ class OpenRequest:
     method: str | None
     rpc_id: str | None
     waited_ns: int | None
-    """The time until the client left, or until now, in nanoseconds; None if it is not known."""
+    """How long the request waited, until the client left or until now, in nanoseconds; None if this
+    is not known."""
     preview: str
     session: str | None = None
     awaited: str = ""
@@ -250,7 +251,7 @@ class WorkDone:
     lines: tuple[int, int] | None = None
     """The number of added lines and the number of removed lines in these files."""
     exits: dict[str, int] = field(factory=dict)
-    """How commands in terminals ended, in words, each with the number of commands."""
+    """For each way in which commands in terminals ended, in words: the number of these commands."""
 
 
 @define
@@ -314,7 +315,8 @@ class Summary:
     """The tokens that the agent reported for the whole recording; None without a report."""
     work: WorkDone = field(factory=WorkDone, metadata={"hidden": True})
     spent: dict[Part, int] = field(factory=dict, metadata={"hidden": True})
-    """For each part, its time in all turns together, in nanoseconds; empty without a turn."""
+    """For each part of a turn's time: its sum over all turns, in nanoseconds; empty without a
+    turn."""
     silent_call: str = field(default="", metadata={"hidden": True})
     """The tool calls that ran during the agent's longest silence, in words; empty without calls."""
 

@@ -54,7 +54,7 @@ class _Judgement:
 
 
 def unanswered(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds hangs while the recorder runs; afterwards, finds requests without an answer.
+    """Finds hangs while the recorder runs. Afterwards, finds requests without an answer.
 
     Requests that are open because the agent ended by itself are found by `agent_end`.
     """
@@ -271,7 +271,7 @@ def _asked_within(context: DiagnosisContext, turn: TurnRow) -> OpenRequest | Non
 
 
 def _until(context: DiagnosisContext, turn: TurnRow) -> str:
-    """Returns the end of a sentence about a silence: how the client gave up."""
+    """Returns the last words of a sentence about a silence: how the client gave up."""
     end = context.client_end
     if end is None:
         return "until the end"

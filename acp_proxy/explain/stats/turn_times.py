@@ -38,13 +38,14 @@ class Part(StrEnum):
 
 
 WAITING = (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
-"""The parts in which a turn waits for its client. If several parts apply, the first counts."""
+"""The parts of a turn in which the turn waits for its client. A time that belongs to several parts
+counts for the part that stands first here."""
 _STREAMING, _SILENT = Part.STREAMING, Part.SILENT  # enum lookups are slow
 
 
 @lru_cache
 def waiting_part(method: str | None) -> Part:
-    """Returns the part to which a turn's time belongs while a request to the client is open."""
+    """Returns the part of a turn's time that counts while a request to the client is open."""
     match answering_party("to-client", method):
         case Party.PERSON:
             return Part.PERSON
@@ -165,7 +166,7 @@ class RunningTurn:
         return part, elapsed
 
     def until(self, end_ns: int) -> TurnTime:
-        """Returns how the turn spends its time until a given time. The turn is not changed.
+        """Returns how the turn has spent its time up to a given time. The turn is not changed.
 
         Args:
             end_ns: the end of the recording, or the present time.

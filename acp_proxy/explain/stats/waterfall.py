@@ -197,7 +197,10 @@ class Waterfalls(Listener):
         )
 
     def _take_ended(self, run: FrameRun | None = None, method: str | None = None) -> dict[int, int]:
-        """Adds the ended intervals to their turns. Returns the time of the last end, by turn."""
+        """Adds the ended intervals to their turns.
+
+        Returns the end of the last interval that was added, by turn.
+        """
         moved = {}
         for interval in self._ended:
             if (waterfall := self._open.get(interval.turn)) is not None:
@@ -259,7 +262,7 @@ class _Waterfall:
     def take(
         self, interval: Interval, frame: FrameRun | None = None, method: str | None = None
     ) -> None:
-        """Adds an interval of the turn, which ended with a frame or with the recording."""
+        """Adds an interval that ended with a frame, or with the recording."""
         is_long = interval.to_ns - interval.from_ns >= self._shortest_ns
         if interval.request is not None:
             self._add_request(interval, interval.request, frame, method)
@@ -290,7 +293,7 @@ class _Waterfall:
         )  # fmt: skip
 
     def ask(self, frame: FrameRun, asked: Exchange) -> None:
-        """Adds a request of the agent, for whose answer the turn waits."""
+        """Adds a request of the agent. The turn waits for the answer to this request."""
         self._end_run()
         if frame.kind == "request" and frame.raw is not None:  # not in a batch, and not too large
             of_person = waiting_part(asked.method) is Part.PERSON

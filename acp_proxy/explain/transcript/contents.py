@@ -255,7 +255,7 @@ def _resource(block: Value, most: int | None) -> Iterator[TextBlock]:
 
 
 def _note(block: Value, source: Value) -> Iterator[TextBlock]:
-    """Yields a description of a content block. For an image or a file, it contains the data."""
+    """Yields a description of a content block, with the data of an image or file."""
     note, data = note_block(describe(block)), source.get("data", source.get("blob"))
     if isinstance(data, str) and note.text.characters:
         yield MediaBlock(form=note.form, text=note.text, data=data)

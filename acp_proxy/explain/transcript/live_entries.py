@@ -147,7 +147,10 @@ class LiveEntries:
             yield request_entries.request(asked, _LIMITS)
 
     def _terminal(self, asked: AskedRequest, answer: StoredMessage) -> Iterator[TranscriptEntry]:
-        """Adds a request about a terminal, with its answer. Yields a terminal that is released."""
+        """Adds a request about a terminal, and its answer.
+
+        If the request releases the terminal, yields the terminal's entry.
+        """
         source = asked.params if "terminalId" in asked.params else asked.result
         name = str(source.get("terminalId", ""))
         terminal = self._terminals.setdefault(name, TerminalMessages(_LIMITS, name))
@@ -208,6 +211,6 @@ def _stored(direction: Direction, message: Message) -> StoredMessage:
 
 
 def _row(stored: StoredMessage) -> Row:
-    """Returns a row for `AskedRequest`, with the message itself."""
+    """Returns a row for `AskedRequest`. The row contains the message itself."""
     members = {"response_seq": None, "latency_ns": None, "stored": stored}
     return {**stored._asdict(), **members}

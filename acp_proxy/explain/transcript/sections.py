@@ -34,16 +34,13 @@ class Sections:
     Section 0 contains the frames before the first turn. Each turn is a section, and is followed by
     a section with frames outside of turns.
 
-    A row of a later section is remembered, usually by its number. It is read again when this
-    section is read.
-
     A row of a later section is remembered, usually by its number, and is read again with its
     section.
 
     Args:
         reader: the recording.
         chosen: a filter of frames.
-        only: all rows that match the filter, if the caller has read them; None to read them here.
+        only: the number of the only turn to read; None for all turns.
         rows: all rows that match the filter, from the caller; None to read them here.
     """
 
@@ -111,7 +108,7 @@ class Sections:
                 yield from (item for item in group if not isinstance(item, int))
 
     def _number(self, row: Row) -> int:
-        """Returns the number of a row's section; -1 for a message outside of its own turn."""
+        """Returns the number of a row's section; -1 for a message outside of its turn."""
         seq, turn = row["seq"], row.get("turn")
         if turn is not None:
             place = self._places.get(turn, -1)
