@@ -1,6 +1,6 @@
-"""The differing messages of a comparison, and the differing places in them, for its page.
+"""Prepares the messages that differ between two recordings for the comparison page.
 
-A long text is cut to its changed words, with a few words around them.
+Of a long text, only the changed words are kept, with a few words around them.
 """
 
 import json
@@ -46,7 +46,7 @@ class ShownPlace:
     more: int = 0
     """The number of excerpts left out."""
     number: int = 0
-    """The number of the difference, if the place counts as a difference of its own; otherwise 0."""
+    """The number of the difference, if this place counts as one difference; otherwise 0."""
 
 
 @frozen
@@ -140,7 +140,7 @@ def characters(change: ShownChange) -> int:
 
 
 def numbered_places(fields: Sequence[Field], first: int) -> Shortened[ShownPlace]:
-    """Returns differing places that each count as a difference, as the page shows them.
+    """Returns differing places, each with the number of a difference.
 
     Args:
         fields: the places.
@@ -155,7 +155,7 @@ def shown_ending(fields: Sequence[Field], first: int) -> list[ShownPlace]:
     """Returns how the agents ended in A and in B: exit codes and names of signals, or ``none``.
 
     Args:
-        fields: the places in which the endings differ.
+        fields: the members of the endings that differ.
         first: the number of the first of these differences on the page.
     """
 
@@ -177,7 +177,7 @@ def _places(fields: Sequence[Field]) -> Shortened[ShownPlace]:
 
 
 def _place(field: Field) -> ShownPlace:
-    """Returns both values of a differing place; of long texts, only the changed words."""
+    """Returns both values of a differing place. Long texts are cut to their changed words."""
     pieces = readable_diff(field.a, field.b, SHOWN_VALUE)
     if not pieces:
         a, b = ([[ShownText(_json(value), differs=True)]] for value in (field.a, field.b))

@@ -1,4 +1,4 @@
-"""The facts about the whole recording.
+"""Collects the contents of a comparison page: the differences between two recordings.
 
 The page shows the values that `diff` prints. Equal messages are only counted. Only the first
 differences are shown, and the page says how many are left out.
@@ -42,14 +42,14 @@ from acp_proxy.store.reader import RecordingReader
 MOST = 2000
 """How many differing messages the page shows at most."""
 _MOST_CHARACTERS = 5_000_000
-"""About how many characters all shown messages may have together; then no more are shown."""
+"""The approximate number of characters of all shown messages, after which no message is added."""
 
 _Steps = list[int | ShownChange]
 
 
 @frozen
 class ShownLane:
-    """The messages of one direction of a session, or of the connection, as the page shows them."""
+    """The messages in one direction of a session, or of the connection."""
 
     lane: str
     direction: str
@@ -70,12 +70,13 @@ class ShownLane:
 
 @frozen
 class ComparisonFacts:
-    """The contents of the page."""
+    """The contents of a comparison page."""
 
     a: Side
     b: Side
     names: tuple[str, str]
-    """The recordings' names; if these are equal, their file names or paths."""
+    """Names for A and B: the names of the recordings or, if these are equal, file names or
+    paths."""
     counts: Counts
     is_equal: bool
     verdict: str
@@ -95,10 +96,10 @@ class ComparisonFacts:
     """The number of differing messages that are left out."""
     filter: str
     masked: str
-    """A sentence about the masked values of the page."""
+    """The differences in the order of time. A number between them is a number of equal messages."""
     is_unmasked: bool
     step_ns: int
-    """The precision of both recordings' times; see `duration`."""
+    """The resolution of the times in both recordings; see `duration`."""
 
 
 def read_comparison(
@@ -110,7 +111,7 @@ def read_comparison(
     is_unmasked: bool = False,
     most: int = MOST,
 ) -> ComparisonFacts:
-    """Reads the differences that the page shows.
+    """Reads the differences that a comparison page shows.
 
     Args:
         diff: the comparison.
@@ -118,7 +119,7 @@ def read_comparison(
         words: the filter of the comparison; empty if there is none.
         masked: a sentence about the masked values.
         is_unmasked: whether the page shows secrets.
-        most: how many differing messages are shown at most.
+        most: the largest number of differing messages that are shown.
 
     Raises:
         UnreadableRecording: a recording is damaged.
@@ -159,17 +160,14 @@ def _command(side: Side) -> str:
 
 
 def _with_clock(side: Side, *, has_zone: bool) -> Side:
-    """Returns a side; without a known time zone, its start is a time without a zone."""
+    """Returns one side of a comparison. Without a known time zone, its start has no zone."""
     if has_zone or side.started_at is None:
         return side
     return evolve(side, started_at=clock(side.started_at, has_zone=False).isoformat())
 
 
 def _names(a: Side, b: Side) -> tuple[str, str]:
-    """Returns names for A and B: their recordings' names, file names or paths.
-
-    The first kind of name that differs is returned, since whole paths may be private.
-    """
+    """Returns names that tell A and B apart: recording names, or else file names, or else paths."""
     pairs = (a.name, b.name), (PurePath(a.path).name, PurePath(b.path).name), (a.path, b.path)
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
 
@@ -182,11 +180,11 @@ class _LaneReader:
     changes: list[ShownChange] = Factory(list)
     """The differences read so far, lane by lane."""
     rest: int = 0
-    """The number of equal messages after the last difference of their lane, in all lanes."""
+    """The number of equal messages after the last difference of a lane, summed over all lanes."""
     _room: int = _MOST_CHARACTERS
 
     def read(self) -> None:
-        """Reads the lanes up to the last shown difference."""
+        """Reads lane after lane, up to the last difference that the page shows."""
         for sequence in self.diff.sequences():
             changes, equal, is_cut = self._read(sequence)
             if changes or equal or is_cut:
@@ -196,7 +194,10 @@ class _LaneReader:
                 break
 
     def _read(self, sequence: DiffSequence) -> tuple[list[ShownChange], int, bool]:
-        """Reads the differences of a lane while the page has room, and counts equal messages."""
+        """Reads a lane until the page is full.
+
+        Returns the differences, the number of equal messages, and whether the page was full.
+        """
         changes: list[ShownChange] = []
         equal = before = 0
         for step in sequence.steps:
@@ -236,7 +237,7 @@ class _LaneReader:
 def _timed_changes(
     readers: tuple[RecordingReader, RecordingReader], changes: Sequence[ShownChange], first: int
 ) -> list[ShownChange]:
-    """Returns differences with the times of their messages, numbered from `first` on."""
+    """Returns differences with the times of their messages and with numbers from `first` on."""
     of_a = _timed(readers[0], [change.a for change in changes])
     of_b = _timed(readers[1], [change.b for change in changes])
     sides = zip(changes, of_a, of_b, strict=True)
@@ -252,7 +253,7 @@ def _linked(lane: ShownLane, changes: Iterable[ShownChange]) -> ShownLane:
 
 
 def _steps(changes: Iterable[ShownChange], rest: int) -> _Steps:
-    """Returns the differences, with a number wherever so many equal messages were left out."""
+    """Returns the differences. Between two differences stands the number of equal messages."""
     steps: _Steps = []
     for change in changes:
         steps += [change.equal, change] if change.equal else [change]
@@ -260,7 +261,7 @@ def _steps(changes: Iterable[ShownChange], rest: int) -> _Steps:
 
 
 def _timed(reader: RecordingReader, frames: Sequence[ShownFrame | None]) -> list[ShownFrame | None]:
-    """Returns the frames of one side with their times; answers also with how long they took."""
+    """Returns the frames of one side with their times, and answers with their latencies."""
     seqs = [frame.seq for frame in frames if frame is not None]
     times, latencies = frame_times(reader, seqs), latencies_of_answers(reader, seqs)
     known = reader.recording.known_ns

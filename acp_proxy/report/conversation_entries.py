@@ -1,8 +1,8 @@
-"""Makes the conversation of a report: the sections and entries of `transcript`, in blocks.
+"""Makes the conversation of a report: blocks with the sections and entries of `transcript`.
 
-A page draws one entry after the other and groups nothing itself. Entries of one sender, such as
-prompts and messages, contain their texts. The page reads the texts of tool calls, terminals and
-requests from the lines of the report.
+A page draws one entry after the other. An entry of a single sender, such as a prompt or a
+message, contains its text. The page reads the texts of tool calls, terminals and requests from
+the lines of the report.
 """
 
 from collections import deque
@@ -58,7 +58,7 @@ class ConversationEntries:
         self._has_texts = options.payloads
         self._images = images
         self._shown: dict[str, int] = {}
-        """The number of each image that is shown in an entry, by the image's data in base64."""
+        """For each image in an entry, by the image's data in base64: the number of the image."""
         self._index: list[tuple[int, int | None, str]] = []
 
     def parts(self) -> Iterator[tuple[str, bytes]]:
@@ -84,7 +84,7 @@ class ConversationEntries:
             yield f"g{number}", self._images[encoded].data
 
     def counts(self) -> dict[str, Any]:
-        """Returns the members of ``meta`` that describe the blocks; to be called after `parts`."""
+        """Returns the members of ``meta`` that describe the blocks, once `parts` has ended."""
         shown = [self._images[encoded] for encoded in self._shown]
         sizes = [[image.type, image.width, image.height] for image in shown]
         return {"entries": len(self._index), "images": sizes}

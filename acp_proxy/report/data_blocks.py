@@ -44,9 +44,9 @@ PAYLOAD_ROWS = 1_024
 PAYLOAD_BYTES = 1 << 20
 """The largest size of the lines in one block, in bytes."""
 _LEVEL = 5
-"""The compression level of zlib: a compromise between the size of a page and the time it takes."""
+"""The compression level of zlib: a compromise between the page's size and the time to make it."""
 _MOST_MEMBERS = 5_000
-"""How many messages within batches are described one by one."""
+"""The largest number of messages within batches that are described one by one."""
 
 
 class DataBlock(NamedTuple):
@@ -110,7 +110,7 @@ class _BlockMaker:
         self._member_count = 0
 
     def watch(self, rows: Iterable[Row], made: list[DataBlock]) -> Iterator[Row]:
-        """Yields rows unchanged, and makes the blocks of these rows on the way.
+        """Yields rows unchanged. Meanwhile, makes the blocks of these rows.
 
         Args:
             rows: all rows, in order.
@@ -145,7 +145,7 @@ class _BlockMaker:
             self._members[str(self._columns.rows)] = report_row.members
 
     def _finish(self) -> Iterator[DataBlock]:
-        """Yields the block of columns, after the blocks of cells and lines that it lists."""
+        """Yields the last blocks of cells and lines, and then the block of columns."""
         if self._cells:
             yield self._cell_block()
         if self._payloads is not None:
@@ -190,11 +190,12 @@ class _IndexBlocks:
             "number": number_codes,
         }
         self._run: int | None = None
-        """The distance from the last row back to the first row of its run, as a negative number."""
+        """If the last row continues a run: the number of rows back to the run's first row,
+        negative."""
         self._own: list[tuple[Any, ...]] = []
         self._shared: list[tuple[Any, ...]] = []
         self._counts: list[int] = []
-        """For each tuple of shared values, the number of consecutive rows that have it."""
+        """For each tuple of shared values, how many consecutive rows have these values."""
 
     def add(self, own: tuple[int | None, ...], shared: tuple[Any, ...], is_joined: bool) -> None:
         """Adds a row to the next block."""
@@ -208,7 +209,7 @@ class _IndexBlocks:
         self.rows += 1
 
     def block(self, cells: list[int], payloads: list[tuple[int, int]]) -> DataBlock:
-        """Returns the block of the rows that were added since the last one.
+        """Returns a block of the rows that were added since the last block.
 
         Args:
             cells: the first row of each block with cells of these rows.
@@ -239,7 +240,7 @@ class _IndexBlocks:
         return _block(f"i{number}", len(start).to_bytes(4, "little"), start, *data)
 
     def _expanded(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Repeats each shared value for the rows that share it: returns one value for each row."""
+        """Returns a value for each row: each value is repeated for all rows that share it."""
         return (*chain.from_iterable(map(repeat, values, self._counts)),)
 
 
@@ -252,7 +253,7 @@ class _PayloadBlocks:
         self._lines: list[bytes] = []
 
     def add(self, place: int, line: bytes) -> Iterable[DataBlock]:
-        """Adds a line. If the line does not fit into the current block, returns that block.
+        """Adds a line. If the current block has no room for the line, returns this block.
 
         Args:
             place: the number of the line's row.
@@ -267,7 +268,7 @@ class _PayloadBlocks:
         return full
 
     def add_pieces(self, place: int, pieces: Iterable[bytes]) -> Iterator[DataBlock]:
-        """Adds a line that is too large for one block; yields a block for each part of the line.
+        """Adds a line that is too large for one block. Yields a block for each part of the line.
 
         Args:
             place: the number of the line's row.
@@ -309,7 +310,7 @@ def _cut_evenly(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _block(name: str, *parts: bytes) -> DataBlock:
-    """Compresses bytes into a block, which is the same for every version except that of zlib."""
+    """Compresses bytes into a block. The result depends only on the version of zlib."""
     packer = zlib.compressobj(_LEVEL)
     data = b"".join([*map(packer.compress, parts), packer.flush()])
     return DataBlock(name, (b64encode(data),))

@@ -1,4 +1,4 @@
-"""The facts in the head of a report: values of `show`, `stats` and `check`, cut to fit a page.
+"""The facts in the head of a report: values of `show`, `stats` and `check`, shortened for a page.
 
 Every value is also printed by a command. A shortened list says how many items are left out.
 """
@@ -36,23 +36,24 @@ class Verdict:
     """The answer to the question what went wrong."""
 
     finding: Finding | None
-    """The finding to look at first: the first error, effect of a fault, or warning."""
+    """The finding to look at first, which is an error, an effect of a fault, or a warning; None if
+    nothing went wrong."""
     text: str
     """A sentence which says that nothing went wrong; empty if something went wrong."""
     words: str = ""
     """The finding in a few words; empty without a finding."""
     hint: Finding | None = None
-    """If nothing went wrong, the first note about the conversation itself."""
+    """If nothing went wrong: the first remark about the conversation as a whole, or None."""
 
     @property
     def is_trouble(self) -> bool:
-        """Whether the finding is an error, or was caused by a fault."""
+        """Whether the finding is an error, or a fault caused it."""
         first = self.finding
         return first is not None and (first.severity is Severity.ERROR or first.by == FAULT)
 
     @property
     def is_rule(self) -> bool:
-        """Whether a broken rule is the only known problem."""
+        """Whether the finding is about a broken rule of the protocol."""
         return self.finding is not None and self.finding.group not in CONVERSATION
 
 
@@ -87,9 +88,9 @@ def _nothing_wrong(summary: Summary) -> str:
 
 
 _MOST_OF_RULE = 10
-"""How many frames are listed for the findings of a group that are shown without a text."""
+"""The largest number of frames that are listed for the findings without a text in a group."""
 BAR = 1000
-"""The width of the longest bar, in the unit that segments use."""
+"""The width of the longest bar. `Segment.x` and `Segment.width` are parts of this width."""
 
 T = TypeVar("T")
 
@@ -117,7 +118,7 @@ class FindingGroup:
 
 @frozen
 class Segment:
-    """A piece of a bar: the time that one part of a turn took."""
+    """A piece of a bar, for the time that one part of a turn took."""
 
     part: str
     x: int
@@ -127,7 +128,7 @@ class Segment:
 
 @frozen
 class TurnFacts:
-    """A turn, with the facts of `show` and `stats`."""
+    """A turn, with facts about it from `show` and `stats`."""
 
     summary: TurnSummary
     time: TurnTime | None
@@ -142,7 +143,7 @@ class HeadFacts:
     """Everything that the head of a report shows."""
 
     data: ReportData
-    """The facts about the whole recording. Times without a time zone are unchanged."""
+    """The facts about the whole recording. A time without a time zone stays as it is."""
     rows: int
     """The number of frames and events in the file."""
     masked: str
@@ -159,7 +160,8 @@ class HeadFacts:
     same: FindingGroup
     """The finding of the verdict, and all findings that are similar to it."""
     others: Shortened[FindingGroup]
-    """Groups of similar errors and warnings, except `same`; `more` is a number of findings."""
+    """Groups of similar errors and warnings, besides `same`. ``more`` counts the findings in no
+    group."""
     findings: list[FindingGroup]
     """All groups of findings, in the order in which commands print findings."""
     turns: Shortened[TurnFacts]
@@ -230,12 +232,12 @@ def head_facts(data: ReportData, rows: int, masked: str, *, is_private: bool = F
 
 
 def shortened(items: Sequence[T], most: int, count: int = 0) -> Shortened[T]:
-    """Returns the first items and the number of further items.
+    """Returns the first items of a list, and the number of items that are left out.
 
     Args:
         items: all items, or only the first ones.
-        most: how many to keep.
-        count: the number of all items, if `items` has only the first items.
+        most: the largest number of items to keep.
+        count: the number of all items, if `items` contains only the first ones.
     """
     kept = [*items[:most]]
     return Shortened(kept, max(len(items), count) - len(kept))

@@ -1,10 +1,10 @@
 """Finds the images of a recording that a page may show: PNG, JPEG, GIF and WebP.
 
-An image's bytes decide its type and size; the type that a peer names is not used. An image is shown
-only if its headers are complete, no side is longer than `MOST_SIDE`, and it has few bytes.
+The bytes of an image decide its type and size; the type that a peer names is not used. An image is
+shown only if its headers are complete, its sides are at most `MOST_SIDE`, and it has few bytes.
 Otherwise a browser could run out of memory.
 
-The page describes in words: other images, sounds, and SVG, which is a document.
+Images of other types and sounds are described in words. SVG is described, too: it is a document.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ _SIZED = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 """The markers of the segments of a JPEG that contain its size."""
 
 Sizes = Iterator[tuple[int, int]]
-"""Widths and heights in pixels."""
+"""Widths and heights in pixels, each pair from one place in the data of an image."""
 
 
 @frozen
@@ -48,7 +48,9 @@ class PageImage:
 
 
 def read_images(reader: RecordingReader, chosen: Filter) -> dict[str, PageImage]:
-    """Returns the images in some frames, up to `MOST_OF_ALL`, by their data in base64.
+    """Returns the images in some frames by their data in base64.
+
+    All images together have at most `MOST_OF_ALL` bytes; further images are left out.
 
     Args:
         reader: the recording.
@@ -65,7 +67,7 @@ def read_images(reader: RecordingReader, chosen: Filter) -> dict[str, PageImage]
 
 
 def _media(message: Any) -> Iterator[str]:
-    """Yields the data of each object in a message that has a type or media type, at any depth."""
+    """Yields the data of each object in a message, at any depth, that names its type."""
     waiting = [message]
     while waiting:
         match waiting.pop():
@@ -98,7 +100,7 @@ def read_image(encoded: str) -> PageImage | None:
 
 
 def _png(data: bytes) -> Sizes:
-    """Yields the size in the first chunk, which the pictures of an animation cannot exceed."""
+    """Yields the size in the first chunk. The pictures of an animation cannot be larger."""
     length, name, width, height = unpack_from(">L4sLL", data, 8)
     if (length, name, data[-8:-4]) == (13, b"IHDR", b"IEND"):
         yield width, height
@@ -117,7 +119,7 @@ def _jpeg(data: bytes) -> Sizes:
 
 
 def _gif(data: bytes) -> Sizes:
-    """Yields the size of the GIF, and for each of its pictures the right and the lower edge."""
+    """Yields the size of the GIF, and for each picture the right and the lower edge."""
     width, height, flags = unpack_from("<HHB", data, 6)
     yield width, height
     at = 13 + _colours(flags)
@@ -141,7 +143,7 @@ def _colours(flags: int) -> int:
 
 
 def _webp(data: bytes) -> Sizes:
-    """Yields the size in the first chunk; a decoder refuses a file with another size later."""
+    """Yields the size in the first chunk. Browsers refuse a file whose later sizes differ."""
     size, form, chunk = unpack_from("<L4s4s", data, 4)
     if form != b"WEBP" or size > len(data) - 8:
         return

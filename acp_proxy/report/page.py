@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 _FRONT_END = files(__package__) / "front_end"
 LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/app.js", "search/worker.js"
-"""The paths of three modules: the loader, which starts the page, the app, and the worker."""
+"""The paths of three scripts: the loader, which starts the page; the app; and the search worker."""
 _STYLES = ("base.css", "shell.css", "list.css", "pictures.css", "content.css")
-"""The styles that come first, in this order; all other styles follow."""
+"""The styles that come first, in this order. All other styles come after them."""
 _COMPARISON_SCRIPT = "comparison/comparison.js"
 _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
 TYPE_POLICIES = "acp-report-script acp-report-worker"
-"""The names of the only Trusted Types policies: for the page's script, and for the worker's URL."""
+"""The names of the only two Trusted Types policies: for the page's script and the worker's URL."""
 _NUMBER = re.compile(r"(\((?:[a-z]+ )*|)#(\d{1,15})")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BLOCK_ID = re.compile(r"[a-z]+\d*")
@@ -53,7 +53,7 @@ class Assets:
     """The parts of a page that do not depend on the recording."""
 
     loader: str
-    """The script that runs first; it decompresses and starts the main script."""
+    """The script that runs first. It decompresses the main script and starts it."""
     script: str
     worker: str
     style: str
@@ -81,7 +81,7 @@ def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[byte
 
 @functools.cache
 def assets() -> Assets:
-    """Returns the loader, the script, the worker and the style, which all reports share.
+    """Returns the loader, the script, the worker and the style. They are equal in all reports.
 
     Raises:
         NotJoined: a module of the front end cannot be part of a page.
@@ -116,7 +116,7 @@ def comparison_assets() -> tuple[str, str]:
 
 
 def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -> Iterator[bytes]:
-    """Yields the text of a page that is made from a template, with the head that all pages have.
+    """Yields a page in pieces. The page is made from a template, with the head that all pages have.
 
     Args:
         template: the name of the template.
@@ -165,7 +165,9 @@ def content_policy(scripts: Iterable[str], style: str) -> str:
 
 
 def read_script(entry: str) -> str:
-    """Returns a module and the modules that it imports as one script; empty without the module.
+    """Returns a module and all modules that it imports as one script.
+
+    The script is empty if the module does not exist.
 
     Args:
         entry: the path of the module in the front end.
@@ -245,7 +247,7 @@ def _safe(value: Any) -> Any:
 
 
 def _duration(context: Mapping[str, Any], ns: int | None) -> str:
-    """Formats a duration with the precision of the recording's times, ``step_ns``."""
+    """Formats a duration with the resolution of times that the template's context contains."""
     return duration(ns, context["step_ns"])
 
 
@@ -262,12 +264,12 @@ def _time(text: str | None) -> str:
 
 
 def _pieces(text: str, seqs: Iterable[int] = ()) -> Iterator[tuple[str, int | None]]:
-    """Splits a sentence of acp-proxy into pieces of text and frame numbers.
+    """Splits a sentence of acp-proxy into texts and frame numbers.
 
     Args:
         text: the sentence, which may quote a recording.
-        seqs: the frames that the sentence is about. Any other number counts as a frame only inside
-            parentheses.
+        seqs: the numbers of frames that the sentence is about. Other numbers count as frame numbers
+            only within parentheses.
     """
     known, at = {*seqs}, 0
     for match in _NUMBER.finditer(text):

@@ -24,10 +24,10 @@ _LITERAL = re.compile(r"""(["'`])(?:\\.|(?!\1)[^\\])*\1""")
 """Matches a string literal with its quotes."""
 
 _CAST = re.compile(r"/\*\* @type \{.*?\} \*/ ?")
-"""Matches a type annotation within a line; the joiner removes it."""
+"""Matches a type annotation within a line. It is removed when the scripts are joined."""
 
 Read = Callable[[str], str]
-"""Returns the text of a module, by its path below the front end."""
+"""A function that returns the text of a module. Its argument is the path below the front end."""
 
 
 class NotJoined(AcpProxyError):
@@ -48,7 +48,7 @@ class _Module:
 
 
 def joined(entry: str, read: Read) -> str:
-    """Returns a call of one strict function that contains a module and everything it imports.
+    """Returns a script: one function, in strict mode, with a module and all modules it imports.
 
     Args:
         entry: the path of the module.
@@ -74,7 +74,7 @@ def joined(entry: str, read: Read) -> str:
 
 
 def _collect(path: str, read: Read, modules: dict[str, _Module], above: tuple[str, ...]) -> None:
-    """Adds a module after its imports."""
+    """Adds a module to `modules`, after all modules that it imports."""
     if path in above:
         raise NotJoined(f"{path}: modules import each other: {' -> '.join((*above, path))}")
     if path in modules:
@@ -119,7 +119,7 @@ def _read_module(path: str, text: str) -> _Module:
 
 
 def _code(path: str, text: str) -> Iterator[tuple[int, str]]:
-    """Yields the numbered lines, without blank lines and comments."""
+    """Yields the lines with code, each with its number. Blank lines and comments are left out."""
     in_comment = False
     for number, line in enumerate(text.splitlines(), 1):
         bare = line.strip()
@@ -134,5 +134,5 @@ def _code(path: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_comment(line: str) -> bool:
-    """Whether a whole line is a comment."""
+    """Whether a line is nothing but a comment."""
     return line.startswith("/*") and line.endswith("*/") and line.count("*/") == 1

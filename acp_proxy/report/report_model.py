@@ -26,9 +26,9 @@ Watch = Callable[[Iterator[Any]], Iterator[Any]]
 _MOST_STEPS = 2_000
 """The largest number of steps that are kept of one turn; the longest steps are kept."""
 _MOST_STEPS_OF_ALL = 30_000
-"""The largest number of steps of all turns together, beyond `_LEAST_STEPS` of each turn."""
+"""The largest number of steps of all turns together. A turn may always have `_LEAST_STEPS`."""
 _LEAST_STEPS = 20
-"""How many steps of each turn are kept in any case, even if there are many turns."""
+"""The number of steps that are kept of every turn, however many turns there are."""
 
 
 @frozen
@@ -42,7 +42,7 @@ class ReportOptions:
     payloads: bool = True
     """Whether the report contains the bytes of the lines."""
     now_ns: int | None = None
-    """The monotonic clock, for a recording that is still running; see `summarize`."""
+    """The present time on the monotonic clock, for a recording that is still running."""
 
     def chosen(self, reader: RecordingReader) -> Filter:
         """Returns the filter for a report's rows; `EVERYTHING` if the report has all rows.
@@ -68,7 +68,7 @@ class ReportData:
     statistics: Statistics
     """The statistics of the whole recording, without waterfalls."""
     waterfalls: list[TurnWaterfall]
-    """The waterfall of each turn; only the waterfall of the chosen turn if one was chosen."""
+    """The waterfall of each turn. If a turn was chosen, only the waterfall of this turn."""
     faults: list[FiredRule]
     """The effects of each rule of the plan; empty without a plan."""
     faulted_frames: int
@@ -76,7 +76,7 @@ class ReportData:
     """The number of frames that faults sent at a time that was not recorded."""
     rows_in_recording: int
     is_masked: bool
-    """Whether secrets are masked, either in the recording or by the report."""
+    """Whether secrets are masked, be it in the recording or in the report."""
     is_unredacted: bool
     """Whether the user asked to show secrets."""
     last_turn: int
@@ -94,7 +94,7 @@ def read_report_data(
     Args:
         reader: the recording.
         options: the options of the report.
-        watch: wraps each pass over the frames, to show progress.
+        watch: yields the frames of a pass unchanged, and may show the progress.
 
     Raises:
         BadFilter: the filter of the options is invalid for this recording.
@@ -134,14 +134,14 @@ _timed_turns = needs("middle", "durations", unknown=())(turns)
 
 
 def with_clock(recording: Recording) -> Recording:
-    """Returns a recording; if its log names no time zone, the start is the log's own local time."""
+    """Returns a recording. Without a known time zone, its start is a local time."""
     if recording.has_zone:
         return recording
     return evolve(recording, started_at=recording.clock().isoformat())
 
 
 def described(data: ReportData) -> dict[str, Any]:
-    """Returns the members of ``meta`` about the whole recording, as plain values."""
+    """Returns the members of ``meta`` that describe the whole recording."""
     from acp_proxy.explain.origins import known_json, why_no_times
 
     summary, recording = data.summary, data.summary.recording

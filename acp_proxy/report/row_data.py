@@ -35,7 +35,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.tables.checked_values import Row, is_excerpt
 
 _WORD = 8
-"""The size in bytes of an item of an array; an item has room for the code of any 63-bit number."""
+"""The size in bytes of an array's item, which has room for the code of any 63-bit number."""
 
 
 def number_codes(values: Sequence[int | None]) -> list[int]:
@@ -44,7 +44,7 @@ def number_codes(values: Sequence[int | None]) -> list[int]:
 
 
 def differences(values: Sequence[int | None]) -> Iterator[int | None]:
-    """Yields the differences between consecutive numbers; the first number is compared with 0."""
+    """Yields the first number, and then the difference of each number from the one before."""
     before = 0
     for value in values:
         if value is None:
@@ -144,7 +144,7 @@ _labels_of = itemgetter(
     "exchange", "terminal", "newline", "rpc_id", "parse_error", "masked", "request_seq",
     "response_seq", "latency_ns", "answer_session", "answer_terminal",
 )  # fmt: skip
-"""Returns the labels of a row that may differ between two chunks of one run."""
+"""Returns those labels of a row that may differ between two chunks of one run."""
 
 
 class RowReader:
@@ -152,7 +152,7 @@ class RowReader:
 
     Args:
         reader: the recording of the rows.
-        has_payloads: whether cells contain the bytes that faults delivered in place of a frame.
+        has_payloads: whether cells contain the bytes that faults sent in place of a frame.
     """
 
     def __init__(self, reader: RecordingReader, *, has_payloads: bool = True) -> None:
@@ -162,18 +162,19 @@ class RowReader:
         self._notes = reader.recording.row_notes  # a row with a note is in no run
         plan = reader.recording.fault_plan or ""
         self._keeps_order = not any(word in plan for word in _OVERTAKING)
-        """Whether frames are sent in order: no fault lets a frame overtake another."""
+        """Whether no fault can send a frame before an earlier frame."""
         self._sent_ns: dict[str, int] = {}
-        """The sending time of the last late frame of each stream."""
+        """For each stream, the time when its last delayed frame was sent."""
         self._is_open = reader.is_open
         self._has_sizes = is_known(reader.recording, "size")
         self._calls: dict[tuple[str | None, str], tuple[int, int]] = {}
-        """For each session and tool call id: where the last call begins, and the number of its
-        first frame."""
+        """For each session and id of a tool call: where the last call with this id begins, and the
+        number of its first frame."""
         self._labels: tuple[Any, ...] | None = None
         """The labels of the last row if the row is a chunk with text; otherwise None."""
         self._shared: tuple[Any, ...] = ()
-        """The shared values of the last row, which the next row takes over if its labels match."""
+        """The shared values of the last row. The next row has the same values if its labels are
+        equal."""
         self._cells: list[Any] = []
 
     def read(self, row: Row) -> ReportRow:
@@ -197,7 +198,7 @@ class RowReader:
         return ReportRow(own, self._shared, self._cells, data, is_joined, members)
 
     def _delay_ns(self, row: Row) -> int | None:
-        """Returns the time from a frame's arrival to its sending; None if no delay is known."""
+        """Returns how long a frame was delayed; None without a known delay."""
         stream, t_ns = row["stream"], row["t_ns"]
         late = [ns for f in row.get("fired") or () if (ns := f["late_ns"]) is not None]
         if not late and row["delivered"] != "none" and stream in self._sent_ns:
@@ -255,7 +256,7 @@ class RowReader:
 
 
 def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
-    """Returns the values of `SHARED_COLUMNS`, except those of the last two columns."""
+    """Returns the values of `SHARED_COLUMNS`, without the values of the last two columns."""
     method = row["method"]
     is_update = method == UPDATE and row["kind"] == Kind.NOTIFICATION
     update = line.cells.method if is_update and line.cells.method != UPDATE else None
@@ -269,7 +270,10 @@ def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
 
 
 def _ends(row: Row) -> tuple[str | None, str | None]:
-    """Returns who sent a message, and who has to act on it; (None, None) for other rows."""
+    """Returns the sender of a message, and who has to act on the message.
+
+    Both are None for a row that is not a message.
+    """
     stream, kind = row["stream"], row["kind"]
     part = waiting_part(row["method"])
     answering = "client" if part is Part.OTHER else part.value
@@ -281,7 +285,10 @@ def _ends(row: Row) -> tuple[str | None, str | None]:
 
 
 def _fate(row: Row, flags: int) -> str | None:
-    """Returns the fate of a frame; None if it was delivered unchanged."""
+    """Returns what happened to a frame: injected, dropped, changed or undelivered.
+
+    None if the frame was delivered unchanged.
+    """
     if flags & MADE_UP:
         return "injected"
     if row["delivered"] == "none":
