@@ -333,7 +333,7 @@ class HelpCommand(click.Command):
                 formatter.write_text(rest)
 
     def _groups(self, ctx: click.Context, is_whole: bool) -> dict[str, list[tuple[str, str]]]:
-        """Returns the options of each group by its title: the spelling and the help of each."""
+        """Returns the options of the help by group, each with its spelling and its help text."""
         groups: dict[str, list[tuple[str, str]]] = {"What": [], "How": [], "Output": [], "Help": []}
         for option in self.get_params(ctx):
             record = isinstance(option, click.Option) and option.get_help_record(ctx)
@@ -349,7 +349,7 @@ def _group_of(name: str) -> str:
 
 
 def _examples(epilog: str) -> tuple[list[str], str]:
-    """Divides an epilog into its examples, with their explanations, and the text after them."""
+    """Returns the examples of an epilog with their explanations, and the rest of the epilog."""
     before, _, after = epilog.partition(_EXAMPLES)
     examples, _, rest = after.partition("\n\n")
     return re.findall(r"^  \S.*(?:\n   +\S.*)*", examples, re.MULTILINE), f"{before}{rest}".strip()

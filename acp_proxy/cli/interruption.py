@@ -96,9 +96,9 @@ def exit_by(signum: int, _: object) -> None:
 
 
 def _raise_soon(unraisable: "UnraisableHookArgs") -> None:
-    """Raises the exception of Ctrl-C again, if Python could not raise it at first.
+    """Raises the exception of Ctrl-C again if Python could not raise it at first.
 
-    Python cannot raise an exception in some steps of an import.
+    In some steps of an import, Python cannot raise an exception.
     """
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)

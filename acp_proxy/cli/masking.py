@@ -61,7 +61,7 @@ def one_line(text: str) -> str:
 
 
 def output_without_secrets(text: str, known: Mapping[str, str]) -> str:
-    """Returns the output of a program with secrets masked, even secrets that are cut off.
+    """Returns the output of a program with secrets masked, even if the end of a secret is cut off.
 
     Args:
         text: lines of any kind.

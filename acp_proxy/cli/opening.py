@@ -40,9 +40,10 @@ NEEDED: "dict[str, tuple[tuple[Fact, ...], str]]" = {
     "--timing": (("durations",), "expected --timing instant; {why}"),
     "--turn": (("middle", "durations"), "the steps of a turn need times; {why}"),
 }  # fmt: skip
-"""The facts that an option needs in an imported recording, and the message if a fact is missing."""
+"""For each option: the facts that it needs, and the message if an imported recording lacks a
+fact."""
 _COMPARED: "dict[str, Fact]" = {"latencies": "durations", "endings": "ending"}
-"""The comparisons that need a fact in both recordings, each with its fact."""
+"""For each comparison that needs a fact in both recordings: this fact."""
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -172,9 +173,9 @@ def open_recording(
 def masked_alike(
     readers: Sequence["RecordingReader"], stack: ExitStack, known: Mapping[str, str] | None = None
 ) -> "list[RecordingReader]":
-    """Returns readers that mask, in each recording, the secrets of all recordings.
+    """Returns readers that mask the secrets of all recordings in each recording.
 
-    A value may be a secret in one recording, by its place, and ordinary text in another.
+    A value may be a secret at its place in one recording, and ordinary text in another recording.
 
     Args:
         readers: the recordings.
@@ -233,7 +234,7 @@ def note_imported(reader: "RecordingReader") -> None:
 
 
 def note_masked(count: int, where: str) -> None:
-    """Warns if secrets in the file are masked in the output.
+    """Prints a warning if the output is masked, but the file contains secrets.
 
     Args:
         count: the number of masked secrets.

@@ -56,7 +56,7 @@ def printing(command: F) -> F:
 def _filter(ctx: click.Context, _param: object, words: tuple[str, ...]) -> str | tuple[str, ...]:
     """A click callback that joins the words of a filter to one text, and checks this text.
 
-    For the completion of an unfinished command, the words are returned unchanged.
+    While a shell completes a command, the callback returns the words unchanged.
 
     Raises:
         BadFilter: the words are not a filter.

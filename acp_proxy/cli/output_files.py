@@ -223,7 +223,7 @@ def check_new(path: Path, *, force: bool) -> None:
 
 
 def _is_replaced(file: Path) -> bool:
-    """Whether writing would replace the file. A device or a pipe is never replaced."""
+    """Whether writing to a path creates or replaces a plain file; False for a device or a pipe."""
     mode = _mode(file)
     return not mode or stat.S_ISREG(mode)
 

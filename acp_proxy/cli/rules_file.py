@@ -19,7 +19,7 @@ _BAD_ESCAPE = re.compile(r"~(?![01])")
 
 @frozen
 class ComparisonRules:
-    """The rules in a file.
+    """The rules in a file of comparison rules.
 
     Attributes:
         ignore: JSON pointers to values that are not compared, with everything inside them.

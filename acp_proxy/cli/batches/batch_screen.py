@@ -50,11 +50,11 @@ class BatchScreen:
         self._clock = clock
         self._start = clock()
         self._held: dict[str, JobVerdict] = {}
-        """Verdicts that wait until the verdicts of earlier recordings are printed."""
+        """Verdicts that are printed as soon as all earlier recordings have their verdicts."""
         self._places: set[str] = set()
 
     def show(self, verdict: JobVerdict) -> None:
-        """Prints a verdict that is not clean, after the verdicts of all earlier names."""
+        """Prints a verdict that is not clean, once all earlier recordings have their verdicts."""
         self._kinds[verdict.kind] += 1
         if verdict.new_recording is not None:
             self._places.add(os.path.dirname(verdict.new_recording))  # noqa: PTH120
@@ -124,7 +124,7 @@ def lines(verdict: JobVerdict, screen: Screen) -> Iterator[str]:
 
 
 def junit(command: str, verdicts: Iterable[JobVerdict]) -> str:
-    """Returns a suite with a case for each recording.
+    """Returns a JUnit suite with a case for each recording of a batch.
 
     Args:
         command: the command of the batch.
@@ -181,7 +181,7 @@ def _listed(verdict: JobVerdict) -> list[Finding]:
 
 
 def _runs(verdict: JobVerdict) -> list[str]:
-    """Returns a line for each run that a sweep's verdict lists: the plan, and the outcome."""
+    """Returns a line for each listed run of a sweep: its plan and its outcome."""
     runs = [] if verdict.command != SWEEP else verdict.findings or ()
     return [": ".join(_run_words(run)) for run in runs]
 

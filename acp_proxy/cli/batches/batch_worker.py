@@ -51,13 +51,13 @@ from acp_proxy.store.queries.frames import last_stderr_lines
 from acp_proxy.store.reader import RecordingReader
 
 _KEPT = 64
-"""The number of chunks that are kept from the end of a command's stderr. They contain the reason of
-a failure."""
+"""The largest number of chunks of a command's stderr that are kept. The last chunks are kept, since
+they contain the reason of a failure."""
 _CHUNK = 4096
 _OURS = "acp-proxy: "
 _STALLED = 3
 _LOOKED_AT = 20
-"""How many lines at the end of stderr are searched for a line that is not blank."""
+"""The number of lines at the end of stderr in which a line that is not blank is searched for."""
 _LAST_WORDS_S = 0.2
 """Seconds to wait for the last output on stderr."""
 
@@ -88,7 +88,7 @@ class Printed:
         self._reader.start()
 
     def reason(self) -> str | None:
-        """Returns the last message of acp-proxy itself. Discards all later output."""
+        """Returns the last message that acp-proxy itself printed. Later output is discarded."""
         sys.stderr.flush()
         os.dup2(self._nothing, 2)
         self._reader.join(_LAST_WORDS_S)  # a process that the agent left may keep stderr open

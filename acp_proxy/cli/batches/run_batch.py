@@ -87,7 +87,7 @@ def run_many(
 
 
 def _has_changed(selected_recording: SelectedRecording, verdict: JobVerdict) -> bool:
-    """Whether a recording has changed since its verdict."""
+    """Whether a recording has changed since the verdict on it was made."""
     try:
         return sha256_of(selected_recording.path) != verdict.sha256
     except OSError:

@@ -232,7 +232,7 @@ def _report(
 
 
 def _known(path: Path | None, *, update_baseline: bool) -> Baseline:
-    """Reads the baseline. A missing file is allowed if the command is going to write it."""
+    """Reads the baseline; empty if the file is missing and the command will write the file."""
     if path is None or (update_baseline and not path.exists()):
         return Baseline()
     return read_baseline(path)

@@ -35,7 +35,7 @@ def junit(report: CheckReport, chosen: frozenset[str]) -> str:
 
 
 def annotations(report: CheckReport) -> Iterator[str]:
-    """Yields GitHub workflow commands, which show findings next to their lines.
+    """Yields GitHub workflow commands, which show each finding at a line of the text form.
 
     The text of a finding is escaped, so that it cannot become a command.
     """
@@ -73,7 +73,7 @@ def checked_verdict(verdict: JobVerdict, checked: CheckedRecording, fail_on: str
 def with_findings(
     verdict: JobVerdict, checked: CheckedRecording, least: str = "info"
 ) -> JobVerdict:
-    """Adds the new findings to a verdict, the worst first.
+    """Adds the findings that are not in the baseline to a verdict, the worst first.
 
     Args:
         verdict: the verdict of the recording.

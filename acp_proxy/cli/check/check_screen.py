@@ -136,7 +136,7 @@ def _group(
 
 
 def _narrower(page: RecordingPage) -> Screen:
-    """Returns a screen that is narrower by the indentation of the frames."""
+    """Returns a screen for the frames below a finding, which are indented."""
     columns = page.screen.columns
     return page.screen if columns is None else evolve(page.screen, columns=max(1, columns - 2))
 

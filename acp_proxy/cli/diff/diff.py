@@ -108,7 +108,7 @@ def diff(
 
 
 def _note(reader: RecordingReader) -> None:
-    """Warns if a recording cannot be compared as a whole."""
+    """Warns if only a part of a recording can be compared."""
     if reader.live:
         warn(f"{reader.path} is still being recorded; later frames are not compared")
     elif reader.recording.state == "incomplete":
@@ -125,7 +125,7 @@ def _diff(
     *,
     as_json: bool,
 ) -> int:
-    """Prints the differences, and a hint on how to ignore them if `words` are not empty."""
+    """Prints the differences. With `words`, also prints how to ignore the differences."""
     from acp_proxy.cli.diff.diff_reports import DiffCases, DiffJson, RuleHint, report_diff
     from acp_proxy.cli.diff.diff_screen import DiffScreen
     from acp_proxy.diff.diff import diff
@@ -154,7 +154,7 @@ def _learn(
     *,
     as_json: bool,
 ) -> int:
-    """Prints the learned rules, or writes them into a file, with the rules of the options."""
+    """Learns rules, adds the rules of the options, and prints all rules or writes a file."""
     from acp_proxy.cli.diff.diff_reports import DiffJson, say_learned
     from acp_proxy.diff.learned_rules import learn
 

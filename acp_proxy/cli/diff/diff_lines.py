@@ -123,7 +123,7 @@ class DiffLines:
 
 
 def _preview(entry: DiffEntry) -> str:
-    """Returns the preview of a frame. A word that is also in the frame's title is not repeated."""
+    """Returns the preview of a frame, without a word that is also in the frame's title."""
     word = entry.title.rpartition(" ")[2]
     text = (entry.preview or "").removeprefix(f"{word}: ")
     return f"  {text}" if text else ""
@@ -138,7 +138,7 @@ def _runs(entry: DiffEntry) -> str:
 
 
 def _lines(value: Any, longest: int) -> list[str]:
-    """Returns a value as lines: one for each member, cut to the longest length."""
+    """Returns the lines of a text, or of a value's members, each cut to the longest length."""
     try:
         lines = [*_members(value)]
     except RecursionError:
@@ -147,7 +147,7 @@ def _lines(value: Any, longest: int) -> list[str]:
 
 
 def _members(value: Any, name: str = "") -> Iterator[str]:
-    """Yields the lines of a text. For any other value, yields its members below their names."""
+    """Yields the lines of a text or, for an object or an array, the lines of each member."""
     if isinstance(value, str) and "\n" in value[:-1]:
         yield from filter(None, [name])
         yield from (f"{'  ' * bool(name)}{line}" for line in value.splitlines())

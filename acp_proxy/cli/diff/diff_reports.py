@@ -23,13 +23,13 @@ _MOST_LINES = 500
 
 
 class DiffReporter:
-    """Receives the parts of a comparison one by one. The base class ignores them."""
+    """A form of report that receives a comparison part by part. This base class prints nothing."""
 
     def begin(self, _found: Diff) -> None:
-        """Receives the comparison before its entries."""
+        """Begins the report. The entries of the comparison follow."""
 
     def entry(self, _entry: DiffEntry) -> None:
-        """Receives an entry. The entries of a lane follow one another."""
+        """Adds an entry to the report. All entries of a lane come one after the other."""
 
     def end(self, _found: Diff) -> None:
         """Ends the report, after the last entry."""
@@ -52,7 +52,7 @@ def report_diff(diff: Diff, reporters: Sequence[DiffReporter]) -> None:
 
 
 class DiffJson(DiffReporter):
-    """Prints each part as a line of JSON as soon as it is known."""
+    """Prints a comparison as lines of JSON, each as soon as its content is known."""
 
     def __init__(self) -> None:
         self._out = Writer()
@@ -84,7 +84,7 @@ class DiffJson(DiffReporter):
         self._out.flush()
 
     def learned(self, result: Learned) -> None:
-        """Prints proposed rules, and the differences that remain."""
+        """Prints the proposed rules as JSON, and the differences that remain with these rules."""
         members = {**_members(result), "rest": _counts(result.rest)}
         self._line("learned", {**members, "is_equal": not result.rest.total})
         self._out.flush()
@@ -110,7 +110,7 @@ class _Place:
     left_out: int = 0
 
     def add(self, kind: str, lines: Iterable[str]) -> None:
-        """Adds a difference. Its lines are made only if they will be printed."""
+        """Adds a difference. The lines about the difference are made only if there is room."""
         self.counts[kind] += 1
         if self.left_out:
             self.left_out += 1
@@ -128,14 +128,14 @@ class _Place:
 
 
 class DiffCases(DiffReporter):
-    """Makes a test case for the handshake, each lane and the ending."""
+    """Makes one test case for the handshake, one for each lane, and one for the ending."""
 
     def __init__(self) -> None:
         self._lines = DiffLines(Screen())
         self._places: dict[str, _Place] = {}
 
     def begin(self, diff: Diff) -> None:
-        """Creates the cases that every comparison has."""
+        """Begins the report: creates the cases of the handshake and of the lanes."""
         sessions = [name for name in diff.aliases if name.startswith("session:")]
         self._places = {name: _Place() for name in ("handshake", "connection", *sessions)}
         self._add_fields("handshake", diff.handshake)
@@ -146,13 +146,13 @@ class DiffCases(DiffReporter):
         place.add(entry.change.value.replace("-", "_"), self._lines.entry(entry))
 
     def end(self, diff: Diff) -> None:
-        """Adds the differences of the endings."""
+        """Ends the report: adds the case of the ending."""
         self._places["ending"] = _Place()
         self._add_fields("ending", diff.ending)
 
     @property
     def cases(self) -> list[Case]:
-        """Returns the cases. The list is complete only after `end` was called."""
+        """Returns the cases. Before the call of `end`, the case of the ending is missing."""
         return [Case("diff", name, place.failure()) for name, place in self._places.items()]
 
     def _add_fields(self, name: str, fields: tuple[Field, ...]) -> None:
@@ -161,7 +161,7 @@ class DiffCases(DiffReporter):
 
 
 class RuleHint(DiffReporter):
-    """Prints on stderr the options that would ignore the differences.
+    """Prints on stderr the options with which the differences would be ignored.
 
     Args:
         words: the user's names for the recordings.
@@ -173,11 +173,11 @@ class RuleHint(DiffReporter):
         self._has_moved = False
 
     def begin(self, diff: Diff) -> None:
-        """Proposes to ignore the differences of the handshakes."""
+        """Begins the hint: adds options that ignore the differences in the handshake."""
         self._add(diff.handshake)
 
     def entry(self, entry: DiffEntry) -> None:
-        """Proposes to ignore the changed places."""
+        """Adds options to the hint that ignore the changed places of an entry."""
         self._has_moved |= kind_of(entry) is not None
         self._add(entry.fields)
 
@@ -200,7 +200,7 @@ class RuleHint(DiffReporter):
 
 
 def say_learned(result: Learned, text: str) -> None:
-    """Prints the file of proposed rules on stdout, and the effect of the rules on stderr.
+    """Prints a file of proposed rules on stdout, and on stderr what the rules change.
 
     Args:
         result: the proposed rules.

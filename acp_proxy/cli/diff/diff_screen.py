@@ -37,7 +37,7 @@ lane by lane."""
 
 
 class DiffScreen(DiffReporter):
-    """Prints the entries in the order of time. Too many entries to sort are printed lane by lane.
+    """Prints the entries of a comparison in the order of time, or lane by lane if there are many.
 
     Args:
         screen: the screen.
@@ -50,7 +50,7 @@ class DiffScreen(DiffReporter):
         self._aliases: dict[str, tuple[str | None, str | None]] = {}
         self._lane = ""
         self._waiting: list[DiffEntry] = []
-        """The entries to be sorted."""
+        """The entries that are not printed yet."""
         self._most = most
         self._entries = 0
 
@@ -71,13 +71,13 @@ class DiffScreen(DiffReporter):
                 self._page.lines(self._lines.field(place))
 
     def entry(self, entry: DiffEntry) -> None:
-        """Keeps an entry to be sorted, or prints it if there are too many."""
+        """Keeps an entry to print it in the order of time, or prints it if there are too many."""
         self._waiting.append(entry)
         if len(self._waiting) + self._entries > _SORTED:
             self._print_waiting()
 
     def _print_waiting(self) -> None:
-        """Prints the entries so far, with a title before the entries of each lane."""
+        """Prints the entries that were kept, with a title wherever the lane changes."""
         for entry in in_order_of_time(self._waiting, lambda entry: entry):
             self._entries += 1
             if self._most is not None and self._entries > self._most:
@@ -172,7 +172,7 @@ def _legend(diff: Diff) -> Iterator[Piece]:
 
 
 def _ending(field: Field) -> Iterator[Piece]:
-    """Yields a difference in the agent's exit code or signal. A missing value is left out."""
+    """Yields the words for one difference between the endings. A missing value is left out."""
     is_signal = field.pointer == "/exit_signal"
     a, b = map(_signal, (field.a, field.b)) if is_signal else (field.a, field.b)
     change = Change.ONLY_B if a is None else Change.ONLY_A if b is None else Change.CHANGED

@@ -198,7 +198,7 @@ def _agents(
 
 
 def _unrecorded(found_client: FoundClient, machine: Machine) -> list[ConfiguredAgent]:
-    """Returns the agents in a client's settings that can be recorded but are not yet."""
+    """Returns the agents in a client's settings that can be recorded and are not yet recorded."""
     recorded = {_identity(agent) for agent in found_client.recorded}
     plain = [_startable(agent, machine) for agent in found_client.agents if not agent.proxy]
     return [agent for agent in plain if agent is not None and _identity(agent) not in recorded]
@@ -224,7 +224,7 @@ def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> Conf
 
 
 def _identity(agent: ConfiguredAgent) -> tuple[str, ...]:
-    """Returns words that identify an agent. The directory of its program does not count."""
+    """Returns words that are equal for the same agent, whatever the directory of its program."""
     return tuple(Path(word).name for word in agent.agent[:1]) + agent.agent[1:]
 
 

@@ -40,7 +40,7 @@ class ListedClient:
     settings: list[str]
     """The existing settings files of the client."""
     writable: bool
-    """Whether `--write` can add an entry."""
+    """Whether `--write` can add an entry to the client's settings."""
     agents: list[ListedAgent]
     problems: list[str]
 

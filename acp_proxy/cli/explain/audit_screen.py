@@ -197,7 +197,7 @@ def _next(page: RecordingPage, audit: Audit, word: str) -> None:
 
 
 def _what(action: Action) -> list[_Mark]:
-    """Returns the subject of an action (paths, a command, a tool). Each part has its warning."""
+    """Returns the subject of an action: paths, a command or a tool, each with its warning."""
     if action.kind is ActionKind.RUN:
         words = [path.shown for path in action.mentions if path.credential]
         names = f" (names {', '.join(words[:3])})" if words else ""
@@ -234,7 +234,10 @@ def _different(action: Action) -> list[AuditedPath]:
 
 
 def _first(actions: Sequence[Action], most: int | None) -> list[Action]:
-    """Returns the actions to list in a table, in order. Keeps marked actions first."""
+    """Returns the actions to list in a table, in order.
+
+    If there are too many actions, actions with a warning are kept before all others.
+    """
     if most is None or len(actions) <= most:
         return [*actions]
     chosen = sorted(actions, key=lambda action: not _is_marked(action))[:most]

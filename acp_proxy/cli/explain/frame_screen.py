@@ -1,4 +1,4 @@
-"""Prints one frame or event in full: its labels, its message, and the paired frame.
+"""Prints one frame or event in full: its labels, its message, and the other half of its exchange.
 
 The message is laid out as JSON, one value on each line. Its long texts follow, line by line. Bytes
 that are not UTF-8 are printed in hex.
@@ -34,7 +34,8 @@ from acp_proxy.store.tables.checked_values import Row, is_excerpt
 _TERMINAL_LONGEST = 100_000
 """The largest number of characters of a message that are shown on a terminal."""
 _PAIR_LONGEST = 20_000
-"""The largest number of characters that are printed of the paired frame."""
+"""The largest number of characters that are printed of the paired frame: the request of an answer,
+or the answer to a request."""
 _DIFF_INKS = {"-": Ink.TROUBLE, "+": Ink.TO_CLIENT, "@": Ink.FAINT}
 _DEEPEST = 60
 """The number of levels of JSON that are indented."""
@@ -152,7 +153,7 @@ class FramePage:
 
     @property
     def _on_terminal(self) -> bool:
-        """Whether base64 texts are replaced by their sizes, and long texts are cut."""
+        """Whether the output is a terminal. If so, base64 texts and long texts are shortened."""
         return self.layout.screen.columns is not None
 
 
@@ -192,9 +193,9 @@ class _Layout:
     elide: bool
     line: list[Piece] = field(factory=list)
     open: list[bool] = field(factory=list)
-    """For each open level: True for an object, False for an array."""
+    """For each open object or array, the outermost first: whether it is an object."""
     fresh: bool = False
-    """Whether the last token has opened a level."""
+    """Whether the last token has opened an object or an array."""
     names: bool = False
     """Whether the next string is the name of a member."""
 
@@ -245,7 +246,7 @@ def _piece(kind: str, token: bytes) -> Piece:
 
 
 def _readable(escape: re.Match[str]) -> str:
-    """Returns the letter for the escape of a letter; returns any other escape unchanged."""
+    """Decodes the escape of a letter. Returns any other escape unchanged."""
     character = undone(escape[0]) if escape[4] is None else ""
     return character if character.isprintable() and not character.isascii() else escape[0]
 

@@ -42,7 +42,7 @@ _UNTIL = re.compile(r"problem|end|stall:([0-9]+(?:\.[0-9]+)?)s?")
 _MOST_LINES = 10**9
 _Look = Callable[[int], tuple[str, str] | None]
 _TAIL = 4
-"""The number of rows that are read at first for each line that `--lines` requests."""
+"""For each line that `--lines` requests, this many rows are read at first."""
 
 
 @cli_command(
@@ -190,7 +190,7 @@ class _JsonTimeline:
             warn(f"the recording has ended: {self.reader.path}")
 
     def print_all(self, chosen: Filter, after: int) -> int:
-        """Prints the chosen rows with numbers above `after`; returns the last row read."""
+        """Prints the chosen rows after a number. Returns the number of the last row read."""
         last = after
 
         def watched() -> Iterator[Row]:
@@ -222,11 +222,11 @@ class _JsonTimeline:
         self.write([row])
 
     def print_around(self, seq: int, context: int, chosen: Filter) -> None:
-        """Prints a frame or event, its paired frame, and the chosen rows before and after it."""
+        """Prints a frame or event, the other frame of its exchange, and chosen rows nearby."""
         self.write(self.items(rows_around(self.reader, seq, context, chosen)))
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
-        """Yields what each line shows: a row, or a run of chunks."""
+        """Yields the content of each line: a row, or a run of chunks."""
         return rows
 
     def write(self, items: Iterable[Row | ChunkRun]) -> None:

@@ -33,7 +33,7 @@ _WITH_SIZES = 140
 _METHOD = {True: 28, False: 21}
 _ID = {True: 5, False: 3}
 _PAIR = 12
-"""The width of the column with the paired frame and the latency, on a terminal."""
+"""On a terminal, the width of the column with the number of the paired frame and the latency."""
 _LINKS = ("→", "↩")
 _LONG_ID, _END_OF_ID = 15, {True: 8, False: 6}
 """Ids up to `_LONG_ID` characters are printed whole. Of longer ids, only the end is printed: 8
@@ -50,9 +50,9 @@ Each form has the title of its column, and the fact that an imported recording m
 
 
 def fold_ends(items: Iterable[Row | ChunkRun]) -> Iterator[Row | ChunkRun]:
-    """Yields items. Ends of several streams become one row, if time and reason are about equal.
+    """Yields items, with one row for several streams that ended for one reason within a second.
 
-    The member ``last`` of the row is the number of the last of these events.
+    The member ``last`` of this row is the number of the last of these ends.
     """
     pending: Row | None = None
     for item in items:
@@ -95,7 +95,7 @@ class TimelineLayout:
         self.screen, self.recording, self.pauses = screen, reader.recording, Pauses(reader)
         self.hints_of = HintReader(reader).of
         self.live = reader.is_open
-        """Whether an answer may still come."""
+        """Whether answers may still come, since the recorder runs."""
         self._times = times
         needed: dict[str, Fact] = {"time": TIMES[times][1], "size": "bytes"}
         unknown = (name for name, fact in needed.items() if not self.recording.knows(fact))
@@ -111,11 +111,11 @@ class TimelineLayout:
         self._marks: dict[int, str] = {}
 
     def mark(self, frame: int, pair: int | None) -> None:
-        """Makes a margin at the left of all lines, and marks a frame and its paired frame.
+        """Makes a margin with marks for a frame and for the other frame of its exchange.
 
         Args:
             frame: the number of the frame.
-            pair: the number of the paired frame; None if there is none.
+            pair: the number of the other frame; None if there is none.
         """
         self._marks = {frame: "▸ "} | ({} if pair is None else {pair: "▹ "})
 
@@ -265,7 +265,7 @@ class TimelineLayout:
             yield f"{cells.size:>7}  ", Ink.FAINT, False
 
     def _less(self, line: TimelineLine) -> Iterator[Piece]:
-        """Yields the paired frame and the latency, but only for a slow or missing answer.
+        """Yields the paired frame's number and the latency, only for a slow or missing answer.
 
         On a narrow terminal, the preview needs the room.
         """
@@ -282,7 +282,7 @@ def _fitted(method: str, columns: int) -> str:
 
 
 def _short(span: str) -> str:
-    """Shortens the second number of a range: leading digits that the numbers share are left out.
+    """Shortens the second number of a range: drops the leading digits that both numbers share.
 
     The last two digits are always kept.
     """

@@ -41,7 +41,7 @@ from acp_proxy.recording.notes import note_in_words
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
 _COUNTED = ("request", "response", "error", "notification")
-"""The kinds of frames that have a plural."""
+"""The names of kinds of frames that get an "s" in the plural."""
 _SPARE_OF_TURN = (4, 5, 3)
 """The indexes of the cells that a narrow terminal leaves out of a turn's row: updates, tool calls
 and time."""
@@ -355,7 +355,7 @@ def _waiting(page: RecordingPage, summary: Summary) -> None:
 
 
 def sentence_of(same: Sequence[Finding]) -> str:
-    """Returns one sentence about several equal findings: their frames, and the text.
+    """Returns one sentence about findings with the same text: their frames, and then the text.
 
     The method is in the sentence only once.
     """

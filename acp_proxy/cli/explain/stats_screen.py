@@ -32,12 +32,12 @@ _GLYPHS: Mapping[Part, Piece] = {
     Part.FILES: ("f", Ink.TO_AGENT, False),
     Part.OTHER: ("o", Ink.TO_AGENT, False),
 }
-"""For each part of a turn, the piece that draws its bar on a screen without colours."""
+"""For each part of a turn, the piece that is repeated in a bar on a screen without colours."""
 _COLOURED: Mapping[Part, Piece] = {
     part: ("▒" if part is Part.OTHER else "█" if glyph.isalpha() else glyph, ink, bold)
     for part, (glyph, ink, bold) in _GLYPHS.items()
 }
-"""For each part of a turn, the piece that draws its bar on a screen with colours."""
+"""For each part of a turn, the piece that is repeated in a bar on a screen with colours."""
 _STEPS: dict[str, Piece] = {
     "prompt": ("▏", None, False),
     "thought": ("▒", Ink.TO_CLIENT, False),
@@ -118,7 +118,7 @@ class StatisticsPage(Page):
         return duration(ns, self._recording.step_ns)
 
     def _whole(self, statistics: Statistics) -> None:
-        """Prints how the time of the recording divides, and then how the time in turns divides."""
+        """Prints how the time of the recording divides, and then the time of all turns."""
         whole, turns = statistics.time, statistics.turns
         if turns or whole.before_turns_ns < statistics.duration_ns:
             after = whole.between_turns_ns
@@ -328,7 +328,7 @@ def _names(rows: Sequence[VersionRow]) -> Iterator[Cell]:
 
 
 def _numbers(rows: Sequence[VersionRow], name: str) -> Iterator[Cell]:
-    """Yields the number of a column for each row, and after it the change, if there is one."""
+    """Yields a column's number for each row, and after each number its change, if there is one."""
     written: Callable[[Any], str] = duration if name.endswith("_ns") else "{:,.0f}".format
     for row in rows:
         value, change = row.numbers[name], (row.change or {}).get(name)

@@ -12,7 +12,7 @@ _TICK_S = 1.0
 """Seconds of processor time between two ticks. A search that takes too long is stopped after one to
 two ticks."""
 END = 0
-"""Replaces the number of a frame while the ends of messages are searched, after all frames."""
+"""Stands for a frame number in `TimeLimit.at` while unfinished messages are searched."""
 
 
 class TimeLimit:
@@ -47,7 +47,7 @@ class TimeLimit:
             signal.signal(signal.SIGVTALRM, before)
 
     def at(self, place: int) -> "TimeLimit":
-        """Returns the context for the search of the frame or event with a number."""
+        """Names the frame or event that is searched while the returned context is open."""
         self._steps += 1
         self._place = place
         return self

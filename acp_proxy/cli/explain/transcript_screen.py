@@ -199,7 +199,10 @@ class TranscriptPage(RecordingPage):
         self._blocks(entry, [block for block in entry.blocks if block not in known])
 
     def _is_within(self, entry: Entry, call: Entry) -> bool:
-        """Whether an entry is part of a call, or the agent's request while only this call ran."""
+        """Whether an entry belongs to a call.
+
+        A request of the agent also belongs to a call if it was sent while only this call ran.
+        """
         is_asked = entry.kind is EntryKind.REQUEST and entry.session == call.session
         is_during = self._calls_until < entry.seq < _end_of(call) and entry.by == "agent"
         return _is_part(entry, call) or (is_asked and is_during)
@@ -211,7 +214,7 @@ class TranscriptPage(RecordingPage):
             self.lines(["", "Nothing."])
 
     def end_call(self) -> None:
-        """Prints the end of the latest tool call, and its terminals that have no entries."""
+        """Prints the end of the latest tool call: its terminals without an entry."""
         call, self._call = self._call, None
         if call is None:
             return
@@ -315,7 +318,7 @@ def _is_of_subagent(entry: Entry) -> bool:
 
 
 def _lines(block: TextBlock, *, is_said: bool) -> Iterator[list[Piece]]:
-    """Yields the lines of a block, with the number of characters that are left out."""
+    """Yields the lines of a block, and how many characters of the block are left out."""
     text, is_code = block.text, False
     for part in [text.start, text.end] if text.left_out else [text.start]:
         if part is not text.start:

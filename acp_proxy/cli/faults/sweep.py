@@ -33,8 +33,8 @@ from acp_proxy.store.reader import RecordingReader
 
 _NO_PLAN = "(no faults)"
 _LONGEST_LINE, _LAST_LINES = 100, 5
-"""How much is shown of a client's output: the number of characters of its last line, and the number
-of last lines if the client failed."""
+"""The largest number of characters that are shown of the last line of a client's output, and the
+number of last lines that are shown if the client failed."""
 _LEGEND = {
     FINISHED: "the client ended with exit code 0; only its output shows whether all is well",
     NOT_REACHED: "no rule of the plan fired, so nothing was tested",

@@ -172,7 +172,7 @@ class _Run:
         os.close(sink)
 
     def completed(self, report: reports.ReplayReport) -> reports.ReplayReport:
-        """Returns the report, completed by facts about the faults of this run."""
+        """Returns the report of a replay, with the facts about faults added."""
         return report
 
     def leave(self) -> None:
@@ -202,7 +202,7 @@ class _FaultyRun(_Run):
         )
 
     def completed(self, report: reports.ReplayReport) -> reports.ReplayReport:
-        """Returns the report with the faults that fired and a command that repeats the run."""
+        """Returns the report of a replay with fired faults and a command that repeats the run."""
         from attrs import evolve
 
         words = ["acp-proxy", *sys.argv[1:]]

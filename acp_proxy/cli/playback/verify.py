@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from acp_proxy.playback.drivers.verifier import VerifyOutcome
 
 _TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
-"""The default time limit of a run is `_TIMES` times the duration of the recorded conversation,
-which counts as at least `_SHORTEST_NS`."""
+"""The default time limit of a run is `_TIMES` times the duration of the recorded conversation. A
+duration below `_SHORTEST_NS` counts as `_SHORTEST_NS`."""
 _EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
 agent that cannot start or a recording that cannot be read, 3 if it stalled or took longer than
 --timeout, if the recording is incomplete and was played to its end, or if the new run was
@@ -245,7 +245,7 @@ def _verify_many(
 
 
 def _masked(reader: RecordingReader, stack: ExitStack) -> RecordingReader:
-    """Returns a recording with its secrets masked, as in the recording of the new run."""
+    """Returns a reader that masks the secrets of a recording, since the new run is masked, too."""
     source = write_text_form(reader) if reader.path is STDIN else None
     return stack.enter_context(RecordingReader(reader.path, source))
 
@@ -280,7 +280,10 @@ def _play(
 
 
 def _has_ended_by(new: Path, signum: int) -> bool:
-    """Whether a signal killed the agent. The recorder kills itself by the same signal."""
+    """Whether the agent was killed by the same signal as the recorder.
+
+    If a signal kills the agent, the recorder kills itself by this signal.
+    """
     with suppress(AcpProxyError), RecordingReader(new) as fresh:
         return fresh.recording.exit_signal == signum
     return False

@@ -53,18 +53,18 @@ class PlayedRun:
     """Whether acp-proxy stopped the agent. If so, the way in which the agent ended is not
     compared."""
     pauses: tuple[tuple[int, int], ...] = ()
-    """The periods in which a message was held back for another message that did not come: start and
-    end, in nanoseconds of the monotonic clock."""
+    """The periods in which a message was held back because another message did not come. Each
+    period has a start and an end, in nanoseconds of the monotonic clock."""
 
     @property
     def roots(self) -> Mapping[str, str]:
-        """The directory of this run for each recorded directory."""
+        """For each recorded directory, the directory that replaces it in this run."""
         return self.engine.state.options.roots
 
 
 @frozen
 class UnstableRun:
-    """The differences, without noise, between the first run (A) and another run (B)."""
+    """The differences between the first run (A) and a later run (B), without noise."""
 
     run: int
     """The number of the later run; the first run is number 1."""
@@ -115,9 +115,9 @@ class VerifyReport:
     entries: tuple[DiffEntry, ...] = ()
     entries_left_out: int = 0
     check: CheckedRecording | None = None
-    """The findings in the new run."""
+    """The result of a check of the new run."""
     is_checked: bool = False
-    """Whether the agent's errors among these findings make the verification fail."""
+    """Whether the verification fails if the agent broke a rule in the new run."""
     runs: tuple[str, ...] = ()
     """The paths of the recordings, one for each run."""
     unstable: tuple[UnstableRun, ...] = ()
@@ -217,7 +217,7 @@ def conclude(old: RecordingReader, runs: Sequence[PlayedRun], settings: Comparis
 def _unstable(
     noise: ModelNoise, runs: Sequence[PlayedRun], options: DiffOptions
 ) -> Iterator[UnstableRun]:
-    """Learns the noise of the later runs. Prints and yields the runs with further differences."""
+    """Learns the noise from the later runs. Prints and yields runs with other differences."""
     first = runs[0].new
     for number, run in enumerate(runs[1:], 2):
         same = tuple((run.roots[recorded], live) for recorded, live in runs[0].roots.items())
@@ -268,7 +268,7 @@ def _checked(new: RecordingReader) -> CheckedRecording:
 
 
 def _broken_by_agent(checked: CheckedRecording) -> list[Finding]:
-    """Returns the agent's errors. The client's messages come from the recording."""
+    """Returns the errors of the agent. Findings about the replayed client do not count."""
     findings = in_order(checked.findings)
     return [
         finding

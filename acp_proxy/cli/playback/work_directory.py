@@ -24,8 +24,8 @@ def directories(
 ) -> Iterator[dict[str, str]]:
     """Makes a new directory for each recorded directory. Removes the new directories at the end.
 
-    If a recorded directory is inside another, the new directories are nested as well. Relative
-    directories are resolved against `start`. Values that are not paths are left out.
+    The new directories are nested as the recorded directories are. Relative directories are
+    resolved against `start`. Values that are not paths are left out.
 
     Args:
         recorded: the directories, in the order in which the recorded client named them.

@@ -32,7 +32,7 @@ P = ParamSpec("P")
 
 
 def with_verdict(command: Callable[P, T]) -> Callable[P, T]:
-    """Marks a command whose exit code is a verdict. It continues even if nobody reads stdout.
+    """Marks a command whose exit code is a verdict. The command continues even if stdout is closed.
 
     Args:
         command: the function of the command.

@@ -24,10 +24,10 @@ from acp_proxy.cli.screens.styled_text import (
 _GAP = 2
 """Blanks between two columns."""
 _LEAST_MIDDLE = 6
-"""The smallest width of a text that is cut in its middle."""
+"""The smallest width to which a text may be cut in its middle."""
 _LEAST_LAST, _LEAST_BESIDE = 20, 40
-"""The smallest width of the last cell of an aligned row. Spare cells are left out until the last
-cell has `_LEAST_BESIDE` columns."""
+"""The smallest width of the last cell of an aligned row. Cells that may be left out are left out
+until the last cell has `_LEAST_BESIDE` columns."""
 WIDE = 110
 """The smallest width of a terminal that shows less important columns."""
 Cell = Sequence[Piece]
@@ -93,8 +93,7 @@ def _layout(
 ) -> list[tuple[int, int]]:
     """Chooses the columns that fit. Returns the index and the width of each chosen column.
 
-    Columns of low rank get space first. If two columns have the same rank, the left column gets
-    space first, but is also left out first. A column of rank 0 keeps at least its smallest width.
+    Columns with a high rank are left out first. Columns with a low rank get space first.
     """
     widest = [
         max(columns_of(text) for text in (column.title, *(row[n] for row in rows)))

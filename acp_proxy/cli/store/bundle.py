@@ -128,7 +128,7 @@ def _versions(recording: Recording) -> Iterator[bytes]:
 
 
 class _ZipParts(io.RawIOBase):
-    """A target for a `ZipFile`. It keeps the written bytes until they are collected."""
+    """A target for a `ZipFile`. It keeps the written bytes until `collected` returns them."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -37,7 +37,7 @@ from acp_proxy.store.reader import RecordingReader
 
 @frozen
 class CopyMasking:
-    """The options for masking more than the secrets that are always masked."""
+    """The options with which a copy is masked more than by default."""
 
     level: str | None
     paths: tuple[str, ...]
@@ -45,7 +45,7 @@ class CopyMasking:
 
     @property
     def is_given(self) -> bool:
-        """Whether an option is given. If so, even a masked recording is masked again."""
+        """Whether one of these options is given. If so, even a masked recording is masked again."""
         return bool(self.level or self.paths or self.patterns)
 
     @contextmanager

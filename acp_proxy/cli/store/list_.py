@@ -50,7 +50,7 @@ _PROMPT = 200
 """The largest number of characters that are shown of the first prompt."""
 _BROKEN = "BROKEN RULES"
 _ONLY_PIPE = ("", "STATE", "EXIT", "WHAT IS WRONG")
-"""The columns that only a pipe gets. In their place, a terminal has the column of results."""
+"""The columns that are printed only in a pipe. A terminal shows a column of results instead."""
 _RESULT = "RESULT"
 _REPORTED = ("TOKENS", "COST")
 """The columns that are shown only if an agent reported their values."""
@@ -346,7 +346,7 @@ def _tail(directory: str) -> str:
 
 
 def _total(listed_recordings: list[ListedRecording], readable: int, where: Path) -> str:
-    """Returns the line of totals. Unreadable files have a count of their own."""
+    """Returns the line of totals. Files that cannot be read are counted separately."""
     listed = [entry for entry in listed_recordings if entry.recording is not None]
     few = "" if len(listed) == readable else f" of {readable}"
     total = byte_size(sum(entry.size for entry in listed))

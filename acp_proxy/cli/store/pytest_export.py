@@ -96,7 +96,7 @@ def export_test(
 
 
 def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
-    """Returns the text form of a recording. It is cut down to the messages that some turns need.
+    """Returns the text form of a recording, cut down to the messages that some turns need.
 
     The state of the new recording is always `complete`.
 
@@ -145,7 +145,7 @@ def _needed(reader: RecordingReader, turns: list[TurnRow]) -> Filter:
 
 
 def _prove(lines: list[bytes], reader: RecordingReader, what: str) -> None:
-    """Replays the lines; raises Refusal if the client diverges."""
+    """Replays the lines of a recording. Raises Refusal if the recorded client diverges."""
     from acp_proxy.playback.replay.replay_report import text
     from acp_proxy.testing.rehearsal import rehearse
 
@@ -205,7 +205,7 @@ def name_of_test(name: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Makes one line of a text, so that it cannot end a docstring."""
+    """Converts a text to one line that cannot end a docstring."""
     line = "".join(c if c.isprintable() else " " for c in text)
     line = " ".join(line.replace("\\", "/").replace('"', "'").split())
     return line if len(line) <= PHRASE else f"{line[: PHRASE - 1]}…"

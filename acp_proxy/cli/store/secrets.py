@@ -82,7 +82,7 @@ def _show(word: str, *, check: bool, as_json: bool, with_name: bool) -> bool:
 
 
 def _say(values: Sequence[MaskedValue], *, is_private: bool) -> None:
-    """Prints a line for each value, with the places where it occurs."""
+    """Prints a line for each masked value, with the places of the value."""
     by_marker: dict[str, list[MaskedValue]] = {}
     for value in values:
         by_marker.setdefault(value.marker, []).append(value)

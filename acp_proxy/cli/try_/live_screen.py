@@ -58,7 +58,7 @@ class LiveScreen(TrialScreen):
         self._display = WaitDisplay(show_status if sys.stderr.isatty() else None)
         self._redactor = new_redactor()
         self._answered = 0
-        """The number of requests about which the user was asked and whose entries are not printed
+        """The number of requests that the user has answered and whose entries are not printed
         yet."""
         self._waiting: list[TranscriptEntry | SaidText] | None = None
         """Output that is printed after the user has answered a question; None while no question is
@@ -189,7 +189,7 @@ class LiveScreen(TrialScreen):
         return named_wait(party, method, self._entries.running if party is Party.AGENT else ())
 
     def _without_asked(self, entry: TranscriptEntry) -> TranscriptEntry:
-        """Returns an entry without the texts that the user has read in a question."""
+        """Returns an entry without the texts that were already shown in a question to the user."""
         if not self._answered or entry.kind not in (EntryKind.PERMISSION, EntryKind.REQUEST):
             return entry
         self._answered -= 1

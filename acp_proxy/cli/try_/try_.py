@@ -261,7 +261,7 @@ class ProbeReport:
 
 
 def report_of(results: Sequence[ProbeResult], prober: Prober, recordings: list[str]) -> ProbeReport:
-    """Returns the verdicts. Each has a recording, and the frames that show its reason.
+    """Returns the report: for each verdict its recording, and the frames that show its reason.
 
     Args:
         results: the verdicts.
@@ -287,10 +287,9 @@ def _is_failing(probe: ProbeResult) -> bool:
 
 
 def _frames(path: Path) -> dict[tuple[str, int], int]:
-    """Returns the numbers of the frames of a recording, by line.
+    """Returns the frame numbers of a recording. The key is a stream and a line number.
 
-    A line is identified by its stream and its number in this stream, from 1. The result is empty if
-    there is no recording.
+    Lines are numbered within their stream, from 1. The result is empty if there is no recording.
     """
     counts, frames = Counter[str](), {}
     if recording_at(path) is not None:
