@@ -76,7 +76,7 @@ def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> st
 
 
 def _entitle(params: dict[str, Any], title: str) -> None:
-    """Adds the announced title to the params of a message about a tool call, if it has none."""
+    """Adds the announced title to the params of a message about a tool call that has no title."""
     call = call_of(params)
     if not call and "toolCallId" in params:  # draft-1.0
         call = params["toolCall"] = {}

@@ -47,7 +47,7 @@ def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
 
 @define
 class _Trimmer:
-    """Decides which frames to keep, in order."""
+    """Decides for each frame, in order, whether the frame is kept."""
 
     exchanges: dict[int, ExchangeRow]
     turns: list[TurnRow]

@@ -165,9 +165,7 @@ def content_policy(scripts: Iterable[str], style: str) -> str:
 
 
 def read_script(entry: str) -> str:
-    """Returns a module and all modules that it imports as one script.
-
-    The script is empty if the module does not exist.
+    """Returns a module, and all modules that it imports, as one script; empty without the module.
 
     Args:
         entry: the path of the module in the front end.

@@ -270,10 +270,7 @@ def _shared(row: Row, line: TimelineLine) -> tuple[Any, ...]:
 
 
 def _ends(row: Row) -> tuple[str | None, str | None]:
-    """Returns the sender of a message, and who has to act on the message.
-
-    Both are None for a row that is not a message.
-    """
+    """Returns the sender of a message, and who has to act on it; (None, None) for another row."""
     stream, kind = row["stream"], row["kind"]
     part = waiting_part(row["method"])
     answering = "client" if part is Part.OTHER else part.value
@@ -285,10 +282,7 @@ def _ends(row: Row) -> tuple[str | None, str | None]:
 
 
 def _fate(row: Row, flags: int) -> str | None:
-    """Returns what happened to a frame: injected, dropped, changed or undelivered.
-
-    None if the frame was delivered unchanged.
-    """
+    """Returns what happened to a frame, such as ``dropped``; None if it was delivered unchanged."""
     if flags & MADE_UP:
         return "injected"
     if row["delivered"] == "none":

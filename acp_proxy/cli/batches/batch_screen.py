@@ -93,7 +93,7 @@ class BatchScreen:
         say(self.summary())
 
     def summary(self) -> str:
-        """Returns the number of recordings of each kind, and the time taken."""
+        """Returns the number of recordings with each kind of verdict, and the time taken."""
         count = self._kinds.total()
         counts = ((self._kinds[kind], _WORDS.get(kind, kind.value)) for kind in VerdictKind)
         kinds = [f"{n:,} {_OF_ONE.get(word, word) if n == 1 else word}" for n, word in counts if n]

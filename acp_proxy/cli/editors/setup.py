@@ -150,7 +150,7 @@ def _list(clients: list[FoundClient], machine: Machine, *, json: bool) -> None:
 
 
 def _own_agent(words: tuple[str, ...]) -> ConfiguredAgent:
-    """Returns an agent with a command of the user. Relative paths of files become absolute."""
+    """Returns an agent with the user's command. Relative paths in the command become absolute."""
     files = (("/" in word or Path(word).suffix) and Path(word).is_file() for word in words)
     absolute = [
         str(Path(word).absolute()) if is_file else word

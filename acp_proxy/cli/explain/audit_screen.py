@@ -234,10 +234,7 @@ def _different(action: Action) -> list[AuditedPath]:
 
 
 def _first(actions: Sequence[Action], most: int | None) -> list[Action]:
-    """Returns the actions to list in a table, in order.
-
-    If there are too many actions, actions with a warning are kept before all others.
-    """
+    """Returns the actions to list in a table, in order. Actions with a warning are preferred."""
     if most is None or len(actions) <= most:
         return [*actions]
     chosen = sorted(actions, key=lambda action: not _is_marked(action))[:most]

@@ -280,10 +280,7 @@ def _play(
 
 
 def _has_ended_by(new: Path, signum: int) -> bool:
-    """Whether the agent was killed by the same signal as the recorder.
-
-    If a signal kills the agent, the recorder kills itself by this signal.
-    """
+    """Whether a signal killed the agent. If so, the recorder kills itself by this signal."""
     with suppress(AcpProxyError), RecordingReader(new) as fresh:
         return fresh.recording.exit_signal == signum
     return False

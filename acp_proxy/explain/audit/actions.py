@@ -365,10 +365,7 @@ def _may_be_part(probe: Action, call: Action) -> bool:
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Copies the id of a tool call into an action.
-
-    If actions of this kind need permission, the permissions of the tool call are copied, too.
-    """
+    """Copies the id of a tool call into an action, and the permissions if the action needs one."""
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]

@@ -78,7 +78,7 @@ def _status(action: Action) -> ActionStatus:
 
 
 def _answered_status(action: Action) -> ActionStatus:
-    """Returns the status of an action of the client, from the client's answers."""
+    """Returns the status of an action that the client carried out, from the client's answers."""
     outcomes = {request.outcome for request in action.requests}
     if "result" in outcomes:
         is_ended = action.exit_code is not None or action.exit_signal is not None
@@ -90,7 +90,7 @@ def _answered_status(action: Action) -> ActionStatus:
 
 
 def _name_alike(actions: list[Action]) -> None:
-    """Links each claimed action with the client's actions that may be the same action."""
+    """Links each claimed action with actions of the client that may be the same action."""
     by_client: dict[_Key, list[Action]] = {}
     for action in actions:
         if action.source is Source.CLIENT:

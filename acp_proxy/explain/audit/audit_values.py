@@ -51,7 +51,7 @@ class ActionStatus(StrEnum):
     """Permission was refused, and no message shows that the action was done anyway."""
     CANCELLED = "cancelled"
     UNANSWERED = "unanswered"
-    """The client has not answered the request, or the permission request."""
+    """The client has not answered the action's request, or its permission request."""
     UNKNOWN = "unknown"
     """The agent announced the action but reported no outcome."""
 
@@ -191,16 +191,14 @@ class Action:
     """The last permission request of the turn about the file or command of this action, if the
     request belongs to another action."""
     instead_of: "Action | None" = field(init=False, default=None)
-    """An action that was permitted but not done, if it is the only one of its kind in the turn."""
+    """The only action of this kind in the turn that was permitted and not done, if there is only
+    one."""
     is_absorbed: bool = field(init=False, default=False)
     """Whether the action was merged into another action."""
 
     @property
     def seqs(self) -> list[int]:
-        """The numbers of the frames about the action.
-
-        Of the updates of a tool call, only the first and the last one are included.
-        """
+        """The numbers of the frames about the action, without updates between first and last."""
         seqs = {self.seq, self.call_seq}
         for request in self.requests:
             seqs |= {request.seq, request.answer_seq}

@@ -100,10 +100,7 @@ class PermissionLog:
         return asked if newest == turn else []
 
     def grants_before(self, action: Action) -> list[LastingGrant]:
-        """Returns earlier permissions that may cover an action.
-
-        An earlier permission is included if it was for an equal action, or if it is lasting.
-        """
+        """Returns the earlier permissions that are lasting, or that are for an equal action."""
         same = action.same_asked
         grants = [_grant(same)] if same is not None and same.decision == GRANTED else []
         for session in {action.session, None}:

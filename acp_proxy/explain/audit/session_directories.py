@@ -14,7 +14,7 @@ from acp_proxy.redaction.markers import MARKER
 
 
 class SessionLog:
-    """Collects the sessions of a recording, from requests that open sessions and their answers.
+    """Collects the sessions of a recording from requests that open sessions, and their answers.
 
     Attributes:
         sessions: the sessions by id; at most the first 10,000.

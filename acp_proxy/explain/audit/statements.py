@@ -170,10 +170,7 @@ def read_exit(said: Statement, result: Value) -> None:
 
 
 def normal_command(text: str | None) -> str:
-    """Returns a command line in a form in which equal commands can be compared.
-
-    The form has no ``sh -c``, uniform blanks and, in commands without shell syntax, uniform quotes.
-    """
+    """Returns a command line without ``sh -c``, with uniform blanks and quotes, for comparisons."""
     line = " ".join((text or "").split()).strip("`")
     if match := _SHELL.fullmatch(line):
         words = _words(line[match.end("shell") :])

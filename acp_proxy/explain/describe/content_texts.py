@@ -1,8 +1,8 @@
 """Describes content: media by type and size, resources by name, and diffs by files.
 
 A prompt or a message contains an array of blocks, such as texts and images. A tool call contains an
-array of wrapped blocks, diffs and terminals. The 1.0 draft has media under ``source``, flat
-resources, and terminals with their output.
+array of wrapped blocks, diffs and terminals. In the 1.0 draft, media are under ``source``, the
+members of a resource are in its block, and terminals contain their output.
 
 A diff has three forms: the old and the new text of a file (v1), changes with a patch (v2), or hunks
 (the 1.0 draft).

@@ -113,10 +113,7 @@ _WIDEST = (12, 8, 5, 3)
 
 
 def message_of(raw: bytes) -> Value:
-    """Decodes the JSON object in a line, even if the line is cut. Never raises.
-
-    Returns an empty object if the line contains no object.
-    """
+    """Decodes the JSON object in a line that may be cut; empty without an object. Never raises."""
     value = parse_or_begin(raw, LINE_EDGE)
     return value if isinstance(value, dict) else {}
 

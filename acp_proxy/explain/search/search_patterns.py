@@ -108,10 +108,7 @@ def values(line: str) -> Iterator[str]:
 
 
 def content_of(line: str) -> str:
-    """Returns a line with blanks in place of the names of members, methods and types.
-
-    The length of the line stays the same.
-    """
+    """Returns a line in which names of members, methods and types are blank. Keeps the length."""
 
     def blanked(match: re.Match[str]) -> str:
         is_content = match[1] is not None and not match[2]

@@ -50,7 +50,7 @@ _UNSUPPORTED = re.compile(r"\b(?:not (?:yet )?|un)(?:supported|implemented)\b", 
 _ASKED_NS = 10**8
 """A turn that ends sooner cannot have asked a model."""
 _OF_REQUEST = (-32700, -32600, -32601, -32602, -32002, -32800)
-"""Codes of errors that are the fault of the request."""
+"""Codes of errors that blame the request, not the peer that answers."""
 _LOGIN_WORD = re.compile(r"\b(?:un)?auth|log ?in|sign ?in|credential", re.IGNORECASE)
 _ERROR_LINE = re.compile(r"error|exception|failed|panic|traceback", re.IGNORECASE)
 """A line of stderr that reports a failure."""

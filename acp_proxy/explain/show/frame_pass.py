@@ -32,7 +32,7 @@ from acp_proxy.store.queries.exchanges import exchanges
 from acp_proxy.store.reader import RecordingReader
 
 _SHOWN = re.compile(rb'"(?:title|name|tool|kind|diff)"').search
-"""Finds the members and types of content that `CallLog` needs besides the status."""
+"""Finds a word that shows that `CallLog` needs more of a message than its status."""
 
 
 @define(eq=False)
@@ -191,7 +191,7 @@ class RunningCalls:
     Args:
         reader: the recording.
         turn: the number of the turn.
-        first: the number of the turn's prompt.
+        first: the number of the frame with the turn's prompt.
 
     Attributes:
         upto: the number of the last frame that was read.

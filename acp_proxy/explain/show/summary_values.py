@@ -36,12 +36,13 @@ class SessionSummary:
     opened: list[str]
     """How the session was opened: new, load, resume or fork; empty if all these requests failed."""
     seq: int
-    """The number of the first request about the session."""
+    """The number of the first frame with a request about the session."""
     turns: int
     failed: list[str] = field(factory=list)
-    """The ways to open the session that failed: with an error, or without an answer."""
+    """The requests to open the session (new, load, resume or fork) that failed or were not
+    answered."""
     open: list[str] = field(factory=list, metadata={"optional": True})
-    """The ways to open the session that have no answer yet."""
+    """The requests to open the session (new, load, resume or fork) that have no answer so far."""
     parent: str | None = field(default=None, metadata={"optional": True})
     """The id of the parent session, if the agent announced this session as a child; otherwise
     None."""
@@ -96,7 +97,7 @@ class BegunCall:
     """One of the first tool calls of a recording."""
 
     seq: int
-    """The number of the update that announced the call."""
+    """The number of the frame with the update that announced the call."""
     session: str | None
     tool_call: str
     title: str
@@ -110,7 +111,7 @@ class FailedCall:
     """A tool call that has failed, or was denied."""
 
     seq: int
-    """The number of the update that reports the failure."""
+    """The number of the frame with the update that reports the failure."""
     session: str | None
     tool_call: str
     title: str
@@ -187,7 +188,7 @@ class InvalidLines:
     stream: str
     count: int
     seq: int
-    """The number of the first line."""
+    """The number of the frame with the first of these lines."""
     text: str
     reason: str
 
@@ -214,7 +215,7 @@ class CurrentWait:
     """An open request or turn of a running conversation. It is not a problem."""
 
     seq: int
-    """The number of the request, or of the turn's prompt."""
+    """The number of the frame with the request, or with the turn's prompt."""
     awaited: str
     """Who has to act: person, program, client or agent."""
     session: str | None
@@ -249,7 +250,7 @@ class WorkDone:
     files: int | None = None
     """The number of files that the agent changed."""
     lines: tuple[int, int] | None = None
-    """The number of added lines and the number of removed lines in these files."""
+    """The numbers of lines that the agent added and removed in all changed files."""
     exits: dict[str, int] = field(factory=dict)
     """For each way in which commands in terminals ended, in words: the number of these commands."""
 

@@ -148,7 +148,9 @@ class RunningTurn:
     """The number of unanswered requests of each part."""
 
     def pass_time(self, t_ns: int, *, is_pause: bool = True) -> tuple[Part, int]:
-        """Adds the time since the last call to a part. Returns the part and the length of the time.
+        """Adds the time since the last call of `pass_time` to a part of the turn.
+
+        Returns the part, and the time that was added.
 
         Args:
             t_ns: the present time; never earlier than in the last call.

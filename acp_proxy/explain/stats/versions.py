@@ -80,7 +80,7 @@ class VersionRow:
 def measure(
     reader: RecordingReader, words: str, now_ns: int
 ) -> tuple[tuple[()], str, Measures | None]:
-    """Measures a recording. This is a `FindingSearch` that returns measures in place of tokens.
+    """Measures a recording. Has the form of a `FindingSearch`, with measures in place of tokens.
 
     Args:
         reader: the recording.
@@ -123,8 +123,8 @@ def compared(entries: Iterable[ListedRecording], by: str) -> list[VersionRow]:
     """Returns a row for each version or project, sorted by name, and then by version.
 
     Args:
-        entries: the recordings. Each has its `Measures` as ``tokens``; a recording with None is
-            left out.
+        entries: the recordings with their `Measures`, which the member ``tokens`` contains. A
+            recording without measures is left out.
         by: one of `BY`.
     """
     groups: dict[tuple[str, str], list[tuple[str, Measures]]] = {}

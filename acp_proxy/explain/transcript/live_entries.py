@@ -93,7 +93,7 @@ class LiveEntries:
         return {} if known is None else known.messages.members
 
     def take(self, direction: Direction, raw: bytes) -> Iterator[TranscriptEntry | SaidText]:
-        """Reads the next line. Yields the entries and texts that it completes.
+        """Reads the next line. Yields the entries and texts that this line completes.
 
         Args:
             direction: the direction of the line.
@@ -147,10 +147,7 @@ class LiveEntries:
             yield request_entries.request(asked, _LIMITS)
 
     def _terminal(self, asked: AskedRequest, answer: StoredMessage) -> Iterator[TranscriptEntry]:
-        """Adds a request about a terminal, and its answer.
-
-        If the request releases the terminal, yields the terminal's entry.
-        """
+        """Adds a request about a terminal, with its answer. Yields a terminal on its release."""
         source = asked.params if "terminalId" in asked.params else asked.result
         name = str(source.get("terminalId", ""))
         terminal = self._terminals.setdefault(name, TerminalMessages(_LIMITS, name))
