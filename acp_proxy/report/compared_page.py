@@ -160,7 +160,10 @@ def _command(side: Side) -> str:
 
 
 def _with_clock(side: Side, *, has_zone: bool) -> Side:
-    """Returns one side of a comparison. Without a known time zone, its start has no zone."""
+    """Returns one side of a comparison.
+
+    If the time zone of the recording is not known, the start of the side has no time zone.
+    """
     if has_zone or side.started_at is None:
         return side
     return evolve(side, started_at=clock(side.started_at, has_zone=False).isoformat())

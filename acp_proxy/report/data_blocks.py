@@ -1,8 +1,8 @@
 """Makes the data blocks of a report one by one, so that little of a recording is in memory.
 
 `docs/report-data.md` describes the blocks. Each block is compressed, and is yielded as soon as it
-is complete. The block ``meta`` comes last, since it contains the numbers of blocks. The bytes
-depend only on the recording, the options, and the version of zlib.
+is complete. The block ``meta`` comes last, since it contains how many blocks there are. The bytes
+of the blocks depend only on the recording, the options, and the version of zlib.
 """
 
 import zlib
@@ -53,7 +53,8 @@ class DataBlock(NamedTuple):
     """A part of the data of a report."""
 
     name: str
-    """``i0``, ``c0``, ``p0``, ..., ``meta``; also the id of the block's element in a page."""
+    """The name of the block: ``i0``, ``c0``, ``p0``, ..., ``meta``. In a page, the block's element
+    has this id."""
     parts: tuple[bytes, ...]
     """The data in pieces: base64 of the zlib format, which browsers call ``deflate``."""
 
@@ -253,7 +254,7 @@ class _PayloadBlocks:
         self._lines: list[bytes] = []
 
     def add(self, place: int, line: bytes) -> Iterable[DataBlock]:
-        """Adds a line. If the current block has no room for the line, returns this block.
+        """Adds a line. If the line does not fit into the current block, first ends and returns it.
 
         Args:
             place: the number of the line's row.

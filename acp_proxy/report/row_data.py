@@ -108,7 +108,7 @@ SHARED_COLUMNS = (
 )  # fmt: skip
 """Columns whose values are often the same in consecutive rows."""
 DIFFERENCES = ("seq", "t_ns", "exchange")
-"""Columns of numbers that are stored as differences."""
+"""Columns of numbers that are stored as differences between consecutive rows."""
 TEXTS = (
     "stream", "kind", "method", "session", "tool_call", "terminal", "newline", "delivered",
     "fault", "answer_session", "answer_terminal", "update", "tone", "from", "to", "fate",

@@ -64,7 +64,10 @@ def drop_output() -> None:
 
 
 def use_color() -> bool:
-    """Whether to print colours: by NO_COLOR or FORCE_COLOR, or else if stdout is a terminal."""
+    """Whether to print colours.
+
+    NO_COLOR and FORCE_COLOR decide. Without them, colours are printed if stdout is a terminal.
+    """
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):

@@ -134,7 +134,7 @@ class BatchMessages:
 
 
 def request_text(method: str | None, seq: int, message: StoredMessage | None) -> str:
-    """Describes a request by its method, its subject (such as a path) and its number.
+    """Describes a request by its method, its subject (such as a path) and the number of its frame.
 
     Args:
         method: the method of the request.

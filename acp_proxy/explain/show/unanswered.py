@@ -312,7 +312,7 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def hangs(context: DiagnosisContext, limits: SilenceLimits = HANGS) -> dict[int, OpenWait]:
-    """Returns the hangs of a running conversation, by the numbers of their requests.
+    """Returns the hangs of a running conversation. The key is the frame number of the request.
 
     Args:
         context: the context with the open waits.
