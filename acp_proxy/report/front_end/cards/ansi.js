@@ -16,7 +16,7 @@ const TOKENS = new RegExp([
 const MARKS = ["", "bold", "faint", "italic", "underline", "", "", "inverse", "", "struck"];
 
 /**
- * The number of the basic colour, of eight, that is most similar to a colour.
+ * The number (0 to 7) of the basic colour that is most similar to a colour.
  * @param {number[]} levels of red, green and blue
  */
 export function nearestColour([red = 0, green = 0, blue = 0]) {
@@ -25,8 +25,8 @@ export function nearestColour([red = 0, green = 0, blue = 0]) {
 }
 
 /**
- * The basic colour, of eight, for one of 256 colours: sixteen basic colours, a cube of 6 x 6 x 6
- * colours, and greys.
+ * The number (0 to 7) of the basic colour for one of the 256 colours of a terminal: sixteen basic
+ * colours, a cube of 6 x 6 x 6 colours, and greys.
  * @param {number} index
  */
 function basicColour(index) {

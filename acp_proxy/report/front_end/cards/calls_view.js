@@ -17,7 +17,7 @@ const HISTORY = "history";
 const CALL_COLUMNS = ["Frame", "Start", "Took", "Kind", "Title", "Status", "Turn"];
 
 /**
- * Reads all tool calls; the key of a call is the number of its first frame.
+ * Reads all tool calls. The key of a call is the number of the call's first frame.
  * @param {Recording} recording @param {string[]} kinds of all entries
  * @returns {Promise<Map<number, ListedCall>>}
  */
@@ -44,9 +44,9 @@ export class CallsView {
     this.recording = state.recording;
     /** All tool calls; null until they are read. @type {Map<number, ListedCall> | null} */
     this.calls = null;
-    /** What was known of the recording when it was read. */
+    /** The recording's `meta` when the calls were read; null before. */
     this.known = null;
-    /** Those that are shown, by their first rows that are. @type {Int32Array} */
+    /** The calls that are shown: of each call, the first row that is shown. @type {Int32Array} */
     this.rows = new Int32Array(0);
     this.list = new VirtualList({
       label: "Tool calls",

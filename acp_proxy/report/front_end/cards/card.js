@@ -1,4 +1,4 @@
-// The card of a tool call: all frames about it as one picture.
+// The card of a tool call: one picture of all frames about the call.
 import { blockElements, contentBlocks, entryBlocks, outputBlocks } from "../detail/blocks.js";
 import { objectAt, objectsAt, parsedLine, updateOf, wordAt } from "../data/values.js";
 import { countInWords, durationInWords, secondsInWords } from "../shell/words.js";
@@ -27,8 +27,8 @@ const REQUEST_PERMISSION = "session/request_permission";
 const MOST_LOCATIONS = 20;
 
 /**
- * Returns what the frames of a tool call say: its statuses, its permission requests, the files that
- * it touched, and its content in order or, if it has no content, its output.
+ * Reads the parts of a tool call from its frames: its statuses, its permission requests, the files
+ * that it touched, and its content. Without content, its output takes the place of the content.
  * @param {ReadFrame[]} frames
  */
 export function callParts(frames) {
@@ -80,7 +80,7 @@ function placeInWords(place) {
  * A permission request in the page: the question, the options and the answer.
  * @param {State} state
  * @param {number} row of the request
- * @param {boolean} isWhole whether to show the content; the card of the call shows it already
+ * @param {boolean} isWhole whether to show the content, which the card of the call also shows
  */
 export async function permissionElement(state, row, isWhole) {
   const { recording } = state;
@@ -122,7 +122,10 @@ export const linkedText = (state, text) => text.split(/(\(?#\d+[).,:;]*)/).map((
   return row < 0 ? piece : span("linked", before, seqButton(state, row), after);
 });
 
-/** The problems at some rows, a line for each. @param {State} state @param {number[]} rows */
+/**
+ * The findings about some rows, one line for each finding.
+ * @param {State} state @param {number[]} rows
+ */
 export function findingLines(state, rows) {
   const problems = rows.flatMap((row) => state.recording.problems.get(row) ?? []);
   const severities = new Map(problems.map(({ text, severity }) => [text, severity]));
@@ -134,7 +137,7 @@ export function findingLines(state, rows) {
 }
 
 /**
- * The card of the tool call that a row is about; null if the row is not about a tool call.
+ * The card of the tool call in a row; null for a row without a tool call.
  * @param {State} state @param {number} row
  */
 export async function callElement(state, row) {

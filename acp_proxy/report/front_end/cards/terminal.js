@@ -21,7 +21,10 @@ import { ansiLines, ansiPieces } from "./ansi.js";
 const MOST_OUTPUT = 1 << 20;
 const MOST_LINES_SHOWN = 1000;
 
-/** The output of one terminal as it grew, in any dialect. @param {ReadFrame[]} frames */
+/**
+ * The steps in which the output of one terminal grew, in any dialect.
+ * @param {ReadFrame[]} frames
+ */
 export function outputSteps(frames) {
   /** @type {OutputStep[]} */
   const steps = [];
@@ -44,7 +47,7 @@ export function outputSteps(frames) {
   return steps;
 }
 
-/** The output after a step. @param {OutputStep[]} steps @param {number} index */
+/** The output of a terminal after a step. @param {OutputStep[]} steps @param {number} index */
 export function outputAfter(steps, index = steps.length - 1) {
   const before = steps.slice(0, index + 1);
   const whole = Math.max(before.findLastIndex((step) => step.isWhole), 0);
@@ -66,8 +69,8 @@ export async function readFrames(recording, rows) {
 }
 
 /**
- * The element of a terminal. If several terminals have the id, it is the last terminal that existed
- * at a row, or else the first terminal.
+ * The element of a terminal. If several terminals have the id, the last one that existed at a row
+ * is shown, or else the first one.
  * @param {State} state @param {string} id @param {number} row of the same session
  */
 export async function terminalElement({ recording }, id, row) {
@@ -89,7 +92,10 @@ export async function terminalElement({ recording }, id, row) {
     notes.map((text) => text && noteLine(text)), steps.length > 0 && outputElements(steps));
 }
 
-/** The output, and how it grew. @param {OutputStep[]} steps */
+/**
+ * The elements of a terminal's output: the text, and a slider that plays the steps back.
+ * @param {OutputStep[]} steps
+ */
 function outputElements(steps) {
   const last = steps.length - 1;
   const box = h("div",

@@ -16,7 +16,10 @@ import { countInWords } from "../shell/words.js";
 
 // In larger diffs, only lines are compared, not the words in them.
 const MOST_COMPARED_CHARACTERS = 200_000;
-/** Texts are not aligned if that needs more comparisons of lines or words than this number. */
+/**
+ * The largest number of comparisons of lines or words to align two texts. Texts that need more are
+ * not aligned.
+ */
 const MOST_COMPARISONS = 10_000_000;
 const CONTEXT_LINES = 3;
 const UNALIGNED = "The texts differ too much to align them: all old lines are shown as removed.";
@@ -46,7 +49,7 @@ export function alignedPairs(before, after) {
 /** The longest list of equal pairs in order. @param {string[]} before @param {string[]} after */
 function commonPairs(before, after) {
   const width = after.length + 1;
-  /** The largest number of pairs in the rest of both lists, by the places where the rests begin. */
+  /** For each pair of places in the two lists: the largest number of equal pairs from there on. */
   const most = new Uint16Array((before.length + 1) * width);
   for (let at = before.length * width - 2; at >= 0; at--) {
     const [x, y] = [Math.floor(at / width), at % width];
@@ -117,7 +120,7 @@ const diffRow = (kind, text, oldNumber = 0, newNumber = 0) =>
   ({ kind, pieces: [{ text, changed: false }], oldNumber, newNumber });
 
 /**
- * The changed lines of a text, with a few unchanged lines around them.
+ * The changed lines of two texts, with a few unchanged lines around the changes.
  * @param {string} before @param {string} after @returns {{rows: DiffRow[], notes: string[]}}
  */
 export function comparedTexts(before, after) {

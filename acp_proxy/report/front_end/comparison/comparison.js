@@ -6,9 +6,9 @@ const changes = Array.from(document.querySelectorAll(".change"));
 let current = -1;
 
 /**
- * Names a difference in the address, so that it can be linked to: the one after or before the
- * marked one, or else the first one in sight. The browser scrolls to what the address names, and
- * moves the focus there.
+ * Goes to the next or the previous difference: after or before the marked difference or, without a
+ * mark, the difference in sight. The address then names the difference, so the browser scrolls to
+ * it.
  * @param {1 | -1} by
  */
 function step(by) {
@@ -19,7 +19,7 @@ function step(by) {
   followAddress();
 }
 
-/** Marks the difference that is in the address of the page. */
+/** Marks the difference that the address of the page names. */
 function followAddress() {
   const named = document.getElementById(location.hash.slice(1));
   const index = changes.findIndex((one) => one === named || named?.contains(one));

@@ -22,7 +22,7 @@ const FOLDED_HEIGHT = 38;
 const PENDING_ENTRY = "entry-pending";
 const MOST_FINDINGS = 3;
 const CONTENTS_KEPT = 500;
-/** The largest number of entries and sections on a print. */
+/** The largest number of entries and sections that are printed. */
 const MOST_PRINTED = 200;
 
 export class ConversationView {
@@ -33,7 +33,10 @@ export class ConversationView {
     this.entries.blocks.onRead = () => this.list.refresh(`.${PENDING_ENTRY}`);
     /** The recording's `meta` when the entries were read; null before. */
     this.known = null;
-    /** The pauses before and after entries, by item. @type {Map<number, Pause[]>[]} */
+    /**
+     * For each entry, by item: the pauses before it, and the pauses after it.
+     * @type {Map<number, Pause[]>[]}
+     */
     this.pauses = [new Map(), new Map()];
     /** The entries and sections that are shown. @type {number[]} */
     this.items = [];
@@ -42,7 +45,7 @@ export class ConversationView {
     /** The contents of folded entries, by item. */
     this.contents = new BlockCache(CONTENTS_KEPT, async (item) => div("entry-content",
       await readContent(state, await this.entries.get(Number(item))).catch(failureLine)));
-    /** Settles when everything was read that a print shows. */
+    /** A promise that settles when everything that is printed was read. */
     this.prepared = Promise.resolve();
     this.notes = div("conversation-notes");
     this.list = new FlowList({
@@ -73,7 +76,10 @@ export class ConversationView {
     else if (change === "shown") this.build();
   }
 
-  /** Finds the entry next to each pause: the entry that ended it, or else the entry before it. */
+  /**
+   * Finds an entry for each pause: the entry that ended the pause, or else the entry before the
+   * pause.
+   */
   placePauses() {
     const { entries: { kinds, seqs, ofRows }, state: { recording } } = this;
     const [before, after] = (this.pauses = [new Map(), new Map()]);
@@ -105,7 +111,10 @@ export class ConversationView {
     this.prepared = this.prepare(this.items);
   }
 
-  /** Reads what is printed, since printing cannot wait. @param {number[]} items */
+  /**
+   * Reads the contents that are printed, since printing cannot wait for them.
+   * @param {number[]} items
+   */
   async prepare(items) {
     for (const item of items.slice(0, MOST_PRINTED)) {
       await pause();
@@ -115,7 +124,7 @@ export class ConversationView {
     }
   }
 
-  /** The first entries, with the contents that were read. */
+  /** The elements of the first entries, for a print, with the contents that were read. */
   printed = () => this.items.slice(0, MOST_PRINTED).map((item) => {
     const [node, content] = [h("article", null), this.contents.entries.get(String(item))?.value];
     this.render(item, node, async () => /** @type {any} */ (content?.cloneNode(true)), true);
@@ -165,7 +174,10 @@ export class ConversationView {
   }
 }
 
-/** What is not known of a recording. @param {import("../data/recording.js").Recording} recording */
+/**
+ * Sentences about the facts that are not known of a recording.
+ * @param {import("../data/recording.js").Recording} recording
+ */
 function unknowns({ meta: { summary, why_no_times }, hasPayloads }) {
   const { live, recording: { state, origin } } = summary;
   return [

@@ -60,7 +60,7 @@ export class Entries {
     this.blocks = new BlockCache(BLOCKS_KEPT, (name) => readJson(recording.source, name));
   }
 
-  /** Settles when the entries of all present rows are known. */
+  /** Resolves when the entries of all present rows are known. */
   ready() {
     const { meta } = this.recording;
     if (meta !== this.known) this.reading = this.reading.then(() => this.read());
@@ -87,8 +87,8 @@ export class Entries {
   now = (item) => this.blocks.now(blockOf(item))?.[item % BLOCK_ENTRIES] ?? null;
 
   /**
-   * The last entry of a kind that shows one of the rows. Without an entry of this kind: the last
-   * entry of any kind; null if no entry shows the rows.
+   * The last entry of a kind that shows one of some rows, or else the last entry of any kind. Null
+   * if no entry shows these rows.
    * @param {number[]} rows @param {string} [kind]
    */
   async about(rows, kind = "") {
@@ -97,7 +97,7 @@ export class Entries {
     return this.get(items.findLast((one) => this.kinds[one] === kind) ?? items.at(-1) ?? -1);
   }
 
-  /** The entry; null for -1. @param {number} item */
+  /** Reads an entry; null for -1. @param {number} item */
   get = async (item) =>
     item < 0 ? null : (await this.blocks.get(blockOf(item)))[item % BLOCK_ENTRIES];
 
@@ -115,7 +115,7 @@ export class Entries {
     const names = ["stream", "update", "session", "terminal", "answer_terminal"];
     const [stream, update, session, terminal, answered] = names.map((one) => recording.codes(one));
     /**
-     * The latest entry about each call, each terminal, and each kind of update of a session.
+     * The last entry so far of each call, each terminal, and each kind of update of a session.
      * @type {Map<string | number, number>}
      */
     const latest = new Map();

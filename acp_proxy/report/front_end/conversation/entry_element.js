@@ -1,6 +1,5 @@
 // One section or entry of the conversation in the page. The content of a folded entry is read when
-// the entry is opened. Failed calls are open at first, and so are failed
-// terminals that belong to no call.
+// the entry is opened. Failed calls, and failed terminals without a call, are open at first.
 import { choicesElement, headWords, linkedText, tookWords } from "../cards/card.js";
 import { rowsWith } from "../data/values.js";
 import { blockElement, entryBlocks, labelledBlock } from "../detail/blocks.js";
@@ -23,7 +22,7 @@ const FOLDED = {
   thought: "Thought", tool_call: "Call", terminal: "Terminal", permission: "Permission",
   request: "Request", notice: "Notice", "not-acp": "Not ACP", stderr: "stderr",
 };
-/** Kinds of entries that open to messages, since their lines tell all the rest. */
+/** Kinds of entries whose content is only messages. The line of the entry shows all other facts. */
 const EXCHANGES = new Set(["request", "permission", "notice"]);
 const BEGINNING = 120;
 
@@ -90,7 +89,10 @@ function foldedParts(state, entry, toggled, read, isPrinted) {
   return [div("entry-line", made, place(state, entry)), choicesElement(choices)];
 }
 
-/** Whether the card of a call shows a terminal. @param {State} state @param {Entry} terminal */
+/**
+ * Whether a terminal is shown in the card of a tool call.
+ * @param {State} state @param {Entry} terminal
+ */
 const isInCard = ({ recording }, { id }) =>
   rowsWith(recording.codes("terminal"), recording.code(id))
     .some((row) => recording.codes("tool_call")[row] > 0);

@@ -7,7 +7,7 @@ import { ScrollGeometry, VirtualList } from "../shell/virtual_list.js";
 /** @typedef {import("../shell/virtual_list.js").ListOptions} ListOptions */
 
 const LINE_PIXELS = 24;
-/** The largest number of times that rows are drawn until their heights no longer change. */
+/** Rows are drawn again until their heights no longer change, but at most this often. */
 const MOST_TRIES = 5;
 
 /** Computes the positions of rows that differ in height. */
@@ -31,7 +31,7 @@ export class FlowList extends VirtualList {
   constructor(options, estimate) {
     super(options, { class: "list-body flow", role: "feed" });
     this.estimate = estimate;
-    /** By item. @type {Map<number, number>} */
+    /** The measured height of each item. @type {Map<number, number>} */
     this.heights = new Map();
     this.width = 0;
     this.observer = new ResizeObserver(() => this.draw());

@@ -1,6 +1,9 @@
 // A cache of blocks, for readers that need only some of many blocks.
 
-/** Keeps the blocks that were used last; never reads a block twice at the same time. @template T */
+/**
+ * Keeps the blocks that were used last. While a block is being read, it is not read again.
+ * @template T
+ */
 export class BlockCache {
   /** Called with every block that was read. @type {(block: T) => void} */
   onRead = () => {};
@@ -26,7 +29,10 @@ export class BlockCache {
     return entry.promise;
   }
 
-  /** A block if it is in memory; otherwise nothing, and the block is read. @param {string} name */
+  /**
+   * Returns a block that is in memory. Of any other block, starts the reading and returns nothing.
+   * @param {string} name
+   */
   now(name) {
     if (!this.entries.has(name)) void this.get(name);
     return this.entries.get(name)?.value;

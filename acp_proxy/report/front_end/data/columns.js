@@ -13,7 +13,7 @@ import { decodeText } from "./source.js";
 const HEADER_LENGTH_BYTES = 4;
 
 /**
- * Reads the header of an index block; the planes are not decoded until a column is needed.
+ * Reads the header of an index block. A column is decoded later, when it is needed.
  * @param {Uint8Array} bytes @returns {IndexBlock}
  */
 export function readIndexBlock(bytes) {
@@ -52,7 +52,7 @@ export function lengthened(values, rows, expected = 0, Type = values.constructor
 }
 
 /**
- * Writes the numbers of the last rows; null stays NaN.
+ * Decodes a column of numbers into the last rows of an array. A null stays NaN.
  * @param {Float64Array} values @param {number} rows @param {Column} column
  */
 export function decodeNumbers(values, rows, { kind, width, planes }) {
@@ -68,14 +68,15 @@ export function decodeNumbers(values, rows, { kind, width, planes }) {
 }
 
 /**
- * The type of array that has room for codes of a given width, and for the codes so far.
+ * The smallest type of array for codes of a given width in bytes, and for the codes so far.
  * @param {Codes} codes @param {number} width
  */
 export const typeOfCodes = ({ BYTES_PER_ELEMENT }, width) =>
   [Uint8Array, Uint8Array, Uint16Array][Math.max(BYTES_PER_ELEMENT, width)] ?? Int32Array;
 
 /**
- * Writes the codes of a text column in the last rows: the index of the text, plus one; 0 is null.
+ * Decodes a column of texts into the last rows of an array. A code is the index of a text plus 1; 0
+ * is null.
  * @param {Codes} codes @param {number} rows @param {Column} column
  */
 export function decodeCodes(codes, rows, { planes }) {

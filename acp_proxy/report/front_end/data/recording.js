@@ -52,20 +52,23 @@ export class Recording {
     /** The entries of the conversation, which describe the frames. */
     this.entries = new Entries(this);
     this.payloadBlocks = new BlockCache(PAYLOAD_BLOCKS_KEPT, (name) => source.bytes(name));
-    /** Called whenever cells were read. */
+    /** A function that is called whenever cells were read. */
     this.onLoaded = () => {};
     this.cellBlocks.onRead = () => this.onLoaded();
     /**
-     * Called when there are more rows, with the earlier rows that have changed.
+     * A function that is called when there are more rows, with the earlier rows that have changed.
      * @type {(changed: number[]) => void}
      */
     this.onGrown = () => {};
-    /** Rows whose values later rows have changed since the last `update`. @type {Set<number>} */
+    /**
+     * Earlier rows whose values have changed since the last `update`, because of later rows.
+     * @type {Set<number>}
+     */
     this.changed = new Set();
     /** The problems, by the row at which each is shown. @type {Map<number, Problem[]>} */
     this.problems = new Map();
     /**
-     * The pauses, each by the row that ended it; the key of a pause that has not ended is the
+     * The pauses. The key of a pause is the row that ended the pause; without such a row, the
      * number of rows.
      * @type {Map<number, Pause>}
      */
@@ -85,7 +88,7 @@ export class Recording {
   }
 
   /**
-   * Adds the next rows; the page learns of them when `update` is called.
+   * Adds the next rows. The page shows these rows after the next `update`.
    * @param {Uint8Array} bytes an index block
    */
   append(bytes) {
@@ -147,7 +150,7 @@ export class Recording {
   }
 
   /**
-   * Sets the columns of a request that its answer decides; the answer may be in a later block.
+   * Sets the columns of a request that depend on its answer. The answer may be in a later block.
    * @param {any} message an answer with its columns, or another message of a batch
    */
   pairAnswer({ seq, request_seq, response_seq, latency_ns, session, terminal }) {
@@ -194,10 +197,16 @@ export class Recording {
   /** @param {string} name @param {number} row @returns {string | null} */
   text = (name, row) => this.texts[this.codes(name)[row] - 1] ?? null;
 
-  /** The code of a text, the same in every column; 0 if no column has it. @param {string} text */
+  /**
+   * The code of a text, which is the same in every column; 0 if no column has this text.
+   * @param {string} text
+   */
   code = (text) => this.codeOfText.get(text) ?? 0;
 
-  /** The steps of all turns; the frame of a call is its first one. @returns {any[]} */
+  /**
+   * The steps of all turns. The frame of a tool call is the call's first frame.
+   * @returns {any[]}
+   */
   get steps() { return this.meta.waterfalls.flatMap((/** @type {any} */ one) => one.steps); }
 
   /** The row of a frame number, or -1. @param {number} seq */
@@ -212,7 +221,7 @@ export class Recording {
    */
   nearest = (seq) => Math.min(lowerBound(this.numbers("seq"), seq), this.rows - 1);
 
-  /** The first row that is not before a time; `rows` if there is none. @param {number} tNs */
+  /** The first row at or after a time; `rows` if all rows are earlier. @param {number} tNs */
   rowAt = (tNs) => lowerBound(this.numbers("t_ns"), tNs);
 
   /**
@@ -236,7 +245,7 @@ export class Recording {
   }
 
   /**
-   * The rows with the same number in a column as a given row; no rows if the given row has none.
+   * The rows that have the same number as a given row in a column; none if this row has no number.
    * @param {string} name @param {number} row
    */
   rowsAlike = (name, row) => rowsWith(this.numbers(name), this.numbers(name)[row]);
@@ -248,7 +257,7 @@ export class Recording {
   cells = async (row) => (await this.cellBlocks.get(this.cellBlock(row)))[row];
 
   /**
-   * The cells of a row if they are in memory. Else null, and they are loaded; see `onLoaded`.
+   * The cells of a row if they are in memory. Otherwise null, and loads the cells; see `onLoaded`.
    * @param {number} row @returns {RowCells | null}
    */
   cellsNow = (row) => this.cellBlocks.now(this.cellBlock(row))?.[row] ?? null;
@@ -262,14 +271,17 @@ export class Recording {
   /** The words for a request without an answer. */
   get unanswered() { return this.isOpen ? "open" : "not answered"; }
 
-  /** The name of a row, with a sign for an answer: "fs/read_text_file ✓". @param {number} row */
+  /**
+   * The method or kind of a row, with a sign for an answer, such as "fs/read_text_file ✓".
+   * @param {number} row
+   */
   verb(row) {
     const [kind, update, method] = ["kind", "update", "method"].map((name) => this.text(name, row));
     const sign = kind === "response" ? " ✓" : kind === "error" ? " ✗" : "";
     return visibleText(update ?? method ?? (kind === "blank" ? "" : kind ?? "")) + sign;
   }
 
-  /** Whether the lines themselves are in the page. */
+  /** Whether the page contains the lines of the frames. */
   get hasPayloads() { return this.meta.payloads; }
 
   /**
@@ -348,7 +360,7 @@ export class Recording {
 }
 
 /**
- * The first place in sorted numbers whose value is not below `value`.
+ * The index of the first number that is not below `value`, in sorted numbers.
  * @param {ArrayLike<number>} numbers @param {number} value
  */
 export function lowerBound(numbers, value) {

@@ -93,7 +93,7 @@ export const fromBase64 = (text) =>
   typeof text === "string" ? attempted(() => decodeBase64(text)) : null;
 
 /**
- * The rows at which a column has a value; none for NaN.
+ * The rows in which a column contains a value; none for NaN.
  * @template T @param {{indexOf: (value: T, from?: number) => number}} column @param {T} value
  */
 export function rowsWith(column, value) {

@@ -27,12 +27,12 @@ const NESTING = 10;
 const LONGEST_NOTE = 500;
 const LONGEST_RENDERED = 50_000;
 const DIFF_ROWS_AT_ONCE = 400;
-/** The largest number of rows of a diff on a print, in an entry that is folded. */
+/** The largest number of rows of a diff that are printed in a folded entry. */
 const DIFF_ROWS_PRINTED = 40;
 const DIFF_SIGNS = { same: " ", removed: "−", added: "+", head: "" };
 
 /**
- * The blocks of a content block, of an array of them, or of plain text.
+ * The blocks that show a content block, an array of content blocks, or plain text.
  * @param {unknown} value
  * @param {string} label of plain text
  * @param {number} depth @returns {ContentBlock[]}
@@ -60,7 +60,7 @@ export function contentBlocks(value, label = "", depth = 0) {
 }
 
 /**
- * The blocks of the output of a tool: content or text; JSON is shown as a tree elsewhere.
+ * The blocks that show the output of a tool, if it is content or text. JSON is shown as a tree.
  * @param {unknown} value @returns {ContentBlock[]}
  */
 export const outputBlocks = (value) =>

@@ -142,7 +142,7 @@ function summaryOf(recording, row, facts) {
 export const commandFor = (name, seq) => `acp-proxy log ${shellWord(name)} --seq ${seq}`;
 
 /**
- * Copies a text; if the browser forbids it, shows the text.
+ * Copies a text. If the browser forbids copying, shows the text.
  * @param {HTMLElement} box for the text and the message
  * @param {string} text
  */
@@ -214,7 +214,7 @@ export function mountDetail(container, state) {
   choose(pane.name);
 }
 
-/** Buttons that go to the previous and next row of a call. @param {State} state */
+/** The buttons that select the previous and the next row of a tool call. @param {State} state */
 function stepper(state) {
   /** @type {number[]} */
   let rows = [];
@@ -235,7 +235,7 @@ function stepper(state) {
 }
 
 /**
- * The parts of the detail that are empty for a row.
+ * The names of the parts of the detail that are empty for a row.
  * @param {Recording} recording @param {number} row
  */
 async function emptyParts(recording, row) {

@@ -9,7 +9,7 @@ const ROW_BYTES = 16;
 const TEXT_AT_ONCE = 50_000;
 
 /**
- * Rows of sixteen bytes with their places, their hex and their characters.
+ * Rows of sixteen bytes: the position of the first byte, the bytes in hex, and their characters.
  * @param {Uint8Array} bytes
  * @param {number} base the place of the first of these bytes in the line
  */
@@ -65,8 +65,8 @@ export function longText(text) {
 }
 
 /**
- * Shows the bytes of a line, piece by piece if it is large. They are shown as text, and as hex from
- * the first byte on that is not UTF-8.
+ * Shows the bytes of a line as text, and from the first byte that is not UTF-8 on as hex. A large
+ * line is shown piece by piece.
  * @param {Pieces} pieces @param {number} size of all pieces
  */
 export function bytesElements(pieces, size) {

@@ -12,7 +12,7 @@ const CHILDREN_AT_ONCE = 100;
 const STRING_AT_ONCE = 500;
 const OPENED_AT_FIRST = 60;
 const OPENED_BY_ALL = 1000;
-/** The deepest level that is opened together with others; deeper levels are opened one by one. */
+/** The deepest level that `openAll` opens. Deeper levels are opened one by one. */
 const DEEPEST_OPENED = 60;
 
 /**
@@ -24,11 +24,11 @@ export const readableToken = (token) => token.replace(READABLE_ESCAPE, (escape) 
   return letter > "\x7f" && !/[\p{C}\p{Z}]/u.test(letter) ? letter : escape;
 });
 
-/** A tree in the page; the content of an object or array is made when the branch is opened. */
+/** A tree in the page. The content of an object or array is made when its branch is opened. */
 export class JsonTree {
   made = 0;
   /**
-   * The branches that were never open, the outer branches first.
+   * The branches that nobody has opened yet, the outer branches first.
    * @type {Map<HTMLDetailsElement, {value: any, level: number}>}
    */
   closed = new Map();
@@ -78,7 +78,10 @@ export class JsonTree {
   }
 }
 
-/** Shows a string, a number or a word; only the beginning of a long string. @param {string} raw */
+/**
+ * Shows a string, a number or a word such as `true`. Of a long string, shows the beginning.
+ * @param {string} raw
+ */
 function primitive(raw) {
   const kind = raw[0] === '"' ? "string" : /[tfn]/.test(raw[0]) ? "word" : "number";
   const shown = span(`tree-${kind}`, markedText(readableToken(raw.slice(0, STRING_AT_ONCE))));

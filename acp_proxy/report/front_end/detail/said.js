@@ -37,7 +37,7 @@ export function whyUnread(recording, row) {
 }
 
 /**
- * The diffs and the long texts of a message of any shape, each with its place.
+ * The diffs and the long texts in a message of any shape, each with its path in the message.
  * @param {unknown} value @param {string} place @returns {ContentBlock[]}
  */
 export function longStrings(value, place = "") {
@@ -92,7 +92,7 @@ export async function saidElements(state, row) {
 }
 
 /**
- * Shows everything that the frames of an entry say.
+ * Makes the elements that show the content of an entry.
  * @param {State} state @param {Entry} entry @param {number} row one of them
  */
 function entryElements(state, entry, row) {

@@ -15,7 +15,7 @@ export function patternTest(pattern) {
   }
   const [first, ...others] = sources;
   const end = others.length > 0 ? `.*${others.pop()}` : "";
-  // It is enough to try the first place where a part matches; the groups prevent any other attempt.
+  // Only the first place where a part matches needs to be tried. The groups prevent other attempts.
   const middle = others.map((source, n) => `(?=(?<part${n}>.*?${source}))\\k<part${n}>`);
   const compiled = new RegExp(`^${first}${middle.join("")}${end}$`, "su");
   return (text) => compiled.test(text);

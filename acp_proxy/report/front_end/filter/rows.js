@@ -1,5 +1,6 @@
 // The rows to which filters are applied: the rows of the page and, after them, the messages of
-// batches. If a term is about a value that no column has, it asks a question: the lines are read.
+// batches. If no column has the value that a term needs, the term asks a question, which is
+// answered by reading the lines.
 import { PERHAPS } from "./terms.js";
 
 /**
@@ -17,15 +18,22 @@ const LABELS = ["method", "session", "tool_call", "terminal", "answer_session"];
 export class FilterRows {
   /** @type {AskedQuestion[]} */
   questions = [];
-  /** Facts that a filter relies on and that more rows may change. @type {Map<string, unknown>} */
+  /**
+   * Facts that a filter relies on, and that may change when more rows come.
+   * @type {Map<string, unknown>}
+   */
   assumed = new Map();
 
   /** @param {Recording} recording */
   constructor(recording) {
     this.recording = recording;
-    /** The number of rows without the messages of batches; the recording may get more rows. */
+    /** The number of rows, without the messages of batches, when this object was made. */
     this.rows = recording.rows;
-    /** Columns of messages by name; `batch` is the row of the batch. @type {any[]} */
+    /**
+     * The messages of batches: each is an object with the values of columns by name, and `batch` is
+     * the row of its batch.
+     * @type {any[]}
+     */
     this.members = Object.entries(recording.meta.members ?? {}).flatMap(([row, members]) =>
       members.map((/** @type {any} */ one) => ({ ...one, batch: Number(row) })));
     this.count = this.rows + this.members.length;
@@ -72,7 +80,10 @@ export class FilterRows {
     return last_turn;
   }
 
-  /** The place of a message: the row and the bytes of its line. @param {number} row */
+  /**
+   * Where a message is: the row of its line, and the range of its bytes in the line.
+   * @param {number} row
+   */
   place(row) {
     if (row < this.rows) return { row, offset: 0, length: this.recording.lineLength(row) };
     const { batch, offset, length } = this.members[row - this.rows];

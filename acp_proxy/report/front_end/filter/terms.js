@@ -1,6 +1,6 @@
-// Turns each term of a filter into a function that judges a row by its columns.
-// The answer is the number NO, PERHAPS (the line has to be read) or YES. So "and" is the smallest
-// of several answers, "or" is the largest, and "not" is YES minus the answer.
+// Turns each term of a filter into a function that judges a row by its columns. The answer is one
+// of the numbers NO, PERHAPS (the line has to be read) and YES, in this order. So "and" is the
+// smallest of several answers, "or" is the largest, and "not" is YES minus the answer.
 import { asciiJson } from "./json.js";
 import { patternTest } from "./patterns.js";
 import { parsedText } from "../data/values.js";
@@ -16,7 +16,7 @@ export const YES = 2;
  * @typedef {(value: string, rows: FilterRows) => Judge} Term
  */
 
-/** A term does not accept a value. */
+/** A term of a filter has a value that it does not accept. */
 export class BadValue extends Error {}
 
 /**
@@ -108,7 +108,7 @@ function kindTerm(value, rows) {
 }
 
 /**
- * A term for texts that are equal, begin with the value, or match a pattern.
+ * A term that accepts texts which equal the value, begin with it, or match it as a pattern.
  * @param {string[]} columns
  * @param {string[]} [wordsAfter] patterns of what may precede the beginning
  * @returns {Term}
@@ -130,7 +130,7 @@ function idTerm(value, rows) {
 }
 
 /**
- * A number, a bound such as `>10k`, or a range such as `10..20`.
+ * A term that accepts numbers: one number, a bound such as `>10k`, or a range such as `10..20`.
  * @param {string} column @param {Record<string, number>} units @param {string} what
  * @returns {Term}
  */
@@ -183,7 +183,10 @@ export function pathFilter(path, wanted, isPattern, rows) {
   return allOf([isMessage, rows.ask({ kind: "path", keys: path.split("."), wanted, isPattern })]);
 }
 
-/** For each key, the function that makes a judge of a value. @type {Map<string, Term>} */
+/**
+ * For each key of a filter, the function that turns a value into a judge of rows.
+ * @type {Map<string, Term>}
+ */
 export const TERMS = new Map(/** @type {[string, Term][]} */ ([
   ["dir", (value, rows) => wordFilter(rows, "stream", chosenWords(value, DIRECTIONS, "direction"))],
   ["method", labelTerm(["method"], ["*/", "*_"])],

@@ -1,7 +1,7 @@
 // Marks the words of the search in the views and in the detail. CSS highlights mark them, so no
 // element is changed.
 
-/** The largest number of marked words. */
+/** The largest number of words that are marked. */
 const MOST_FOUND = 5000;
 /** Elements whose texts are not from the recording. */
 const OWN = ":is(button, .entry-section, .entry-kind, .entry-place, .finding, .list-number, "
@@ -10,7 +10,7 @@ const RECORDED =
   `:is(.calls-title, :is(.list-drawn, .detail-panel) :not(.calls-row *, ${OWN}, ${OWN} *))`;
 
 /**
- * Marks the searched words in an element, and in everything that is drawn in the element later.
+ * Marks the searched words in an element, now and whenever the element's content changes.
  * @param {import("../shell/state.js").State} state
  * @param {HTMLElement} root
  */

@@ -31,7 +31,7 @@ export class ListView {
   constructor(container, state) {
     this.state = state;
     this.recording = state.recording;
-    /** First rows of the runs whose rows are shown. @type {Set<number>} */
+    /** The opened runs of chunks, by the first row of each run. @type {Set<number>} */
     this.opened = new Set();
     /** @type {Int32Array} */
     this.items = new Int32Array(0);
@@ -83,7 +83,7 @@ export class ListView {
   }
 
   /**
-   * Opens the run that hides a row, unless it is the row with which the run begins.
+   * Opens the run that hides a row. The first row of a run is not hidden.
    * @param {number} row
    * @returns {boolean} whether the run was closed before
    */

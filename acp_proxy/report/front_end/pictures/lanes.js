@@ -13,8 +13,8 @@ import { buildItems, kindOfItem, rowOfItem, runExtent } from "../shell/items.js"
  *   slanted: boolean}} Arrow
  */
 /**
- * A frame or a run of chunks; the beginning of a turn or a pause before it; or the later delivery
- * of a frame.
+ * An item of the diagram: a frame or a run of chunks, the beginning of a turn, a pause, or the
+ * delivery of a frame that a fault delayed.
  * @typedef {object} Item
  * @property {"frame" | "turn" | "gap" | "delivery"} kind
  * @property {number} row its first row
@@ -29,9 +29,9 @@ import { buildItems, kindOfItem, rowOfItem, runExtent } from "../shell/items.js"
  * @property {number} held how many frames wait in the proxy after it
  */
 
-/** The rules that an update breaks after the end of its turn. */
+/** The rules that are broken by an update after the end of its turn. */
 const LATE = new Set(["turn.update-late", "cancel.update-after"]);
-/** The kind of a drawn item, by the kind of an item of lists. @type {Item["kind"][]} */
+/** For each kind of item of a list, the kind of item in the diagram. @type {Item["kind"][]} */
 const DRAWN_KINDS = ["gap", "turn", "frame", "frame"];
 const LANES = /** @type {Lane[]} */ (["person", "files", "terminals", "client", "proxy", "agent"]);
 
@@ -46,7 +46,8 @@ export function endsOf(recording, row) {
 }
 
 /**
- * Returns the lanes of a recording, from left to right; the proxy has a lane if faults had effects.
+ * Returns the lanes of a recording, from left to right. If faults had effects, the proxy has a
+ * lane.
  * @param {Recording} recording @returns {Lane[]}
  */
 export function lanesOf(recording) {

@@ -1,5 +1,5 @@
-// The strip above the views. It shows the traffic over time, turns, problems and faults, and the
-// range of time whose rows are shown. Mouse and keyboard change this range.
+// The strip above the views. It shows the traffic over time, turns, problems and faults. It also
+// shows the range of time to which the views are limited; mouse and keyboard change this range.
 import { button, clear, div, h, span, svg } from "../shell/dom.js";
 import { durationInWords, secondsInWords } from "../shell/words.js";
 import { linkedText } from "../cards/card.js";
@@ -20,13 +20,13 @@ const HALF = 15;
 const BAR = 3;
 const TEETH = 6;
 /**
- * In pixels: the least width of a part with a label, the least width that can be seen, and the
- * shortest way of the pointer that makes a click a drag.
+ * In pixels: the smallest width of a part with a label, the smallest visible width, and the
+ * distance from which a movement of the pressed pointer is a drag and not a click.
  */
 const LABELLED = 28;
 const SEEN = 2;
 const DRAG = 5;
-/** The room in pixels for a tick, for a mark, and for a mark that stands for several rows. */
+/** The width in pixels of a tick, of a mark, and of a mark for several rows. */
 const TICK = 100;
 const MARK = 10;
 const JOINED_MARK = 28;
@@ -36,10 +36,13 @@ const JOINED_MARK = 28;
  */
 const AWAITED = { person: "a person", agent: "the agent", proxy: "the proxy" };
 const NAMED_ROWS = 5;
-/** The part of a stretch that a pause must have to be named. */
+/**
+ * Of several gaps that are drawn as one, a gap is named if it takes at least this part of their
+ * time.
+ */
 const NAMED_PART = 0.05;
 const STEPS = 1000;
-/** The delay of a drawing, so that a conversation that grows fast is not drawn for each frame. */
+/** The strip is drawn this long after a change, so that it is not drawn for each new frame. */
 const DRAWN_AFTER_MS = 200;
 
 export class OverviewStrip {
@@ -52,7 +55,7 @@ export class OverviewStrip {
   constructor(box, state) {
     this.state = state;
     this.recording = state.recording;
-    /** The place where the pointer was pressed; NaN while it is not pressed. */
+    /** The position where the pointer was pressed; NaN while the pointer is not pressed. */
     this.start = NaN;
     this.isDragged = false;
     this.bars = svg("g", null);
@@ -84,7 +87,7 @@ export class OverviewStrip {
     this.draw();
   }
 
-  /** The times of all rows; the newest may not be on the axis until it is drawn again. */
+  /** The times of all rows. New rows are not on the axis until the strip is drawn again. */
   get times() { return this.recording.numbers("t_ns"); }
 
   /** Reads the recording anew, and draws it. */
@@ -102,7 +105,7 @@ export class OverviewStrip {
     this.fit();
   }
 
-  /** Draws everything in the present width; the bars are drawn a moment later. */
+  /** Draws the strip in its present width. The bars are drawn a moment later. */
   fit() {
     this.width = this.strip.clientWidth;
     clear(this.scene, this.picture());
@@ -112,7 +115,10 @@ export class OverviewStrip {
     this.showRange();
   }
 
-  /** Draws what changes only with more rows or another width, and empty elements for the rest. */
+  /**
+   * Draws the parts that depend only on the rows and the width, and empty elements for all other
+   * parts.
+   */
   picture() {
     const { recording, axis, times, state, width } = this;
     const { turns, checked } = recording.meta.summary;
@@ -141,7 +147,7 @@ export class OverviewStrip {
     ];
   }
 
-  /** Whether none of some rows is a message. @param {number} from @param {number} to */
+  /** Whether a range of rows contains no message. @param {number} from @param {number} to */
   isSilent = (from, to) =>
     !this.state.everyRow.subarray(from, to).some((row) => endsOf(this.recording, row));
 
@@ -152,7 +158,7 @@ export class OverviewStrip {
   }
 
   /**
-   * A part of the strip with words; words that do not fit into it are hidden.
+   * A part of the strip with words. Words for which the part is too narrow are hidden.
    * @param {string} name @param {number} left @param {number} right @param {string[]} words
    */
   stretch(name, left, right, ...words) {
@@ -182,8 +188,7 @@ export class OverviewStrip {
 
   /**
    * Who is waited for in a gap: the party that a marked pause names, or else the tool call that the
-   * agent runs, or else the party that has to answer the last open request. An answer that never
-   * came is waited for until the end.
+   * agent runs, or else the party that has to answer the last open request.
    * @param {import("./time_axis.js").Gap} gap
    */
   awaitedIn({ row, from, to, debt }) {
@@ -201,7 +206,7 @@ export class OverviewStrip {
   }
 
   /**
-   * Marks above rows. Marks that would touch are drawn as one mark with their number.
+   * Marks for rows. Marks that would touch are drawn as one mark, with the number of these marks.
    * @param {Int32Array} rows @param {(row: number) => string} kindOf
    */
   marks(rows, kindOf) {
@@ -223,7 +228,7 @@ export class OverviewStrip {
   }
 
   /**
-   * A shape at each place of the strip that has rows.
+   * A shape at each position of the strip at which there are rows.
    * @param {string} name @param {Int32Array} rows @param {(count: number) => string} shape
    */
   path(name, rows, shape) {
@@ -234,7 +239,7 @@ export class OverviewStrip {
     return svg("path", { class: `overview-${name}`, d: shapes.filter(Boolean).join("") });
   }
 
-  /** The number of rows for which each bar stands. @param {Int32Array} rows */
+  /** For each bar, the number of rows for which it stands. @param {Int32Array} rows */
   counts = (rows) =>
     countsByPlace(this.axis, this.times, rows, Math.max(1, Math.round(this.width / BAR)));
 
@@ -263,7 +268,7 @@ export class OverviewStrip {
     this.hint.textContent = range === null ? "" : `showing ${range.map(inSeconds).join(" to ")}`;
   }
 
-  /** The two ends of the chosen range, as places from 0 to 1. */
+  /** The two ends of the chosen range, as positions from 0 to 1. */
   get chosen() { return this.handles.map(({ value }) => Number(value) / STEPS); }
 
   /** @param {number[]} chosen places */
@@ -284,7 +289,7 @@ export class OverviewStrip {
     this.state.setRange(from === 0 && to === 1 ? null : [Math.floor(first), Math.ceil(last)]);
   }
 
-  /** Moves both handles if the moved handle has passed the other one. @param {number} end 0 or 1 */
+  /** Moves the other handle, too, if the moved handle has passed it. @param {number} end 0 or 1 */
   moveHandle(end) {
     const { chosen } = this;
     chosen[1 - end] = end ? Math.min(...chosen) : Math.max(...chosen);
@@ -311,7 +316,7 @@ export class OverviewStrip {
     else this.state.select(Math.min(recording.rowAt(timeAt(axis, place)), recording.rows - 1));
   };
 
-  /** What the strip shows, in words. */
+  /** Describes in words what the strip shows. */
   words() {
     const { times, axis } = this;
     const length = durationInWords(times[times.length - 1] - times[0]);

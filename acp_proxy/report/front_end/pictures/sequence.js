@@ -1,5 +1,6 @@
-// The sequence diagram: the client, the agent, others who answer, and the proxy if faults had
-// effects. It is a virtual list; each row is a small drawing with its text beside the arrow.
+// The sequence diagram. Its lanes are the client, the agent, other parties that answer, and the
+// proxy if faults had effects. The diagram is a virtual list: each row is a small drawing of an
+// arrow with its text.
 import { durationInWords, secondsInWords, sizeInWords } from "../shell/words.js";
 import { clear, h, setAttribute, span, svg } from "../shell/dom.js";
 import { VirtualList } from "../shell/virtual_list.js";
@@ -111,7 +112,10 @@ export class SequenceView {
   number = ({ row, last }) => "#" + [...new Set([row, last])]
     .map((one) => this.recording.numbers("seq")[one]).join("–");
 
-  /** Who has to answer, as bars, and what the proxy holds. @param {Item} item */
+  /**
+   * The bars of a row: which lanes have to answer, and how many frames the proxy holds back.
+   * @param {Item} item
+   */
   bars({ kind, seen, last, held, delay, delivered }) {
     const isFrame = kind === "frame";
     const end = isFrame ? last : seen;
@@ -219,7 +223,7 @@ export class SequenceView {
   }
 
   /**
-   * The preview of a frame, without the mark of faults before it, or the text of a run.
+   * The text of a run, or the preview of a frame without the mark that names its faults.
    * @param {Item} item @param {RowCells | null} cells
    */
   text({ row, last }, cells) {
@@ -253,7 +257,10 @@ function diagramFacts(recording) {
   return { lanes, places, spans, late };
 }
 
-/** What was delivered in place of a frame. @param {RowCells | null} cells */
+/**
+ * Describes the bytes that were delivered in place of a frame: their size and their text.
+ * @param {RowCells | null} cells
+ */
 function instead(cells) {
   const found = cells?.fired.find((one) => !one.made && one.size > 0);
   if (!found) return "other bytes";

@@ -10,18 +10,20 @@ const ROWS_FOR_ONE = 20;
 const MOST_OF_ONE = 0.04;
 const MOST_OF_ALL = 0.3;
 const SHORTENED = 0.7;
-/** Parts of the width: for all waits together, the most if an answer never came, and the least for
- * the longest wait. */
+/**
+ * Parts of the width of the axis: for all waits together, for all waits if an answer never came
+ * (the largest part), and for the longest wait (the smallest part).
+ */
 const PART_OF_WAITS = 0.5;
 const MOST_OF_WAITS = 0.7;
 const LEAST_OF_LONGEST = 0.25;
-/** If waits take at least this part of the time, they get a larger part of the axis. */
+/** If the waits take at least this part of the time, their part of the axis is enlarged. */
 const NOTED = 0.1;
 /** A pause that takes more than this part of the time is a gap, even if many pauses are long. */
 const DOMINANT = 0.25;
 /** Two scales clearly differ if one is this many times as large as the other. */
 const CLEARLY = 1.5;
-/** Parts of the room between two ticks, chosen so that labels do not touch. */
+/** Parts of the space between two ticks, chosen so that labels do not touch. */
 const APART = 0.7;
 const LABEL = 0.5;
 
@@ -160,10 +162,16 @@ export function drawnGaps(axis, least, gaps = axis.gaps, isSilent = () => false)
   });
 }
 
-/** Returns where a time is, from 0 to 1. @param {TimeAxis} axis @param {number} time */
+/**
+ * Returns the position of a time on the axis, from 0 to 1.
+ * @param {TimeAxis} axis @param {number} time
+ */
 export const placeOf = (axis, time) => interpolate(axis.times, axis.places, time);
 
-/** Returns the time at a place from 0 to 1. @param {TimeAxis} axis @param {number} place */
+/**
+ * Returns the time at a position on the axis, from 0 to 1.
+ * @param {TimeAxis} axis @param {number} place
+ */
 export const timeAt = (axis, place) => interpolate(axis.places, axis.times, place);
 
 /** @param {number[]} from ascending @param {number[]} to as long @param {number} value */
@@ -174,7 +182,7 @@ function interpolate(from, to, value) {
 }
 
 /**
- * Counts the rows in each of the equal parts of an axis.
+ * Divides an axis into equal parts, and counts the rows in each part.
  * @param {TimeAxis} axis
  * @param {Float64Array} times of all rows, in their order
  * @param {Int32Array} rows the rows to count, sorted
@@ -191,7 +199,7 @@ export function countsByPlace(axis, times, rows, parts) {
 }
 
 /**
- * Returns where the scale of an axis clearly changes.
+ * Returns the positions at which the scale of an axis clearly changes.
  * @param {TimeAxis} axis @returns {number[]} places
  */
 export function scaleBreaks({ times, places }) {

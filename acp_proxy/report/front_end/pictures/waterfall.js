@@ -25,7 +25,10 @@ import { tickStep } from "./time_axis.js";
  */
 
 const TICK_WIDTH = 56;
-/** Kinds of steps without a duration; the last three are no messages. @type {Set<string | null>} */
+/**
+ * Kinds of steps without a duration. The last three kinds are events, not messages.
+ * @type {Set<string | null>}
+ */
 const POINTS = new Set(["prompt", "end", "stderr", "signal", "exit"]);
 /** Statuses that are not shown as words. */
 const USUAL = new Set([null,
@@ -38,8 +41,8 @@ const WAITED_FOR = {
 };
 
 /**
- * Orders steps so that requests come after the tool call that they belong to: the call that they
- * name, or the only call that was running.
+ * Orders steps so that each request comes after its tool call: the call that the request names, or
+ * the only call that was running.
  * @param {Step[]} steps in the order in which they began
  * @param {(seq: number) => string | null} callOf the tool call that a frame names
  * @returns {{step: Step, depth: number}[]}
@@ -151,7 +154,10 @@ export class WaterfallView {
     this.list.setItems(this.steps.map((_, at) => at));
   }
 
-  /** The lines on stderr and the agent's end within a turn. @param {Turn} turn @returns {any[]} */
+  /**
+   * The events of a turn: lines on stderr, signals and the agent's exit.
+   * @param {Turn} turn @returns {any[]}
+   */
   eventsOf({ steps: [{ seq: prompt }], duration_ns }) {
     const { recording, state: { everyRow } } = this;
     const [times, first] = [recording.numbers("t_ns"), recording.rowOf(prompt ?? -1)];
@@ -161,7 +167,10 @@ export class WaterfallView {
       .filter(({ kind }) => POINTS.has(kind));
   }
 
-  /** When a turn was first cancelled, from its start; NaN if it was not. @param {Turn} turn */
+  /**
+   * The time from the start of a turn to its first cancel; NaN if it was not cancelled.
+   * @param {Turn} turn
+   */
   cancelOf({ turn }) {
     const [times, methods] = [this.recording.numbers("t_ns"), this.recording.codes("method")];
     const [first, last] = this.recording.rowsOfTurn(turn) ?? [0, -1];

@@ -23,7 +23,10 @@ const MOST_MESSAGES = 32;
 
 /** Searches lines, which have to be read in their order. */
 export class TextSearch {
-  /** Messages by session, kind and id. @type {Map<string, Message>} */
+  /**
+   * The streamed messages that may still grow, by session, kind and id.
+   * @type {Map<string, Message>}
+   */
   open = new Map();
 
   /** @param {SearchQuestion} question */
@@ -35,7 +38,10 @@ export class TextSearch {
       : new RegExp(escaped.replace(/[iI\u0130\u0131]/g, "[iI\u0130\u0131]"), "giu");
   }
 
-  /** The place of the searched text in another text; -1 if there is none. @param {string} text */
+  /**
+   * The position of the searched text in another text; -1 if it does not occur.
+   * @param {string} text
+   */
   find(text, from = 0) {
     this.pattern.lastIndex = from;
     return this.pattern.exec(text)?.index ?? -1;
@@ -56,8 +62,8 @@ export class TextSearch {
   }
 
   /**
-   * Whether a line has the searched text; names in a message are searched only for a text with a
-   * quote.
+   * Whether a line contains the searched text. In a message, names are searched only if this text
+   * has a quote.
    * @param {string} line @param {string | null} method null if the line is not a message
    */
   isInLine(line, method) {
@@ -108,7 +114,7 @@ export class TextSearch {
   pause = (hits) => this.open.forEach((message) => this.look(message, hits));
 
   /**
-   * Adds the rows in which matches begin, and keeps the end of the text.
+   * Adds to `hits` the rows in which matches begin. Keeps only the end of the message's text.
    * @param {Message} message @param {number[]} hits
    */
   look(message, hits) {

@@ -74,7 +74,7 @@ async function makeWorkerUrl(source) {
 }
 
 /**
- * The next block that has wanted rows; null if no block has any.
+ * The next block with wanted rows; null if no block contains a wanted row.
  * @param {LineRows} rows @param {Int32Array} wanted @returns {Promise<LineBlock | null>}
  */
 async function nextBlock(rows, wanted) {

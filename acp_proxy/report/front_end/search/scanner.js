@@ -1,5 +1,5 @@
-// Reads lines block by block, and finds the rows for which the answers to questions are yes.
-// This code runs in the worker.
+// Reads lines block by block, and finds for each question the rows whose answer is yes. This code
+// runs in the worker.
 import { RawValue, attempted, isObject, parsedRaw } from "../data/values.js";
 import { jsonText } from "../filter/json.js";
 import { patternTest } from "../filter/patterns.js";
@@ -116,7 +116,7 @@ function valuesOf(line, read) {
 }
 
 /**
- * Whether a path leads to a matching value; in a list, all items are tried.
+ * Whether a path leads to a matching value. In a list, all items are tried.
  * @param {any} value @param {string[]} keys @param {(value: any) => boolean} fits
  * @returns {boolean}
  */
@@ -131,6 +131,6 @@ function reaches(value, keys, fits) {
   return isParent && Object.hasOwn(value, key) && reaches(value[key], others, fits);
 }
 
-/** A text without differences of case, as Python's `casefold` makes it. @param {string} text */
+/** A text in a form that ignores case, as Python's `casefold` makes it. @param {string} text */
 const withoutCase = (text) => text.toLowerCase().replace(UNLIKE_LOWER, (one) =>
   Array.from(one.toUpperCase(), (part) => part.toLowerCase()).join(""));

@@ -66,7 +66,7 @@ export function misread(recording, filter) {
 }
 
 /**
- * Returns the rows in which a text occurs, as `search` finds it.
+ * Returns the rows in which the command `search` would find a text.
  * @param {Shown} state @param {string} wanted @param {object} options
  * @param {(rows: Int32Array, isSearching?: boolean) => void} [options.onHits] called now and then
  * with the rows that were found
@@ -115,7 +115,10 @@ async function answer(rows, unread, signal) {
   }
 }
 
-/** The places that have a value, in order. @param {Uint8Array} marks @param {number} wanted */
+/**
+ * The indexes at which an array contains a value, in order.
+ * @param {Uint8Array} marks @param {number} wanted
+ */
 function placesOf(marks, wanted) {
   let [count, at] = [0, -1];
   const places = new Int32Array(marks.length);

@@ -1,5 +1,5 @@
-// The worker of a report: reads lines for filters and searches in a thread of its own. It contains
-// no data: the page sends questions first, and then blocks of lines.
+// The worker of a report: reads lines for filters and searches in a thread of its own. The page
+// sends questions first, and then blocks of lines, since the worker has no data of its own.
 import { Scanner } from "./scanner.js";
 
 /** @type {Scanner | null} */

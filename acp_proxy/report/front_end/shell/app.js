@@ -42,9 +42,9 @@ const VIEWS = [
   { name: "calls", title: "Tool calls", key: "4", View: CallsView },
 ];
 /** @typedef {import("./state.js").Change} Change */
-/** The changes that views and counts follow. @type {Change[]} */
+/** The changes after which the views and the counts are updated. @type {Change[]} */
 const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
-/** How many rows of the list are on a print of the page, at most. */
+/** The largest number of rows of the list that are printed. */
 const PRINTED = 1000;
 /** Recordings with at most this many rows are read at the start, since printing cannot wait. */
 const READ_AT_ONCE = 8000;
@@ -72,9 +72,9 @@ class App {
     this.filter.addEventListener("input", () => state.setFilter(this.filter.value));
     this.search.addEventListener("input", () => state.setQuery(this.search.value));
     this.search.addEventListener("keydown", ({ key }) => key === "Enter" && this.next(1));
-    /** The text whose first hit is chosen when it is found. */
+    /** A searched text. When its first hit is found, this hit is selected. */
     this.awaited = "";
-    /** The counts beside the filter, and between the two buttons for steps. */
+    /** The elements with counts: beside the filter, and between the two buttons that step. */
     this.counts = [...root.querySelectorAll(".count")];
     /** @type {HTMLButtonElement[]} */
     this.steps = [...part(".steps").querySelectorAll("button")];
@@ -133,7 +133,7 @@ class App {
   };
 
   /**
-   * Leaves alone the keys that are typed into a field, and the keys of the browser.
+   * Handles a key, unless it is typed into a field or belongs to the browser.
    * @param {KeyboardEvent} event
    */
   onKey(event) {
@@ -167,7 +167,7 @@ class App {
   }
 
   /**
-   * Fills the paper: with the conversation, or else with the list.
+   * Fills the printed page with the conversation, or else with the list.
    * @param {Element} paper @param {Element} count of the printed lines, in words
    */
   print(paper, count) {
@@ -191,7 +191,10 @@ class App {
     if (change !== "row" && change !== "loaded") this.showMessage();
   }
 
-  /** Shows an error, or that nothing is shown or found, with buttons that change this. */
+  /**
+   * Shows a message if there is an error, or if no row is shown or found. The message has buttons
+   * that help.
+   */
   showMessage() {
     const { state } = this;
     const { error, filter, range, query, recording } = state;
@@ -229,7 +232,11 @@ class App {
     [this.filter.value, this.search.value] = [state.filter, state.query];
   }
 
-  /** If the search has no hit yet, its first hit is awaited. @param {1 | -1} step */
+  /**
+   * Selects the next or the previous stop. If the search has no hit yet, the first hit is selected
+   * later.
+   * @param {1 | -1} step
+   */
   next(step) {
     const { state } = this;
     this.awaited = state.isSearching && state.stops.length === 0 ? state.query : "";
@@ -252,7 +259,7 @@ class App {
     if (isChosen && matchMedia(STACKED).matches) this.detail.scrollIntoView();
   }
 
-  /** Scrolls from the facts at the top of the page to what was chosen. */
+  /** Scrolls from the facts at the top of the page to the selected row. */
   reveal() {
     const { top, bottom } = this.root.getBoundingClientRect();
     if (top <= 1 && bottom >= innerHeight / 2) return;
@@ -268,7 +275,7 @@ class App {
   }
 }
 
-/** Reads the recording and shows it; says what is wrong if that fails. */
+/** Reads the recording and shows it. If this fails, shows the reason. */
 async function startApp() {
   const root = /** @type {HTMLElement} */ (document.getElementById("app"));
   root.classList.add("started");

@@ -1,6 +1,5 @@
-// The items that a list of the conversation shows, in one array: rows, runs of chunks as one line,
-// and the lines above rows for a pause or a turn. An item is one number made of a row and a kind,
-// so the items are sorted by row.
+// The items of a list, in one array: rows, runs of chunks, and the lines for a pause or a turn
+// above a row. An item is a number that encodes a row and a kind, so the items are sorted by row.
 import { lowerBound } from "../data/recording.js";
 
 export const SILENCE = 0;
@@ -58,8 +57,8 @@ export function buildItems(recording, shown, opened, old = new Int32Array(0), fr
 export const indexOfRow = (items, row) => lowerBound(items, row * ITEM_KINDS + ROW + 1) - 1;
 
 /**
- * Which rows of a run are shown. `delay` is the time by which faults delayed these rows, and
- * `arrived` is the time when all of them had arrived. A row without a run is a run of one row.
+ * The extent of the shown rows of a run. `delay` is the time by which faults delayed these rows,
+ * and `arrived` is the time when all of them had arrived. A row without a run is a run of one row.
  * @param {import("../data/recording.js").Recording} recording @param {Int32Array} shown
  * @param {number} first the first row of the run that is shown
  * @returns {{last: number, count: number, size: number, delay: number, arrived: number}}

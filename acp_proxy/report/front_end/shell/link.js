@@ -17,11 +17,17 @@
  */
 
 const WRITE_AFTER_MS = 250;
-/** The delay after a key is typed into the filter, so that a word is one step in the history. */
+/**
+ * The address is written this long after the last key was typed into the filter, so that a word is
+ * one step in the history.
+ */
 const TYPED_AFTER_MS = 1000;
 /** If one of these parts of an address changes, the change is a step in the history. */
 const STEP_PARTS = ["view", "f", "t"];
-/** The changes after which an address is written. @type {import("./state.js").Change[]} */
+/**
+ * The changes of the state after which the address is written.
+ * @type {import("./state.js").Change[]}
+ */
 const WRITTEN = ["row", "shown", "matched", "turn"];
 const AT_FIRST = { view: "", filter: "", query: "", turn: null, range: null };
 const LINK_RANGE = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/;

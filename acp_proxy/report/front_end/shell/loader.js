@@ -1,5 +1,6 @@
-// Starts the page: decompresses the main script, which is a block of data so that the file is
-// small, and runs it. The content policy of the page allows only this script, by its hash.
+// Starts the page: decompresses the main script and runs it. To keep the file small, the main
+// script is a compressed block of data. The content policy of the page allows scripts only by their
+// hashes.
 import { EmbeddedSource, decodeText } from "../data/source.js";
 
 /** Runs the script; shows a message if the browser cannot run it. */

@@ -41,17 +41,21 @@ export class State {
     /** @type {Int32Array} */
     this.everyRow = new Int32Array(0);
     /**
-     * The last filter without a mistake, and the rows that match it, in any range of time.
+     * The last filter without a mistake, and the rows that match it. The chosen range of time does
+     * not count.
      * @type {Filtered & {text: string}}
      */
     this.applied = { text: "", rows: this.everyRow, meaning: "", count: 0 };
     /** Rows that have changed since the filter was last applied. @type {number[]} */
     this.changed = [];
-    /** The first row that was new or had changed at the last change "grew". */
+    /** At the last change "grew": the first row that was new or had changed. */
     this.grewFrom = 0;
     /** The rows that are shown: those that match the filter, within the range. */
     this.shown = this.everyRow;
-    /** The rows between which `n` and `p` move: hits of the search or, without one, problems. */
+    /**
+     * The rows between which the keys `n` and `p` move: the hits of the search or, without a
+     * search, the rows with problems.
+     */
     this.stops = this.everyRow;
     /** The rows that the search has found. @type {Int32Array} */
     this.matched = new Int32Array(0);
@@ -63,7 +67,7 @@ export class State {
     /** The signal of the filter that is being applied. @type {AbortSignal | null} */
     this.applying = null;
     this.searching = new AbortController();
-    /** Tells a search that has read all rows whether more rows have come. */
+    /** Called when more rows have come. A search that has read all rows then continues. */
     this.searchOn = () => {};
     recording.onGrown = (changed) => this.grow(changed);
     recording.onLoaded = () => this.tell("loaded");
@@ -71,7 +75,7 @@ export class State {
   }
 
   /**
-   * Adds the new rows of the recording, and reports them when it is known which of them are shown.
+   * Adds the new rows of the recording. Reports the rows as soon as the filter has judged them.
    * @param {number[]} changed earlier rows that have changed
    */
   grow(changed) {
@@ -102,7 +106,7 @@ export class State {
   select = (row) => row < this.recording.rows && this.set("row", (this.wanted = Math.max(row, -1)));
 
   /**
-   * Shows the rows that match a filter; if the filter is wrong, only sets `error`.
+   * Shows the rows that match a filter. If the filter has a mistake, only sets `error`.
    * @param {string} text
    */
   setFilter = async (text) => {
@@ -114,8 +118,8 @@ export class State {
   };
 
   /**
-   * Finds the rows that match; if the filter is the same as before, judges only rows that are new
-   * or have changed.
+   * Finds the rows that match a filter. If the filter has not changed, judges only rows that are
+   * new or have changed.
    * @param {string} text @param {Change} change the change to report
    */
   async applyFilter(text, change) {
@@ -144,8 +148,8 @@ export class State {
   }
 
   /**
-   * Searches for a text, even in rows that come later; a new search ends the search before it. The
-   * promise settles when all rows were read.
+   * Searches for a text, even in rows that come later. Ends the previous search. The promise
+   * settles when all present rows were read.
    * @param {string} query
    */
   setQuery = async (query) => {
@@ -185,7 +189,7 @@ export class State {
   }
 
   /**
-   * Sets a value and reports the change, unless the value is the same.
+   * Sets a value and reports the change, unless the value stays the same.
    * @param {"row" | "view" | "times" | "turn" | "error"} name @param {any} value
    */
   set(name, value) {
@@ -197,7 +201,10 @@ export class State {
   /** Whether a row matches the filter and is in the chosen range of time. @param {number} row */
   isShown = (row) => this.shown[lowerBound(this.shown, row)] === row;
 
-  /** A row or, if it is hidden, the first row that is shown. @param {number} row */
+  /**
+   * Returns a row that is shown; for a hidden row, the first row that is shown.
+   * @param {number} row
+   */
   rowAmongShown = (row) => this.isShown(row) ? row : this.shown[0] ?? row;
 
   findStops() {

@@ -22,7 +22,7 @@ export function tabList(label, tabs, panelOf, choose) {
     event.stopPropagation();
   };
   /**
-   * Marks the chosen tab, and hides tabs that have nothing to show.
+   * Marks the chosen tab, and hides the tabs whose panels are empty.
    * @param {string} chosen @param {string[]} empty
    */
   const show = (chosen, empty = []) => tabs.forEach(({ name }, place) => {

@@ -1,6 +1,6 @@
-// A list of any length that keeps only the rows near the screen in the page. Browsers cannot show
+// A list of any length. The page contains only the rows near the screen. Browsers cannot show
 // elements of more than about 16 million pixels, so a longer list is scaled: its scroll bar moves
-// in larger steps, while the wheel and the keyboard still move by rows.
+// in larger steps, but the wheel and the keyboard move by rows.
 import { h, setAttribute } from "./dom.js";
 
 /**
@@ -14,12 +14,15 @@ import { h, setAttribute } from "./dom.js";
  */
 
 const LARGEST_HEIGHT = 8_000_000;
-/** Rows beyond each edge, so that a little scrolling shows no gap. */
+/** The number of rows that are drawn beyond each edge, so that a little scrolling shows no gap. */
 const MARGIN_ROWS = 1;
 /** The largest number of rows that are drawn, whatever the height of the screen. */
 const MOST_ROWS = 100;
 
-/** Computes positions of rows, without a page. Offsets are unscaled pixels from the first row. */
+/**
+ * Computes the positions of rows, and does not use the page. An offset is the number of unscaled
+ * pixels from the first row.
+ */
 export class ScrollGeometry {
   /**
    * @param {number} count @param {number} rowHeight
@@ -31,7 +34,10 @@ export class ScrollGeometry {
     this.viewport = viewport;
   }
 
-  /** Where a row begins, or where the last one ends. @param {number} index */
+  /**
+   * The offset at which a row begins or, for the index after the last row, at which the list ends.
+   * @param {number} index
+   */
   topOf = (index) => index * this.rowHeight;
 
   /** The index of the row at an offset. @param {number} offset */
@@ -48,7 +54,7 @@ export class ScrollGeometry {
   /** @param {number} offset */
   within = (offset) => Math.round(Math.min(Math.max(offset, 0), this.lastOffset));
 
-  /** The number of pixels that rows move for each pixel of the scroll bar. */
+  /** How many pixels the rows move if the scroll bar moves by one pixel. */
   get scale() { return this.isScaled ? this.lastOffset / (this.height - this.viewport) : 1; }
 
   /** @param {number} scrollTop of the element that scrolls */
@@ -58,8 +64,8 @@ export class ScrollGeometry {
   scrollTopOf = (offset) => offset / this.scale;
 
   /**
-   * The first and the last row to be drawn at an offset; without rows, the last is smaller than the
-   * first.
+   * The first and the last row that are drawn at an offset. Without rows, the last number is
+   * smaller than the first.
    * @param {number} offset @returns {[number, number]}
    */
   drawn(offset) {
@@ -96,7 +102,7 @@ export class VirtualList {
     this.offset = 0;
     /** The last `scrollTop` that this list has set, or that it had when rows were last drawn. */
     this.scrollTop = 0;
-    /** The index of the row that the keyboard moves; -1 is none. */
+    /** The index of the active row, which the arrow keys change; -1 for no row. */
     this.active = -1;
     /** Whether the reader has scrolled since a row became the active one. */
     this.isLeft = false;
@@ -105,10 +111,13 @@ export class VirtualList {
     this.drawn = h("div", { class: "list-drawn", role: "presentation" });
     const group = head ? "rowgroup" : "presentation";
     this.space = h("div", { class: "list-space", role: group }, this.drawn);
-    /** The head stays above the rows in what scrolls, so that its columns are as wide as theirs. */
+    /**
+     * The head scrolls with the rows and stays above them, so that the columns of both are equally
+     * wide.
+     */
     this.head = head && h("div", { class: "list-head", role: group },
       h("div", { class: "list-row", role: "row", "aria-rowindex": 1 }, head));
-    /** What scrolls. */
+    /** The element that scrolls. */
     this.body = h("div", { role, ...values, "aria-label": label, tabindex: 0, on: {
       scroll: () => this.onScroll(),
       keydown: (/** @type {KeyboardEvent} */ event) => this.onKey(event),
@@ -118,7 +127,7 @@ export class VirtualList {
   }
 
   /**
-   * Shows other items. The list scrolls only if the active row would not be visible otherwise.
+   * Replaces the items. The list scrolls only if the active row would otherwise be invisible.
    * @param {ArrayLike<number>} items
    * @param {number} [active] the index of the active row
    * @param {"nearest" | "center" | "kept"} [place] of that row; `kept` moves nothing
@@ -236,8 +245,8 @@ export class VirtualList {
   }
 
   /**
-   * Also called when the list is shown again after another view, since browsers forget the scroll
-   * position of a hidden element.
+   * Lays the list out for its new size. This is also needed when the list is shown again, since
+   * browsers forget the scroll position of a hidden element.
    */
   onResize() {
     const { clientHeight, scrollTop } = this.body;

@@ -6,7 +6,7 @@ const JOINERS = `(?<![${EMOJI}\\ufe0f])\\u200d|\\u200d(?![${EMOJI}])`;
 const UNSEEN = new RegExp(`(${JOINERS}|(?![ \\n\\t\\u200d])[\\p{C}\\p{Z}])`, "gu");
 
 /**
- * Divides a text into pieces; a piece is `odd` if it is an invisible character as an escape.
+ * Divides a text into pieces. A piece is `odd` if it is the escape of an invisible character.
  * @param {string} text @returns {{text: string, odd: boolean}[]}
  */
 export const visiblePieces = (text) => text.split(UNSEEN).flatMap((piece, at) =>
@@ -38,14 +38,16 @@ let stepNs = 0;
 export const setTimeStep = (ns) => void (stepNs = ns);
 
 /**
- * Writes the time since the start, between two other texts; empty if no times are known.
+ * Writes the time since the start, with a text before and a text after it; empty if no times are
+ * known.
  * @param {number} ns @param {string} [before] @param {string} [after]
  */
 export const secondsInWords = (ns, before = "", after = "") =>
   Number.isNaN(stepNs) ? "" : `${before}${(ns / 1e9).toFixed(3)}${after}`;
 
 /**
- * Writes a duration in a suitable unit, after another text; empty for NaN or without known times.
+ * Writes a duration in a suitable unit, with a text before it. Empty for NaN, and if no times are
+ * known.
  * @param {number} ns @param {string} [before]
  */
 export const durationInWords = (ns, before = "") =>
@@ -65,7 +67,7 @@ function durationWithUnit(ns) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A number of bytes in a suitable unit. @param {number} count */
+/** Writes a number of bytes in a suitable unit. @param {number} count */
 export function sizeInWords(count) {
   if (count < 1000) return `${count} B`;
   const power = count < 1e6 ? 1 : count < 1e9 ? 2 : 3;
@@ -73,7 +75,10 @@ export function sizeInWords(count) {
   return `${number.toFixed(number >= 100 && power < 3 ? 0 : 1)} ${"kMG"[power - 1]}B`;
 }
 
-/** A number with its noun, such as "1,200 frames". @param {number} count @param {string} noun */
+/**
+ * Writes a number with its noun, such as "1,200 frames".
+ * @param {number} count @param {string} noun
+ */
 export const countInWords = (count, noun) =>
   `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
