@@ -57,7 +57,7 @@ class _File:
 
 
 class Baseline:
-    """The known findings. Each lookup of a known finding uses up one of its occurrences.
+    """Counts down the known findings: each lookup of a finding uses up one known occurrence.
 
     Args:
         known: the findings that a baseline file lists.
@@ -70,17 +70,17 @@ class Baseline:
             self._left[finding.rule, finding.by, finding.fingerprint] += finding.count
 
     def has(self, finding: Finding) -> bool:
-        """Whether a finding is known. If it is, one of its occurrences is used up."""
+        """Whether a finding is known. Each call uses up one occurrence of a known finding."""
         key = finding.rule, finding.by, fingerprint(finding)
         return self.use(key, 1, generic(finding.text)) == 1
 
     def use(self, key: Key, count: int, text: str = "") -> int:  # noqa: ARG002
-        """Uses up known occurrences of a finding. Returns how many were known.
+        """Uses up known occurrences of a finding. Returns how many of the occurrences were known.
 
         Args:
             key: rule, side and fingerprint of the finding.
-            count: the number of occurrences.
-            text: the text of one occurrence. Parts that differ between runs are left out.
+            count: how often the finding has occurred.
+            text: the text of one occurrence, without the parts that differ between runs.
         """
         used = min(count, self._left[key])
         self._left[key] -= used
@@ -105,12 +105,12 @@ class BaselineWriter(Baseline):
         return self._counts.total()
 
     def use(self, key: Key, count: int, text: str = "") -> int:
-        """Collects occurrences of a finding. All count as known, so returns their number.
+        """Collects occurrences of a finding. All occurrences count as known: returns `count`.
 
         Args:
             key: rule, side and fingerprint of the finding.
-            count: the number of occurrences.
-            text: the text of one occurrence. Parts that differ between runs are left out.
+            count: how often the finding has occurred.
+            text: the text of one occurrence, without the parts that differ between runs.
         """
         self._counts[key] += count
         self._texts.setdefault(key, text)
@@ -155,12 +155,12 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def fingerprint(finding: Finding) -> str:
-    """Returns a hash of a finding. An equal finding in another run has the same hash."""
+    """Returns a hash of a finding. Equal findings of two runs have equal hashes."""
     parts = [finding.rule, finding.by or "", finding.method or "", generic(finding.text)]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:_LENGTH]
 
 
 def generic(text: str) -> str:
-    """Returns the text of a finding. Parts that differ between runs are left out."""
+    """Returns the text of a finding without ids, paths and numbers."""
     text = _PATH.sub("PATH", MARKER.sub("ID", text))
     return _MARKS.sub("", _ID.sub("ID", _OPAQUE.sub("ID", text)))

@@ -33,7 +33,8 @@ _REASONS = {
     "parts": "parts of messages were left out",
     "directions": "directions were inferred",
 }
-"""The reasons why a rule is not checked, by the missing fact."""
+"""For each fact that an imported recording may lack: why rules that need this fact are not
+checked."""
 
 
 @frozen
@@ -41,7 +42,8 @@ class _Catalogue:
     rules: tuple[Rule, ...]
     left_out: dict[str, str]
     pages: dict[str, str]
-    """The web address of each page of a specification, by the beginning of the page's title."""
+    """The web addresses of the pages of the specifications, by the beginning of each page's
+    title."""
 
 
 @cache
@@ -58,8 +60,8 @@ def left_out() -> dict[str, str]:
 def unchecked_rules(origin: Origin | None, *, is_private: bool = False) -> list[UncheckedRules]:
     """Returns the rules that cannot be checked, grouped by reason.
 
-    An imported recording may lack lines. If so, a rule is not checked if a missing line could
-    explain its breach.
+    An imported recording may lack lines. A rule cannot be checked if a missing line could be the
+    cause of a breach.
 
     Args:
         origin: the origin of an imported recording; None for any other recording.

@@ -49,9 +49,10 @@ class CheckedRecording:
     is_whole: bool
     """Whether all frames were checked."""
     findings: list[Finding]
-    """At most 1,000 findings of each rule, in the order of `in_order`."""
+    """The findings, sorted by `in_order`; at most 1,000 findings of each rule."""
     broken: list[RuleCount]
-    """How often each side broke each rule, the worst first. Known findings are included."""
+    """How often each side broke each rule, the most severe rule first. Known findings are
+    included."""
     counts: dict[str, int]
     """The number of new findings, by severity."""
     known: int
@@ -113,14 +114,11 @@ def reported(
 ) -> CheckedRecording:
     """Returns the report on the check of a recording.
 
-    All rules are checked, even rules that are not reported, since a finding of one rule may replace
-    a finding of another rule.
-
     Args:
         reader: the recording.
-        result: the result of the check of all rules.
+        result: the result of a check of all rules, also of rules that are not reported.
         chosen: the rules that are reported.
-        baseline: the known findings, or None. A `BaselineWriter` also collects all findings.
+        baseline: the known findings, or None. A `BaselineWriter` also collects the findings.
 
     Raises:
         UnreadableRecording: the file is damaged, or locked.
@@ -162,7 +160,7 @@ def reported(
 
 
 def _labelled(reader: RecordingReader, findings: list[Finding]) -> list[Finding]:
-    """Sets the method, session and turn of findings that have no method."""
+    """Fills in the method, session and turn of each finding that has no method."""
     bare = {finding.seq for finding in findings if finding.method is None}
     labels = {row["seq"]: row for row in labels_of_frames(reader, bare)} if bare else {}
     return [

@@ -21,7 +21,7 @@ HOUSE = "acp-proxy; no specification"
 
 
 def source_text(source: str) -> str:
-    """Returns a source in words, for people who read the catalogue or a finding."""
+    """Returns the source of a rule in words that people can read."""
     return "a rule of acp-proxy" if source == HOUSE else source
 
 
@@ -43,7 +43,7 @@ class Rule:
     """The places in the specification. For a rule that no specification states, only `HOUSE`."""
     lost_if: tuple[str, ...] | None = None
     """The facts (words of `Fact`) that an imported recording must have for the rule to be checked.
-    None for a rule about the whole conversation, whose checks in `CHECKS` declare their facts."""
+    None for a rule about the whole conversation: `CHECKS` lists the facts for its checks."""
 
     @property
     def group(self) -> str:
@@ -52,18 +52,20 @@ class Rule:
 
 
 class Breach(NamedTuple):
-    """A broken rule, as a function of the rule yields it."""
+    """A breach of a rule, as a function of `check/rules` yields it."""
 
     text: str
     """One sentence that says what happened. It names values, but no frames."""
     related: tuple[int, ...] = ()
     """The frames that explain the breach, such as the request or the end of the turn."""
     by: str | None = None
-    """The side that broke the rule: client or agent; None for the sender of the message."""
+    """The side that broke the rule, client or agent; None if it is the sender of the checked
+    message."""
     seq: int | None = None
-    """The number of the frame that broke the rule; None for the frame of the message."""
+    """The number of the frame that broke the rule; None if it is the frame of the checked
+    message."""
     severity: Severity | None = None
-    """The severity of the finding; None for the severity of the rule."""
+    """The severity of the finding; None for the usual severity of the rule."""
     place: str | None = None
     """The JSON pointer of the wrong value, from the root of the message. The schema check skips
     this value."""
@@ -115,8 +117,8 @@ class UncheckedRules:
     reason: str
     """The reason, as a clause that follows "since"."""
     rules: tuple[str, ...]
-    """The ids of the rules, in the order of the catalogue. Each rule is listed once, with its first
-    reason."""
+    """The ids of the rules, in the order of the catalogue. A rule that has several reasons is
+    listed only with the first reason."""
 
 
 @define
@@ -136,8 +138,8 @@ class ConformanceResult:
     counts: list[RuleCount] = field(factory=list)
     """How often each side broke each rule, worst first."""
     unread: list[int] = field(factory=list)
-    """The numbers of the first frames that are too large to be decoded. Only their labels were
-    checked."""
+    """The numbers of the first frames that were too large to be decoded. Of these frames, only the
+    labels were checked."""
     by_faults: int = 0
     """The number of findings that are left out because a fault created, changed or held back the
     frame of the finding."""
@@ -201,9 +203,7 @@ _MCP, _LSP = "MCP, the Model Context Protocol", "LSP, the Language Server Protoc
 
 
 def note_of(params: Mapping[str, Any]) -> str | None:
-    """Returns a note on a recording of another protocol; None for ACP.
-
-    Other protocols have an ``initialize`` request, too.
+    """Returns a note if the ``initialize`` is that of another protocol, such as MCP; None for ACP.
 
     Args:
         params: the params of ``initialize``.

@@ -41,13 +41,14 @@ class CheckedMessage:
     transition: Transition
     """The change that the message caused in the state of the connection."""
     request: "CheckedMessage | None" = None
-    """The request that the message answers; None for no answer, or for an unknown request."""
+    """The request that the message answers; None for an unknown request, and for a message that is
+    not an answer."""
     value: Any = None
-    """The decoded message; None if it is not JSON."""
+    """The decoded message; None if the line is not JSON, or too large."""
     params: dict[str, Any] = field(factory=dict)
     """The params of a request or notification; empty if they are not an object."""
     result: dict[str, Any] = field(factory=dict)
-    """The result of an answer; empty if it is not an object."""
+    """The result of an answer; empty if the result is not an object."""
     update_kind: str = ""
     """The kind of a session update in any dialect; empty for any other message."""
     update: dict[str, Any] = field(factory=dict)
@@ -57,7 +58,7 @@ class CheckedMessage:
     metadata: list[tuple[tuple[str, ...], Any]] | None = None
     """The values of ``_meta`` with their paths; None before they were searched for."""
     comparison: SchemaComparison | None = None
-    """The comparison with the type of the method; None before the message was compared."""
+    """The comparison of the message with its type; None before the comparison is made."""
     broken: list[str] = field(factory=list)
     """The JSON pointers of values that have broken a rule so far."""
 
@@ -115,7 +116,7 @@ class CheckedMessage:
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error of an answer; empty if it is not an object."""
+        """The error of an answer; empty if the error is not an object."""
         error = self.value.get("error") if isinstance(self.value, dict) else None
         return error if isinstance(error, dict) else {}
 
@@ -175,11 +176,11 @@ def strings(values: Iterable[Any]) -> list[str]:
 
 
 def names_in(values: Any, name: str = "id", most: int | None = 10_000) -> list[str]:
-    """Returns the strings under one member name in the objects of a list.
+    """Returns the names of the objects in a list. Names that are not strings are left out.
 
     Args:
-        values: the list. Any other value has no names.
-        name: the name of the member.
+        values: the list of objects. Any other value has no names.
+        name: the member of each object that contains its name.
         most: the largest number of objects to read; None for all.
     """
     return strings(member(value, name) for value in items(values, most))

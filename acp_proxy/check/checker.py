@@ -42,10 +42,10 @@ from acp_proxy.store.queries.recorded_events import is_agent_leaving, is_client_
 from acp_proxy.store.reader import RecordingReader
 
 _QUICK_NS = 20 * 10**9
-"""The shortest silence, in nanoseconds, that is a hang while a request is open. (For prompts,
-another limit applies.)"""
+"""While a request other than a prompt is open, a silence of this many nanoseconds counts as a
+hang."""
 _LOST = ("unrecorded", "damaged")
-"""The actions in the recorder's notes which report that frames are missing."""
+"""The actions in the recorder's notes that mean that frames are missing."""
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 _TO_CLIENT = Direction.TO_CLIENT
 _REQUEST, _NOTIFICATION = Kind.REQUEST, Kind.NOTIFICATION
@@ -131,7 +131,7 @@ class Checker(Listener):
         return self.finish()
 
     def take(self, run: FrameRun, message: Message, transition: Transition) -> None:
-        """Checks a frame. Up to the frame `single_upto`, each run is a single frame.
+        """Checks a frame, or a run of frames. The frames up to `single_upto` come one by one.
 
         Args:
             run: the frame, or the run of frames that begins with it.
@@ -162,7 +162,7 @@ class Checker(Listener):
         return self._result
 
     def note(self, event: RecordedEvent) -> None:
-        """Notes an event. `messages.intervals` still has the waits before the event."""
+        """Notes an event. The caller tells `messages.intervals` about the event only afterwards."""
         if not self._result.is_whole:
             return
         if is_client_ending(event):
@@ -175,7 +175,7 @@ class Checker(Listener):
             self._conversation.has_gap = True
 
     def _hung(self, t_ns: int) -> list[int]:
-        """Returns the open requests whose receiver has been silent for too long."""
+        """Returns the frames of open requests whose receiver has been silent for too long."""
         return [
             wait.request.seq
             for wait in self.messages.intervals.open(t_ns)
@@ -242,7 +242,7 @@ class Checker(Listener):
                 self._add(entry.rule, breach, message)
 
     def _is_masked(self, value: Any, place: str) -> bool:
-        """Whether the wrong value is masked text, and so cannot be judged."""
+        """Whether a value is masked, so that nobody can tell if it is wrong."""
         for part in parts_of(place):
             value = value[int(part)] if isinstance(value, list) else member(value, part)
         if not isinstance(value, str):

@@ -25,10 +25,11 @@ from acp_proxy.store.reader import RecordingReader
 MOST = 3_000
 """The number of frames that a summary checks for broken rules."""
 _UNANSWERED = ("rpc.unanswered", "perm.unanswered", "ext.unanswered", "cancel.unanswered")
-"""Rules about unanswered requests. A finding about the whole conversation replaces their
-findings."""
+"""Rules about unanswered requests. Their findings are left out if a finding about the whole
+conversation reports the same request."""
 _REFUSED = "answer.error"
-"""The finding for a refused request. A broken rule at the same frame replaces it."""
+"""The rule of findings about refused requests. Such a finding is left out if a broken rule is
+reported at the same frame."""
 
 
 def check_whole(
@@ -146,8 +147,9 @@ class LiveWatch:
     Args:
         reader: the recording.
         stall_s: the seconds of silence that are too long; None to find no silences. While a tool
-            call runs, at least `CALL_S`.
-        problem: whether to find errors, too: broken rules, and problems of the whole conversation.
+            call runs, the limit is at least `CALL_S`.
+        problem: whether to find errors, too: broken rules, and problems of the conversation as a
+            whole.
     """
 
     def __init__(

@@ -64,7 +64,7 @@ METHODS: dict[str, dict[Method, str]] = {
 """The kind of each method: request or notification. A method in `EITHER_KIND` may be either."""
 
 EITHER_KIND = frozenset({"mcp/message", "_proxy/successor", "proxy/successor"})
-"""Methods that may be requests or notifications. It depends on the message that they contain."""
+"""Methods that may be requests or notifications, depending on the message that they contain."""
 _BOTH = frozenset(
     {
         "user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call_update",

@@ -39,19 +39,19 @@ class Registered(NamedTuple):
     rule: str
     function: MessageRule
     is_alone: bool
-    """Whether the function looks at single messages only. If so, gaps in the recording do not
+    """Whether the function looks at single messages only, so that gaps in the recording do not
     matter."""
     is_for_odd: bool = False
     """Whether the function receives only undefined messages: methods that the dialect does not
     define for this direction and kind of message, and undefined kinds of updates."""
     when: Condition | None = None
-    """The condition for a call of the function; None to call it always. Functions that share a
-    condition share its evaluation."""
+    """The function is called only if this condition is true; None to call it always. The condition
+    is evaluated once for all functions that share it."""
 
 
 BY_TRIGGER: dict[tuple[str, str], list[Registered]] = {}
-"""The functions for messages, by the kind of message, and by the method, the kind of update or
-`ANY`."""
+"""The functions for messages. A key consists of a kind of message and a method, or a kind of
+update, or `ANY`."""
 AT_TURN_END: list[tuple[str, TurnRule]] = []
 """The functions that are called for each ended turn."""
 AT_END: list[tuple[str, EndRule]] = []
@@ -91,7 +91,7 @@ def rule(
         updates: session updates of these kinds.
         odd: whether the function receives only undefined messages: methods that the dialect does
             not define for this direction and kind of message, and undefined kinds of updates.
-        when: the condition for a call of the function; None to call it always.
+        when: the condition for a call of the function; None to call the function always.
         alone: whether the function looks at single messages only.
     """
     triggers = [(every, ANY)] if every else []

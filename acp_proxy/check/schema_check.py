@@ -1,11 +1,11 @@
 """Compares params and results with the types of a dialect.
 
-`schemas/` has one JSON Schema for each dialect. ``make schemas`` derives it from the current stable
-and unstable files, and from the files of earlier versions.
+`schemas/` has one JSON Schema for each dialect. ``make schemas`` derives it from the stable and
+unstable schemas of today, and from those of earlier versions.
 
-A member of a value is right if it is right in some version. Members that no version has are
-reported as well. If a value fits no branch of a union, the problem is reported for the branch that
-the sender probably meant.
+A value is right if any version allows it. Members that no version defines are reported separately.
+If a value fits no branch of a union, the problem is reported for the branch that the sender
+probably meant.
 """
 
 import json
@@ -137,13 +137,13 @@ def _member(direction: Direction, method: str, is_result: bool) -> str:
 
 
 def _readable(value: Any, deepest: int, names: Mapping[int, int], most: int | None) -> Any:
-    """Returns a copy of a value for the validator. It is limited in depth, and its lists are short.
+    """Returns a copy of a value for the validator, with fewer levels and shorter lists.
 
     Args:
         value: the value.
-        deepest: the number of levels to keep.
+        deepest: the largest number of levels in the copy.
         names: replacements for characters in strings.
-        most: the number of list items to keep; None for all.
+        most: the largest number of items of a list in the copy; None for all.
     """
     match value:
         case str() if names:

@@ -73,8 +73,8 @@ class SchemaComparison:
     extra: list[str] = field(factory=list)
     """The places of members that no version of the schema defines."""
     unnamed: list[tuple[str, str]] = field(factory=list)
-    """Values that no version names, but whose types allow further values. Each pair is the place
-    and the value."""
+    """Values that the schema does not list, at places where it also allows other values. Each pair
+    is the JSON pointer and the value."""
 
     @property
     def fits(self) -> bool:
@@ -219,7 +219,7 @@ def expected(form: Form) -> str:
 
 
 def without_null(form: Form) -> Form:
-    """Returns the schema of a place. Null is removed from its allowed values and types."""
+    """Returns the schema of a place, without null among the allowed values and types."""
     result = {**form}
     for name in ("enum", "type"):
         if isinstance(listed := form.get(name), list):

@@ -1,4 +1,4 @@
-"""The state of a conversation that rules need in addition to the state of its connection.
+"""The state of a conversation that rules need, beyond the state of its connection.
 
 All tables are bounded. `conversation_changes` applies a message after the rules have checked it.
 `RuleMemory` contains what a rule remembers of earlier messages.
@@ -35,14 +35,14 @@ class TurnText:
     asked: str
     """The beginning of the prompt's text."""
     again: int = 0
-    """The number of successive turns with the same text, `line`, after different prompts."""
+    """How many turns in a row had the text `line`, after different prompts."""
     line: str = ""
     """The text of the last turn if it was a single line; otherwise empty."""
     text: str = ""
     last: str = ""
     """The last chunk of the text."""
     grown: int = 0
-    """The number of successive chunks that each begin with the whole previous chunk."""
+    """How many chunks in a row began with the whole chunk before."""
     seq: int = 0
     """The frame of the last chunk."""
     first_seq: int = 0
@@ -56,20 +56,21 @@ class RuleMemory:
     """For each direction: the number of earlier messages, and the lines that may be parts of one
     split message."""
     is_version_ignored: bool = False
-    """Whether a finding reports that the client goes on after an answer with an unsupported
+    """Whether a finding has reported that the client continued after an answer with an unsupported
     version."""
     was_initialize_open: bool = False
-    """Whether a finding reports that the client did not wait for the answer to ``initialize``."""
+    """Whether a finding has reported that the client did not wait for the answer to
+    ``initialize``."""
     boolean_options: Remembered[str, int] = field(factory=Remembered)
-    """By session, the frame with a boolean option that was reported, if the client does not accept
-    boolean options."""
+    """The sessions with a reported boolean option, each with the frame of the option. (An option is
+    reported if the client does not accept boolean options.)"""
     early_updates: Remembered[str, int] = field(factory=Remembered)
     """By session, the frame of the first update before the answer to session/new."""
     replays: Remembered[int, int] = field(factory=Remembered)
-    """By the request that opens the session, the frame of the latest update of the history."""
+    """For each request that loads or resumes a session, the frame of the latest update of the
+    history. The keys are frames, too."""
     agent_replays: Remembered[int, int] = field(factory=Remembered)
-    """By the request that opens the session, the frame of an update of the history about the
-    agent's own messages or tool calls."""
+    """Like `replays`, but only for updates about the agent's own messages and tool calls."""
     deleted_sessions: Remembered[str, int] = field(factory=Remembered)
     pending_permissions: Remembered[int, int] = field(factory=Remembered)
     """By the frame of a permission request: the frame of the cancel that must settle this
@@ -78,30 +79,32 @@ class RuleMemory:
     """By session and path: the frame of the last write, and the hash of the text. Removed when the
     file is read."""
     leaked_terminals: Remembered[str, int] = field(factory=Remembered)
-    """Terminals that were not released by the end of their turn, each with the frame of this
-    end."""
+    """Terminals that were not released by the end of their turn, each with the frame that ended the
+    turn."""
     slow_terminals: Remembered[str, int] = field(factory=Remembered)
-    """Terminals whose creation took too long, each with the frame of the answer."""
+    """Terminals whose creation took too long, each with the frame of the answer to
+    terminal/create."""
     mcp_connections: Remembered[str, bool] = field(factory=Remembered)
     """The connections to MCP servers: True for an open connection, False for a closed one."""
     custom_requests: set[str] = field(factory=set)
-    """The groups of custom requests that were reported. A group is a sender, a blank and a
+    """The custom requests that were reported: for each, the sender, a blank and the method's
     namespace."""
     elicitations: Remembered[str, int | None] = field(factory=Remembered)
     """The ids of elicitations, each with the frame that completed it; None for an open
     elicitation."""
     credentials: Remembered[str, int] = field(factory=Remembered)
-    """By the hash in its marker, the frame of each masked value in the credentials of MCP servers
-    (1.0 draft)."""
+    """The masked credentials of MCP servers (1.0 draft): the hash in each marker, with the frame of
+    the credential."""
     texts: Remembered[str, TurnText] = field(factory=Remembered)
     """The text of the latest turn of each session."""
     early_output: Remembered[str, int] = field(factory=Remembered)
     """By session, the frame of the first output before any prompt."""
     grants: Remembered[str, int] = field(factory=Remembered)
-    """By a key of the permission: the frame of the answer that granted it for more than one use."""
+    """The permissions that were granted for more than one use, each with the frame of its
+    answer."""
     set_modes: Remembered[str, int] = field(factory=Remembered)
-    """By session, the frame of the answer that set the mode, until an update reports the mode (1.0
-    draft)."""
+    """By session, the frame of the answer that set the mode. The entry is removed when an update
+    reports the mode (1.0 draft)."""
     mode_updates: Remembered[str, int] = field(factory=Remembered)
     """By session, the frame of the latest update of the mode (1.0 draft)."""
 
@@ -152,42 +155,42 @@ class MistakenPairs:
     """Answers without a request, and requests without an answer."""
 
     early: dict[Direction, Remembered[str, int]] = field(factory=_by_direction)
-    """The ids of answers without a request, by the direction of the missing request."""
+    """The ids in answers that have no request, by the direction of the missing request."""
     broken: dict[Direction, Remembered[str, int]] = field(factory=_by_direction)
     """The ids of invalid requests, for example with a method that is not a string."""
     without_id: Counter[Direction] = field(factory=Counter)
     """The number of requests without an id. The other side may have answered them."""
     excused: Counter[str] = field(factory=Counter)
-    """By kind (session, terminal, tool call), how many names may have been in unreadable
-    messages."""
+    """How many unknown names are excused, by kind: session, terminal or tool call. Each may have
+    been in an unreadable message."""
     lost_update_seq: int = 0
-    """The frame of the latest unreadable message to the client. It may have been an update."""
+    """The latest frame to the client that was unreadable, and so may have been an update."""
     adopted: Remembered[int, CheckedMessage] = field(factory=Remembered)
-    """By exchange, the answer with a wrong id that was matched to the exchange."""
+    """By exchange: an answer with a wrong id that was taken for the answer of the exchange."""
     lost_prompt: str | None = None
-    """The session of the latest prompt, if the session is unknown: its id, or an empty text if the
-    prompt could not be read. Otherwise None."""
+    """The unknown session that the latest prompt names; empty if the prompt could not be read. None
+    if the latest prompt names a known session."""
 
     def explains(self, message: CheckedMessage) -> bool:
-        """Whether an invalid request explains an answer without a request."""
+        """Whether an answer without a request may be the answer to an invalid request."""
         direction, token = message.direction.other, message.parsed.rpc_id or "null"
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether the latest prompt, whose session is unknown, may belong to a given session."""
+        """Whether the latest prompt named an unknown session in place of a given session."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:
-        """Notes that an unreadable message may have contained a new name of a kind."""
+        """Notes that an unreadable message may have introduced a name. The name is excused once."""
         self.excused[what] += 1
 
     def lose_update(self, seq: int) -> None:
-        """Notes an unreadable or misplaced update. It may have named a tool call."""
+        """Notes an update that is unreadable or misplaced, and so may have named a tool call."""
         self.excused[CALL] += 1
         self.lost_update_seq = seq
 
     def use_excuse(self, what: str) -> None:
-        """Uses up one excuse for an unknown name of a kind, if there is an excuse."""
+        """Uses up one excuse for an unknown name, if any is left."""
         if self.excused[what]:
             self.excused[what] -= 1
 
@@ -274,7 +277,7 @@ class Conversation:
         return message.comparison
 
     def is_of_its_type(self, message: CheckedMessage) -> bool:
-        """Whether a message certainly matches its type, without extra members."""
+        """Whether a message certainly matches its type and has no extra members."""
         if not message.is_plain or self.schema_of(message) is None:
             return False
         return self.compared(message).fits
@@ -324,7 +327,7 @@ class Conversation:
         return [request for request in requests if request is not None]
 
     def is_opening(self, session: str | None, *methods: str) -> bool:
-        """Whether an open request with one of some methods opens a session.
+        """Whether an open request with one of these methods opens a session.
 
         Args:
             session: the id of the session.
@@ -343,7 +346,7 @@ class Conversation:
     # Changes
 
     def begin_partially(self) -> None:
-        """Notes that messages may be missing, and so may be introductions of names."""
+        """Notes that messages may be missing. From now on, no name counts as unknown."""
         self.is_partial = True
         self.sessions.has_forgotten = self.terminals.has_forgotten = True
         for table in (self.listed, self.cursors, *self.answered.values()):

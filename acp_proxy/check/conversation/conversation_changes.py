@@ -49,7 +49,7 @@ _TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
 
 def follow(conversation: Conversation, message: CheckedMessage) -> list[EndedTurn]:
-    """Updates the conversation with a message. To be called after the rules have checked it.
+    """Updates the conversation with a message, after the rules have checked the message.
 
     Args:
         conversation: the conversation before the message.

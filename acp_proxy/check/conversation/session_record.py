@@ -81,13 +81,13 @@ class CallRecord(CallStatus):
     has_run: bool = False
     """Whether the call was ever in progress."""
     announced_seq: int | None = None
-    """The frame of the latest ``tool_call`` with this id, even of an earlier call; None without
-    one."""
+    """The frame of the latest ``tool_call`` update with the id of this call; None without an
+    update. An earlier call may have had the same id."""
     is_reported: bool = False
     """Whether an update named the call. (A permission request does not count.)"""
     turn: int | None = None
     terminals: set[str] = field(factory=set)
-    """The first hundred terminals in the content of the call."""
+    """The ids of terminals in the content of the call, at most a hundred."""
     refused_seq: int | None = None
     """The frame that refused permission; None if the agent has requested permission again."""
     asked_seq: int | None = None
@@ -97,7 +97,7 @@ class CallRecord(CallStatus):
     not empty."""
 
     def take(self, message: CheckedMessage, said: Any) -> None:
-        """Sets the status. Notes whether the message has a title and an input.
+        """Applies a message about the call: sets the status, and notes a title or an input.
 
         Args:
             message: an update or a permission request.
@@ -129,8 +129,8 @@ class TurnRecord:
     was_cancelling: bool = False
     """Whether an older, cancelled turn of the session was still open when this turn began."""
     dropped: tuple[int, int] | None = None
-    """For the first permission request that was answered as cancelled before any cancel of the
-    turn: the frames of the request and of the answer."""
+    """The frame of a permission request that was answered as cancelled although the turn was not,
+    and the frame of this answer. Only the first request of the turn is kept."""
     from_agent: int = 0
     """The number of messages of the agent since the cancel. Messages in other sessions count,
     too."""
@@ -150,7 +150,7 @@ class TurnRecord:
     """In v2: whether the agent has reported the prompt."""
 
     def cancel(self, seq: int, t_ns: int, *, must_confirm: bool) -> None:
-        """Notes a message that cancels the turn. session/cancel replaces earlier messages.
+        """Notes that a message cancels the turn. Only session/cancel replaces an earlier cancel.
 
         Args:
             seq: the frame of the message.
@@ -185,8 +185,7 @@ class PlanRecord:
     seq: int
     turn: int | None
     entries: dict[str, str | None]
-    """The status of each entry, by the text of the entry; None if several entries have equal
-    texts."""
+    """The status of each entry, by the text of the entry; None if several entries have the text."""
     left_out: dict[str, int]
     """Unfinished entries that an update in the same turn left out, each with the frame of the
     update."""
@@ -232,7 +231,8 @@ class SessionRecord:
     message_ids: dict[str, str] = field(factory=dict)
     """For each kind of chunk, the latest message id."""
     past_message_ids: Remembered[str, None] = field(factory=Remembered)
-    """The earlier messages. Each is the kind of its chunks, a blank, and its id."""
+    """The ids of earlier messages. Each key is the kind of the message's chunks, a blank, and the
+    id."""
 
     @classmethod
     def of_unseen(cls, name: str, seq: int) -> "SessionRecord":

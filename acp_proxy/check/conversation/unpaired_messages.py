@@ -1,8 +1,8 @@
 """Updates the state of a conversation with messages that have no partner or use unknown names.
 
 An answer with a wrong id breaks a rule. To prevent further findings about the same mistake, the
-answer is matched to an open request that it fits. If no request fits, or if a message could not be
-read, the names that it may have introduced are excused once.
+answer is matched to an open request that it fits. If no request fits, the names that the answer may
+have introduced are excused once. The same is true for a message that could not be read.
 """
 
 import json
@@ -86,7 +86,7 @@ def learn(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def is_answered_otherwise(conversation: Conversation, message: CheckedMessage) -> bool:
-    """Whether a request has the id of an open request or of an earlier unpaired answer.
+    """Whether an earlier answer without a request, or an open request, has the id of a request.
 
     Args:
         conversation: the conversation.
@@ -144,7 +144,7 @@ def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def correct(conversation: Conversation, exchange: int) -> None:
-    """Moves a wrongly matched answer to another request, when the right answer comes.
+    """Moves a wrongly matched answer to another request, once the right answer has come.
 
     Args:
         conversation: the conversation.
@@ -159,7 +159,7 @@ def correct(conversation: Conversation, exchange: int) -> None:
 
 
 def excuse_names(conversation: Conversation, method: str | None) -> None:
-    """Excuses one unknown name, which an unusable answer should have introduced.
+    """Excuses an unknown name once, since an unusable answer should have introduced a name.
 
     Args:
         conversation: the conversation.
@@ -184,9 +184,9 @@ def _learn_terminal(conversation: Conversation, name: str, message: CheckedMessa
 
 
 def _forget_opening(conversation: Conversation, message: CheckedMessage, method: str) -> None:
-    """Marks the oldest open request with a method as answered.
+    """Marks the oldest open request of a method as answered by an answer that was not read.
 
-    The answer to this request has probably introduced a name that the message uses.
+    This answer has probably introduced a name that the message uses.
     """
     for open_request in conversation.connection.open_requests(message.direction):
         if open_request.method == method and conversation.settle(open_request.id) is not None:

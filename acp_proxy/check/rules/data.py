@@ -19,9 +19,9 @@ _META = "_meta"
 _FREE = frozenset(
     {"rawInput", "rawOutput", "input", "requestedSchema", "env", "headers", "mcpParams"}
 )
-"""Members whose values have no type in the protocol."""
+"""Members that may contain any value: the protocol defines no type for them."""
 _FREE_METHODS = ("_", "mcp/", "proxy/")
-"""Prefixes of methods whose params and results have no type in the protocol."""
+"""Prefixes of methods whose params and results may have any type."""
 _MOST = 1_000
 _TRACEPARENT = re.compile(
     r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?P<more>-.*)?"

@@ -27,7 +27,7 @@ _NOT_IN_DIAGRAM: dict[str, frozenset[str]] = {
     "awaiting_permission": frozenset({"pending", "completed"}),
     "in_progress": frozenset({"awaiting_permission", "denied"}),
 }
-"""For each status, the statuses that may not follow it."""
+"""For each status of a tool call, the statuses that may not follow it."""
 _RAN = ("in_progress", "completed")
 _SETTLED = ("denied", "cancelled", *_RAN)
 _FIT_FOR_UNKNOWN = frozenset(
@@ -122,7 +122,7 @@ def status_follows_the_diagram(message: CheckedMessage, conversation: Conversati
 
 @rule("s4.terminal-max", results=("terminal/create",))
 def terminals_are_few(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds more open terminals than the client allows, without terminals being released."""
+    """Finds a terminal that is created although the client allows no further open terminal."""
     most = integer(conversation.client.capability("terminal", "maxConcurrent"))
     if most is None or message.request is None:
         return
@@ -256,7 +256,7 @@ def _masked(value: Any) -> list[str]:
 
 
 def _required(wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yields the paths of the capabilities that are required (with the value true)."""
+    """Yields the path of each required capability: each value that is true."""
     if wanted is True:
         yield path
     elif isinstance(wanted, dict) and len(path) < 5:

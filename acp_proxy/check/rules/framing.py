@@ -23,7 +23,7 @@ _encode = msgspec.json.Encoder().encode
 
 @rule("frame.not-json", "odd line", alone=True)
 def line_is_json(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds lines that are not JSON. Lines that another rule explains are left out."""
+    """Finds lines that are not JSON. Lines that break a more specific rule are left out."""
     raw = message.parsed.raw
     if message.parsed.kind is not Kind.INVALID or message.value is not None or raw is None:
         return
@@ -192,9 +192,10 @@ def _is_object(raw: bytes) -> bool:
 
 
 def _is_spelled_once(raw: bytes, value: Any) -> bool:
-    """Whether a compact line has the same length as its value when it is encoded again.
+    """Whether the encoding of a decoded line is as long as the line.
 
-    If so, no object has two members of one name, since decoding would drop one of them.
+    If so, no object of the line has two members with the same name: decoding would drop one of
+    them.
     """
     try:
         return len(_encode(value)) == len(raw)

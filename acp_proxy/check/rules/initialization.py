@@ -211,7 +211,7 @@ def capabilities_are_spelled_right(message: CheckedMessage, conversation: Conver
 
 @rule("auth.not-offered", requests=LOGIN)
 def login_is_offered(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds logins although the agent offers no login method."""
+    """Finds logins with an agent that offers no login method."""
     methods = member(conversation.agent.announced, "authMethods")
     is_offered = "authMethods" in (conversation.agent.announced or {}) and methods != []
     if conversation.dialect == V1 and conversation.agent.is_known and not is_offered:
@@ -259,7 +259,7 @@ def methods_are_unique(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("auth.retry-without", requests=("session/new",))
 def logs_in_before_it_tries_again(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a session request without a login after the agent has required a login."""
+    """Finds a session request that follows a demand for a login, without a login in between."""
     refused = conversation.auth_required
     if refused is None or refused.method != "session/new" or conversation.is_logged_in:
         return  # after a login, the agent is to blame
@@ -350,9 +350,9 @@ def _register() -> None:
 
 
 def _found(holder: Any, where: list[str], value: str) -> tuple[str, ...] | None:
-    """Returns the path to the first member with a value; None if no member has the value.
+    """Returns the path to the first member with a given value; None if no member has the value.
 
-    An empty value matches any value.
+    If the given value is empty, any value matches.
     """
     name, rest = where[0], where[1:]
     every = enumerate(items(holder)) if name == "*" else [(name, member(holder, name))]

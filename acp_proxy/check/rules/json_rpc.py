@@ -28,7 +28,8 @@ _BASELINE = {
 """The methods of each dialect that every peer must handle."""
 _LISTED = {"session/set_mode": "modes", "session/set_config_option": "options",
            "session/set_model": "has_models"}  # fmt: skip
-"""By method, the attribute of `SessionRecord` with the values that the method may choose."""
+"""For each method that chooses among values, the attribute of `SessionRecord` that lists these
+values."""
 
 
 @rule("rpc.version", "odd object", alone=True)
@@ -96,7 +97,7 @@ def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation)
 
 @rule("rpc.id-reused", requests=(ANY,))
 def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds requests that reuse an id. The id of an answered request is only an info."""
+    """Finds requests that reuse an id. To reuse the id of an answered request is only an info."""
     opened, token = message.transition.opened, message.parsed.rpc_id or "null"
     if opened is None or token == "null":
         return
@@ -269,7 +270,7 @@ def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -
 
 @rule("rpc.cancel-request-target", notifications=(CANCEL_REQUEST,))
 def cancels_its_own(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds cancels of unknown requests. The cancel of an answered request is only an info."""
+    """Finds cancels of unknown requests. To cancel an answered request is only an info."""
     target = message.parsed.target
     if target is None or message.transition.cancelled is not None:
         return
@@ -304,8 +305,8 @@ def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Bre
     """Yields each unanswered request of any method, with its breach.
 
     A side that leaves by itself must have answered all requests. If the client leaves or stops the
-    agent, a request may be open, unless its receiver was silent for too long or has answered a
-    later prompt of the session.
+    agent, an open request is a breach in two cases: its receiver was silent for too long, or has
+    answered a later prompt of the session.
     """
     if not conversation.is_over:
         return
@@ -325,7 +326,7 @@ def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Bre
 
 
 def _stray(message: CheckedMessage, conversation: Conversation) -> str | None:
-    """Returns why an answer has no request: unknown, twice, retyped or null; otherwise None."""
+    """Returns why an answer has no request: unknown, twice, retyped or null; None if it has one."""
     if message.parsed.kind not in (Kind.RESPONSE, Kind.ERROR) or message.answered is not None:
         return None
     token = message.parsed.rpc_id

@@ -44,10 +44,10 @@ def current_mode_is_listed(message: CheckedMessage, conversation: Conversation) 
 
 @rule("mode.update-not-listed", updates=(_MODE_UPDATE,))
 def new_mode_is_listed(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates to an unlisted mode.
+    """Finds updates to a mode that the agent has not listed.
 
-    They are allowed while a session is opened, because its list may change. Also, an agent that
-    lists no modes may offer modes as options.
+    Such an update is allowed while a session is being opened, since the list may change. It is also
+    allowed for an agent that lists no modes at all, since its modes may be options.
     """
     name = "currentMode" if conversation.dialect == DRAFT else "currentModeId"
     mode, modes = message.update.get(name), _modes(message, conversation)
@@ -150,7 +150,10 @@ def all_options_are_listed(message: CheckedMessage, conversation: Conversation) 
 
 @rule("config.not-applied", results=(_SET_OPTION,))
 def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers in which the option has another allowed value than the value that was set."""
+    """Finds answers that report another value for an option than the client has set.
+
+    The reported value must be allowed.
+    """
     params = {} if message.request is None else message.request.params
     name, wanted = params.get("configId"), params.get("value")
     option = (options_by_id(message.result.get("configOptions")) or {}).get(str(name))
@@ -163,7 +166,7 @@ def value_is_taken(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("config.boolean-capability", results=(*OPENING, _SET_OPTION), updates=(_OPTION_UPDATE,))
 def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds the first boolean option of each session, if the client accepts no boolean options."""
+    """Finds the first boolean option of each session whose client accepts no boolean options."""
     client = conversation.client
     if conversation.dialect != V1 or not client.is_known or client.offers(*_BOOLEAN):
         return
@@ -182,9 +185,9 @@ def booleans_are_taken(message: CheckedMessage, conversation: Conversation) -> B
 
 
 def _modes(message: CheckedMessage, conversation: Conversation) -> list[str] | None:
-    """Returns the modes of a session (which may be empty); None if they are unknown.
+    """Returns the modes of a session; None if they are unknown.
 
-    The modes are unknown if an earlier connection opened the session.
+    The modes are unknown if an earlier connection has opened the session.
     """
     if conversation.dialect == DRAFT:
         return _offered(conversation, _OFFERED_MODES)
@@ -214,7 +217,7 @@ def _is_new(session: SessionRecord) -> bool:
 
 
 def _offered(conversation: Conversation, path: tuple[str, ...]) -> list[str] | None:
-    """Returns the names that an agent lists in a capability of the 1.0 draft; None if unknown."""
+    """Returns the names that an agent of the 1.0 draft lists in a capability; None if unknown."""
     names = conversation.agent.capability(*path)
     if not conversation.agent.is_known or not (names is None or isinstance(names, list)):
         return None
@@ -224,7 +227,7 @@ def _offered(conversation: Conversation, path: tuple[str, ...]) -> list[str] | N
 def _has_just_changed(session: SessionRecord, message: CheckedMessage) -> bool:
     """Whether the client may not have read the latest options yet.
 
-    The options in the answer that opened the session are not new: the client has read this answer.
+    The options in the answer that opened the session do not count, since the client has read them.
     """
     has_changed = session.options_seq is not None and session.options_seq != session.seq
     return has_changed and message.t_ns - session.options_ns <= MOMENT_NS
@@ -235,7 +238,7 @@ def _opened(message: CheckedMessage, conversation: Conversation) -> tuple[int, .
 
 
 def _listed_modes(message: CheckedMessage) -> list[str] | None:
-    """Returns the ids of the modes in an answer that opens a session; None if one has no id."""
+    """Returns the ids of the modes in an answer that opens a session; None if a mode has no id."""
     modes = member(message.result, "modes", "availableModes")
     if not isinstance(modes, list):
         return None
@@ -251,7 +254,7 @@ def _listed_options(message: CheckedMessage) -> tuple[Any, str]:
 
 
 def _values(option: dict[str, Any]) -> list[str] | None:
-    """Returns the allowed values of an option; None if one of them is not a string."""
+    """Returns the allowed values of an option; None if any allowed value is not a string."""
     values: list[Any] = []
     options = option.get("options")
     for entry in options if isinstance(options, list) else [None]:

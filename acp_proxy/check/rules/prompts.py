@@ -39,10 +39,9 @@ _MOST = 1_000
 
 @rule("prompt.baseline-refused", answers=(PROMPT,))
 def baseline_is_taken(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds the error "invalid params" for a prompt that has only text and resource links.
+    """Finds the error "invalid params" for a valid prompt that has only texts and resource links.
 
-    The rest of the prompt must be valid, so that only its blocks can be the reason. Errors about
-    the session are left out if the opening of the session is missing.
+    Errors about the session are left out if the opening of the session was not recorded.
     """
     request = message.request
     if not message.is_error or message.parsed.error_code != -32602 or request is None:
@@ -125,7 +124,7 @@ def output_is_base64(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("turn.update-late", updates=TURN_OUTPUT)
 def output_precedes_the_end(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output after the end of its turn, but not in cancelled turns."""
+    """Finds output that comes after the end of its turn. Cancelled turns are left out."""
     end = late_for(message, conversation)
     if end is not None and not was_cancelled(end):
         yield Breach(f"{message.update_kind} comes after the end of the turn", (end.seq,))
@@ -135,7 +134,7 @@ def output_precedes_the_end(message: CheckedMessage, conversation: Conversation)
 def tools_are_done(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds tool calls that are open at the end of a successful turn.
 
-    A call that only a permission request names does not count: agents also ask permission for
+    A call that was named only in a permission request is left out: agents ask permission also for
     actions that they never report as a tool call.
     """
     is_cancelled = ended.turn.cancel_seq is not None or ended.turn.dropped is not None
@@ -154,7 +153,7 @@ def tools_are_done(ended: EndedTurn, conversation: Conversation) -> Breaches:
 def requests_are_settled(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds requests of the agent that are open at the end of their turn.
 
-    A request that waits for a terminal may be open, because terminals may run on.
+    Requests that wait for the exit of a terminal are left out: a terminal may outlive the turn.
     """
     if ended.turn.cancel_seq is not None:
         return
@@ -169,7 +168,7 @@ def requests_are_settled(ended: EndedTurn, conversation: Conversation) -> Breach
 
 @rule("turn.request-outside", requests=(PERMISSION, "terminal/create", *_FILES))
 def requests_belong_to_a_turn(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds requests of the agent in a session without an open turn. They are allowed in v2."""
+    """Finds requests of the agent in a session without an open turn. In v2, these are allowed."""
     session = conversation.session(message.session)
     if session is None or message.transition.turn is not None or conversation.dialect != V1:
         return
@@ -192,12 +191,12 @@ def progress_is_reported(ended: EndedTurn, conversation: Conversation) -> Breach
 def late_for(message: CheckedMessage, conversation: Conversation) -> EndedTurn | None:
     """Returns the ended turn to which a late update belongs; None if the update is not late.
 
-    History is not late: updates while a session is opened, and updates between the answer to
-    ``session/load`` and the first prompt.
+    The history of a session is not late. It consists of the updates while the session is opened,
+    and between the answer to ``session/load`` and the first prompt.
 
     Args:
         message: an update.
-        conversation: the conversation before it.
+        conversation: the conversation before the update.
     """
     if message.transition.turn is not None or message.sender != AGENT or message.session is None:
         return None

@@ -21,11 +21,11 @@ from acp_proxy.protocol.updates import TURN_OUTPUT
 
 _CHUNK = "agent_message_chunk"
 _LONGEST, _LEAST, _LINE = 20_000, 20, 300
-"""Lengths in characters: how much text of a turn is kept, the shortest text that can count as
-repeated, and the longest "short" line."""
+"""Three numbers of characters: how much text of a turn is kept, the shortest text that is reported
+as repeated, and the longest line that counts as short."""
 _GROWN, _AGAIN = 2, 3
-"""How many chunks in a row must begin with the previous chunk, and how many turns in a row must
-have the same line, before this is reported."""
+"""Two limits for a report: how many chunks in a row begin with the chunk before, and how many turns
+in a row have the same line."""
 _COMMAND = "'text': '/"
 _THOUGHT = re.compile(r"\s*<(?:think|thinking|thought)>", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
@@ -74,7 +74,7 @@ def text_comes_once(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @turn_rule("update.text-twice")
 def turns_say_all_once(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a turn whose text consists of the same text twice. Short texts are left out."""
+    """Finds a turn whose text is the same text twice in a row. Short texts are left out."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id:
         return
@@ -112,7 +112,7 @@ def turns_differ(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @turn_rule("turn.no-text")
 def turns_say_something(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a successful turn with updates but without text. Turns with a command are left out."""
+    """Finds successful turns without text. Turns whose prompt is a command are left out."""
     turn = ended.turn
     is_quiet = turn.updates and not turn.has_text and turn.cancel_seq is None
     is_quiet = is_quiet and conversation.session(turn.session) is not None
@@ -138,7 +138,7 @@ def output_has_a_prompt(message: CheckedMessage, conversation: Conversation) -> 
 
 @turn_rule("update.thought-tags")
 def thoughts_are_no_message(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a turn whose message begins with a thought, between tags of the model."""
+    """Finds a turn whose message begins with a thought that the model has put between tags."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is not None and said.turn == ended.turn.id and _THOUGHT.match(said.text):
         text = "the message begins with a thought in tags, as it is no agent_thought_chunk"
@@ -188,7 +188,7 @@ def sessions_are_found(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("auth.error-code", answers=(*OPENING, PROMPT))
 def missing_logins_have_a_code(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds errors that ask for a login, but whose code does not say this to clients."""
+    """Finds errors that demand a login in words, but whose code is not the code for this demand."""
     words = message.error.get("message")
     if not message.is_error or not isinstance(words, str) or message.error.get("code") == -32000:
         return

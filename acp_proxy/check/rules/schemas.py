@@ -46,7 +46,7 @@ def result_fits(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("rpc.valid-refused", answers=(ANY,))
 def what_is_valid_is_read(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds errors that call a request unreadable, although it matches its type."""
+    """Finds errors that call a request unreadable although the request matches its type."""
     said = f"{message.error.get('message')} {message.error.get('data')}"
     request = message.request if message.is_error and _UNREADABLE.search(said) else None
     if request is not None and conversation.is_of_its_type(request):
@@ -81,7 +81,7 @@ def nothing_is_added(message: CheckedMessage, conversation: Conversation) -> Bre
 
 
 def _first_of_each(problems: list[SchemaProblem]) -> Iterator[SchemaProblem]:
-    """Yields the problems. Of missing members in one object, yields only the first."""
+    """Yields problems. If an object lacks several members, only the first of them is yielded."""
     lacking: set[str] = set()
     for problem in problems:
         if problem.mismatch is Mismatch.MISSING:
@@ -120,7 +120,7 @@ def _is_missing_in_draft(problem: SchemaProblem, conversation: Conversation) -> 
 
 
 def _is_broken(place: str, broken: Iterable[str]) -> bool:
-    """Whether a value, or a value inside or around it, has broken another rule."""
+    """Whether another rule has reported a value, a value inside it, or a value around it."""
     return any(
         place == other or place.startswith(f"{other}/") or other.startswith(f"{place}/")
         for other in broken

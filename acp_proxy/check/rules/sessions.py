@@ -42,8 +42,7 @@ def id_is_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches
 def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds messages that name a session which was neither opened nor listed.
 
-    A session is known while it is being opened, since its history precedes the answer. Each unknown
-    id is reported once.
+    Each unknown id is reported once. A session that is being opened counts as known.
     """
     name = message.params.get("sessionId")
     if not isinstance(name, str) or _is_known(name, conversation):
@@ -89,7 +88,7 @@ def load_names_all(message: CheckedMessage, conversation: Conversation) -> Breac
 
 @rule("session.load-no-replay", notifications=("session/update",), when=is_while_opening)
 def remember_replay(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers that the history of a session is being sent."""
+    """Remembers the latest update of the history while a session is loaded or resumed."""
     if message.update_kind in WITH_CONTENT and (name := message.session) is not None:
         for request in conversation.opening.values():
             if request.session == name and request.method in _REOPENING:
@@ -100,7 +99,7 @@ def remember_replay(message: CheckedMessage, conversation: Conversation) -> None
 
 @rule("session.load-no-replay", results=("session/load",))
 def load_replays(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds loaded sessions without a history. This is a warning if no turn was recorded."""
+    """Finds loaded sessions without a history. Without a recorded turn, this is a warning."""
     if message.request is None or conversation.dialect != V1:
         return
     last = conversation.memory.replays.remove(message.request.seq)
@@ -138,7 +137,7 @@ def prompts_wait(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @rule("session.resume-replayed", results=("session/resume",))
 def resume_does_not_replay(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds resumed sessions whose history was sent. In v2 the client may ask for the history."""
+    """Finds resumed sessions whose history is sent. In v2, the client may ask for the history."""
     request = message.request
     if request is None:
         return
@@ -169,7 +168,7 @@ def close_ends_turns(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("session.list-cursor", requests=("session/list",))
 def cursors_are_given(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds cursors in requests that no answer has returned."""
+    """Finds requests with a cursor that no answer has returned."""
     cursor = message.params.get("cursor")
     if isinstance(cursor, str) and conversation.cursors.lacks(cursor):
         text = f"the cursor {shown(cursor)} was not given by the agent"
@@ -178,9 +177,9 @@ def cursors_are_given(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("session.list-filter", results=("session/list",))
 def list_keeps_to_the_directory(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds listed sessions of any directory except the requested one.
+    """Finds sessions in a list that are not in the directory that the client asked for.
 
-    Only the last part of each path is compared, because links may give a directory several paths.
+    Only the last part of each path is compared, since links may give a directory several paths.
     """
     wanted = None if message.request is None else message.request.params.get("cwd")
     listed = message.result.get("sessions")
@@ -198,7 +197,7 @@ def list_keeps_to_the_directory(message: CheckedMessage, conversation: Conversat
 
 @rule("session.deleted-listed", results=("session/delete", *OPENING))
 def remember_deleted(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers deleted sessions, until they are opened again. Sessions in use are left out."""
+    """Remembers sessions that are deleted while they are not in use."""
     deleted = conversation.memory.deleted_sessions
     name = message.result.get("sessionId", message.session)
     if not isinstance(name, str):
@@ -258,7 +257,7 @@ def stays_within(message: CheckedMessage, conversation: Conversation) -> Breache
 
 
 def _is_known(name: str, conversation: Conversation) -> bool:
-    """Whether a session was named, or may have been named in an unreadable message."""
+    """Whether a session has a known name, or its name may have been in an unreadable message."""
     may_be_lost = conversation.sessions.has_forgotten or conversation.listed.has_forgotten
     is_excused = may_be_lost or conversation.pairs.excused[SESSION] > 0
     return is_excused or _is_named(name, conversation)

@@ -50,7 +50,7 @@ def no_more_than_asked(message: CheckedMessage, conversation: Conversation) -> B
 
 @rule("fs.write-refused-new", answers=(_WRITE,))
 def writing_makes_files(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds clients that refuse to write a file because the file does not exist."""
+    """Finds clients that refuse to write a file because it does not exist yet."""
     if message.is_error and message.parsed.error_code == _NOT_FOUND and conversation.dialect == V1:
         related = frames_of(message.request)
         path = "a file" if message.request is None else shown(message.request.params.get("path"))
@@ -59,7 +59,7 @@ def writing_makes_files(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("fs.read-after-write", results=(_READ, _WRITE))
 def reads_what_was_written(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports a read of a whole file that returns another text than the last write."""
+    """Reports a read of a whole file whose text is not the text that was written last."""
     request = message.request
     path = request.params.get("path") if request is not None else None
     if request is None or not isinstance(path, str):
@@ -92,7 +92,7 @@ _OTHERS = (_OUTPUT, _WAIT, "terminal/kill", "terminal/release")
 _SLOW_NS = 5 * 10**9
 """The time after which an answer to ``terminal/create`` counts as slow."""
 _EARLY = 2
-"""Output is truncated too early if it is shorter than its limit divided by this number."""
+"""Truncated output is too short if its length is less than the limit divided by this number."""
 
 
 @rule("term.id-unique", results=(_CREATE,))
@@ -154,7 +154,10 @@ def released_with_the_session(message: CheckedMessage, conversation: Conversatio
 
 @end_rule("term.leaked")
 def released_at_the_end(conversation: Conversation) -> Breaches:
-    """Finds terminals that are not released when the agent leaves or is idle at the end."""
+    """Finds terminals that are not released when the agent leaves or the recording ends.
+
+    At the end of the recording, terminals of an open turn are left out.
+    """
     if not conversation.is_over:
         return
     for terminal in _unreleased(conversation):
@@ -202,7 +205,7 @@ def truncation_is_reported(message: CheckedMessage, conversation: Conversation) 
 
 @rule("term.truncated-early", results=(_OUTPUT,))
 def truncation_has_a_reason(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports output that was truncated without a limit, or far below the limit."""
+    """Reports output that was truncated although it had no limit or was far below the limit."""
     terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or message.result.get("truncated") is not True or terminal.was_truncated:
         return
@@ -243,7 +246,7 @@ def truncation_takes_the_oldest(message: CheckedMessage, conversation: Conversat
 
 @rule("term.exit-status", results=(_OUTPUT,))
 def exit_stays(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output without an exit status after the command has ended."""
+    """Finds output without an exit status, although an exit status was reported before."""
     terminal = _read(message, conversation)
     if terminal is None or terminal.exit_seq is None or message.request is None:
         return
@@ -279,7 +282,7 @@ def ends_in_one_way(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @rule("term.output-after-exit", results=(_OUTPUT,))
 def output_is_final(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds output that changes after the command has ended."""
+    """Finds output of a command that changes after the command has ended."""
     terminal, output = _read(message, conversation), message.result.get("output")
     if terminal is None or terminal.exit_seq is None or terminal.output is None:
         return
@@ -302,7 +305,10 @@ def remember_slow_creations(message: CheckedMessage, conversation: Conversation)
 
 @rule("term.create-slow", results=(_OUTPUT,))
 def creation_does_not_wait(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports a slow creation of a terminal whose command had ended at the first output."""
+    """Reports clients that answer terminal/create only after the command has ended.
+
+    The answer was slow, and the first output already has an exit status.
+    """
     terminal = _read(message, conversation)
     seq = None if terminal is None else conversation.memory.slow_terminals.remove(terminal.id)
     if seq is not None and message.result.get("exitStatus") is not None:
@@ -316,7 +322,7 @@ def _terminal(message: CheckedMessage, conversation: Conversation) -> TerminalRe
 
 
 def _read(message: CheckedMessage, conversation: Conversation) -> TerminalRecord | None:
-    """Returns the terminal that a v1 answer describes; None if it may have been released."""
+    """Returns the terminal that an answer of v1 describes; None if it may have been released."""
     if message.request is None or conversation.dialect != V1:
         return None
     terminal, seq = _terminal(message.request, conversation), message.request.seq

@@ -123,7 +123,7 @@ def what_is_known_stays(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("tool.content-form", updates=TOOL_CALLS, requests=(PERMISSION,), alone=True)
 def content_has_items(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds content blocks of a tool call that are not wrapped in an item."""
+    """Finds content blocks of a tool call that are not inside a content item, as they must be."""
     call, place = _call(message)
     for at, item in enumerate(items(call.get("content"))):
         kind = member(item, "type")
@@ -195,8 +195,8 @@ def terminal_is_not_released(message: CheckedMessage, conversation: Conversation
 def refused_does_not_run(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds tool calls that go on after their permission was refused.
 
-    A completed tool call has certainly run. A call in progress is only a hint: the agent may not
-    have read the refusal yet.
+    A completed call is a breach. A call in progress is only a hint, since the agent may not have
+    read the refusal yet.
     """
     call, status = _known(message, conversation), message.parsed.status
     if call is None or call.refused_seq is None or status not in _RUNNING or call.is_over:
@@ -207,7 +207,7 @@ def refused_does_not_run(message: CheckedMessage, conversation: Conversation) ->
 
 
 def _known(message: CheckedMessage, conversation: Conversation) -> CallRecord | None:
-    """Returns the known tool call of a message; None if the message begins a call."""
+    """Returns the record of the tool call in a message; None if the message begins a call."""
     session, name = conversation.session(message.session), message.parsed.tool_call
     if session is None or name is None or message.transition.begins_call:
         return None
@@ -321,8 +321,8 @@ def _asked(message: CheckedMessage) -> str:
 def all_are_answered(conversation: Conversation) -> Breaches:
     """Finds permission requests that were never answered.
 
-    The finding is a warning if both the request and its turn were open when the client left,
-    because a person may take time. If the agent left, nothing is found.
+    The finding is only a warning if the client left while both the request and its turn were open:
+    a person may need time to answer. If the agent left, nothing is found.
     """
     if not conversation.is_over:
         return

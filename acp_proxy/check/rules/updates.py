@@ -31,8 +31,8 @@ _ENTRY: dict[str, dict[str, tuple[str, ...]]] = {
     V2: {"content": (), "priority": (), "status": ()},
     DRAFT: {"id": (), "description": (), "status": ()},
 }
-"""For each dialect, the members of a plan entry, each with its allowed values. Empty means any
-value."""
+"""For each dialect, the members of a plan entry, each with its allowed values; empty if all values
+are allowed."""
 _MOST = 1_000
 
 
@@ -64,7 +64,7 @@ def form_is_of_the_dialect(message: CheckedMessage, conversation: Conversation) 
 
 @rule("update.message-id", updates=_CHUNKS)
 def ids_do_not_return(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports message ids that return after another message has begun."""
+    """Reports messages that continue after another message of the same kind has begun."""
     session, name = conversation.session(message.session), message.update.get("messageId")
     if session is None or conversation.dialect != V1 or not isinstance(name, str):
         return
@@ -78,7 +78,7 @@ def ids_do_not_return(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("plan.entry", updates=PLANS, alone=True)
 def entries_are_whole(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds plan entries that lack a member, or that have a member with a forbidden value."""
+    """Finds plan entries without a required member, or with a forbidden value."""
     members = _ENTRY.get(conversation.dialect or "")
     if members is None or ("update" in message.params) == (conversation.dialect == DRAFT):
         return
@@ -98,7 +98,7 @@ def entries_are_whole(message: CheckedMessage, conversation: Conversation) -> Br
 
 @rule("plan.partial", updates=PLANS)
 def updates_are_complete(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports plan entries that are missing from an update, but that return in a later update."""
+    """Reports plan entries that are missing from an update, but return in a later update."""
     before = _plan_before(message, conversation)
     if before is None or not before.left_out:
         return
@@ -112,7 +112,7 @@ def updates_are_complete(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("plan.regression", updates=PLANS)
 def states_move_on(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports plan entries that were completed but are pending again."""
+    """Reports plan entries that are pending again after they were completed."""
     before = _plan_before(message, conversation)
     if before is None:
         return
@@ -145,7 +145,7 @@ def names_are_unique(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("commands.unknown", requests=(PROMPT,))
 def command_is_advertised(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports prompts that begin with a command which the latest list lacks."""
+    """Reports prompts with a slash command that is missing from the agent's latest list."""
     session = conversation.session(message.session)
     if session is None or not session.commands:
         return
@@ -160,7 +160,7 @@ def command_is_advertised(message: CheckedMessage, conversation: Conversation) -
 
 
 def _plan_before(message: CheckedMessage, conversation: Conversation) -> PlanRecord | None:
-    """Returns the previous update of the plan in the same turn; None for the first update."""
+    """Returns the plan as an earlier update of the same turn has set it; None without one."""
     session = conversation.session(message.session)
     before = None if session is None else session.plans.get(plan_of(message.update)[0])
     turn = message.transition.turn

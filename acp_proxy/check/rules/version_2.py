@@ -1,4 +1,4 @@
-"""Rules for version 2 only. There, an answer accepts a prompt, and updates report the work."""
+"""Rules for version 2 only, where the answer to a prompt accepts it and updates report the work."""
 
 from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, not_offered, shown
 from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage
@@ -29,7 +29,7 @@ def removed_is_not_used(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("v2.prompt-result", results=(PROMPT,), alone=True)
 def prompt_is_only_accepted(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers to prompts with a stop reason. In version 2, it belongs in an update."""
+    """Finds answers to prompts that have a stop reason, which belongs in an update."""
     if "stopReason" in message.result:
         reason = shown(message.result["stopReason"])
         text = f"the answer to a prompt has the stop reason {reason}"
@@ -38,7 +38,7 @@ def prompt_is_only_accepted(message: CheckedMessage, conversation: Conversation)
 
 @turn_rule("v2.user-message")
 def prompt_is_reported(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds accepted prompts that are not reported before the session is idle."""
+    """Finds accepted prompts that no update has reported before the session is idle."""
     turn = ended.turn
     if conversation.pairs.lost_update_seq > turn.prompt_seq:
         return  # the lost update may have been the message
@@ -50,7 +50,7 @@ def prompt_is_reported(ended: EndedTurn, conversation: Conversation) -> Breaches
 
 @turn_rule("v2.running")
 def work_begins_with_running(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds work on a prompt that was never reported as running before it ended."""
+    """Finds prompts whose work ended, but was never reported as running."""
     turn = ended.turn
     if not _is_by_update(ended, conversation) or ended.stop_reason is None or turn.is_running:
         return
@@ -63,7 +63,7 @@ def work_begins_with_running(ended: EndedTurn, conversation: Conversation) -> Br
 
 @rule("v2.idle-reason", updates=("state_update",))
 def idle_has_a_reason(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates that report the end of work without a stop reason."""
+    """Finds updates that report an idle session without a stop reason."""
     session = conversation.session(message.session)
     if session is None or message.update.get("state") != "idle" or session.state not in _WORKING:
         return
@@ -74,7 +74,7 @@ def idle_has_a_reason(message: CheckedMessage, conversation: Conversation) -> Br
 
 @turn_rule("v2.cancelled")
 def cancel_is_confirmed(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds cancelled work that ends with another stop reason."""
+    """Finds cancelled turns that end with another stop reason than "cancelled"."""
     turn, reason = ended.turn, ended.stop_reason
     if not turn.must_confirm or not _is_by_update(ended, conversation):
         return
@@ -104,7 +104,7 @@ def cancelled_work_ends(conversation: Conversation) -> Breaches:
 
 @rule("v2.custom-value", "message", alone=True)
 def custom_names_are_marked(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds names that are neither defined nor marked as custom."""
+    """Finds names that are neither defined nor marked as custom by an underscore."""
     names = [
         (place, name)
         for place, name in conversation.compared(message).unnamed
@@ -127,7 +127,7 @@ def login_is_offered(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("v2.mcp-type", requests=OPENING)
 def servers_name_their_type(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds MCP servers without a type, or with the type stdio although the agent lacks it."""
+    """Finds MCP servers without a type, or of type stdio if the agent does not support it."""
     agent = conversation.agent
     is_offered = not agent.is_known or agent.offers("session", "mcp", "stdio")
     related = frames_of(agent)
@@ -153,11 +153,11 @@ def _is_by_update(ended: EndedTurn, conversation: Conversation) -> bool:
 
 
 def _is_waiting(turn: TurnRecord, conversation: Conversation) -> bool:
-    """Whether a prompt is not accepted yet, so that updates are about earlier work."""
+    """Whether the prompt of a turn is not accepted yet, so that updates belong to earlier work."""
     return turn.exchange is not None and turn.exchange in conversation.asked
 
 
 def _is_elsewhere(place: str) -> bool:
-    """Whether another rule reports undefined names at this place."""
+    """Whether another rule checks the names at a place."""
     parts = parts_of(place)
     return parts == ("params", "update", "sessionUpdate") or parts[1:2] == ("mcpServers",)
