@@ -1,4 +1,4 @@
-"""Splits a message into a template and the values that were replaced in it.
+"""Splits a message into a template and the values that placeholders replace in it.
 
 The template of a message is the message without the data that differs between any two runs: times
 are left out, and placeholders replace ids and directories. Two messages are equal if their
@@ -67,11 +67,12 @@ class Canonicalizer:
         """Returns the `Walk` that replaces the values in messages of one type.
 
         Args:
-            kind: the kind and the method of the messages, which belong to the hash of a template.
+            kind: the kind and the method of the messages. Both are part of the hash of each
+                template.
             scope: the session of the messages.
             title: the title of the type, as in `ItemType`.
             peers: the peers that numbered the requests whose ids are in the messages.
-            place: the keys that lead to the messages; empty for whole messages.
+            place: the keys that lead to the part to walk; empty to walk whole messages.
         """
         return Walk(self.values, reduce(getitem, place, self._begin(title)), kind, scope, peers)
 
@@ -275,10 +276,10 @@ class Walk:
         return replaced + text[after:] if after else text
 
     def _cut(self, text: str) -> str:
-        """Returns a text up to the end of its first directory. A name replaces the directory.
+        """Replaces the first directory in a text by its name, and removes the text after it.
 
-        Agents cut session titles at a fixed length. The length of the directory therefore changes
-        where a title ends.
+        Agents cut session titles at a fixed length, so the length of a directory changes where a
+        title ends.
         """
         cut = self._values.cut_in(text)
         if cut is None:
@@ -322,7 +323,7 @@ class Walk:
     def _put(self, index: ValueIndex, *, is_whole: bool) -> str:
         """Notes a value. Returns its placeholder or its name.
 
-        A name within a longer text is in «».
+        A name within a longer text is enclosed in «».
         """
         self._found.append(index)
         value = self._values.every[index]

@@ -1,11 +1,10 @@
-"""Aligns sequences, and so finds items that changed, moved, or are only on one side.
+"""Aligns the two sides of each sequence. Finds items that changed, moved, or are only on one side.
 
 If the request of a response is missing from one recording, the session of the response is unknown
-there. The response is then in another sequence of that recording. Only the request is reported as a
-difference.
+there, and the response is in another sequence. Only the missing request is reported.
 
-A response that creates a session belongs to this session, but an error belongs to no session. If
-the request creates a session in only one recording, its response is reported as changed.
+A response that creates a session is in the sequence of this session, but an error is not. If a
+request creates a session in only one recording, its response is reported as changed.
 """
 
 from bisect import bisect_left
@@ -47,7 +46,7 @@ class Changes:
 
 @define
 class SequenceDiff:
-    """A sequence with its differences. On a side that lacks the sequence, it is empty."""
+    """Both sides of a sequence, and their differences. A side that lacks the sequence is empty."""
 
     messages: SequenceMessages
     changes: Changes
@@ -59,7 +58,7 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
     Args:
         a: the items of A.
         b: the items of B.
-        messages: the messages of the items that are not equal.
+        messages: reads the messages of the items that are not equal.
     """
     same = cast("list[ItemPair]", align(a.keys, b.keys))
     spans = [*_spans(same, len(a.keys), len(b.keys))]
@@ -95,7 +94,7 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
 def remove_equal_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> None:
-    """Takes responses that both sides have out of the lists of items that only one side has.
+    """Removes responses that both sides have from the items that only one side has.
 
     One side lacks the request of such a response, so the response is in another sequence there.
 
@@ -130,7 +129,7 @@ def remove_equal_responses(
 def changed_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> list[SequenceDiff]:
-    """Pairs the responses of A and B to one request, if they are in different sequences.
+    """Pairs responses to the same request that are in different sequences of A and B.
 
     Args:
         sequences: all sequences. Paired responses are removed from them.
@@ -182,7 +181,7 @@ def _without(spans: list[UnalignedSpan], moved: list[ItemPair]) -> list[Unaligne
 def _is_free(
     a: ComparedItems, b: ComparedItems, same: list[ItemPair], i: ItemIndex, j: ItemIndex
 ) -> bool:
-    """Whether it may be chance that a moved item has passed the aligned items between."""
+    """Whether a moved item may have passed the items between its two positions by chance."""
     if not a.may_race(i):
         return False
     before_a = bisect_left(same, i, key=lambda pair: pair[0])
@@ -256,9 +255,9 @@ def _in_order(pairs: Iterable[GroupPair]) -> list[GroupPair]:
 def _likest(
     of_a: list[ItemIndex], of_b: list[ItemIndex], messages: SequenceMessages
 ) -> Iterator[GroupPair]:
-    """Pairs all items of the shorter list in order, with as few differing places as possible.
+    """Pairs each item of the shorter list with an item of the longer list, in order.
 
-    For example, one plan changed and another was removed.
+    The pairs are chosen that differ in the fewest places.
     """
     distances = [[messages.distance((i,), (j,)) for j in of_b] for i in of_a]
     if len(of_a) > len(of_b):
@@ -269,12 +268,12 @@ def _likest(
 
 
 def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Chooses a column for each row. Columns increase, and the sum of costs is smallest."""
+    """Chooses a column for each row of costs: increasing columns with the smallest sum of costs."""
     spare = len(costs[0]) - len(costs)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
-    """One list for the start, and one for each row. An item of a list is the smallest sum of costs
-    so far, with the index of the previous list's item that leads to it. Indexes are numbers of left
-    out columns."""
+    """A list for the start, and a list for each row so far. Item n of a list is for n columns that
+    are left out: the smallest sum of costs, and the index of the preceding item in the previous
+    list."""
     for place, row in enumerate(costs):
         sums: list[tuple[int, int]] = []
         for left_out in range(spare + 1):

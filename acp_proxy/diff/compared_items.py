@@ -10,7 +10,8 @@ from acp_proxy.diff.named_values import ValueIndex
 from acp_proxy.diff.sequences import ItemIndex, MessageSequence, SideIndex
 
 CommonIndex = NewType("CommonIndex", int)
-"""The shared index of a value: its index in A. For a value that only B has, a negative number."""
+"""An index that corresponding values of A and B share: the index in A. It is negative for a value
+that only B has."""
 MOST_PASSED = 1000
 """The largest number of items that another item may have passed by chance."""
 
@@ -29,10 +30,10 @@ class ComparedSide:
         self.side = side
         self.common = common
         self.hashes = [*map(self.hash_of, side.placeholders)]
-        """Hashes of the values in messages, by `PlaceholdersIndex`."""
+        """A hash of the values in a message, by `PlaceholdersIndex`."""
 
     def hash_of(self, placeholders: Sequence[ValueIndex]) -> int:
-        """Returns a hash of values. Values that correspond to each other have equal hashes."""
+        """Returns a hash of some values. Corresponding values of A and B have equal hashes."""
         return hash(tuple(map(self.common.__getitem__, placeholders)))
 
     def answer_key(self, sequence: MessageSequence, item: ItemIndex) -> Hashable:
@@ -51,7 +52,7 @@ class ComparedSide:
 
         Args:
             sequence: the sequence of the item.
-            item: any item. Without an answer, the result is None.
+            item: any item; the result is None if the item is not an answer.
         """
         placeholders = self.side.placeholders[sequence.placeholders[item]]
         if not placeholders or self.side.type_of(sequence, item).sort != "answer":
@@ -68,7 +69,7 @@ class ComparedSide:
 
     @cached_property
     def _spans(self) -> dict[CommonIndex, tuple[int, int]]:
-        """The spans of all tool calls. They are computed only if items have moved."""
+        """The first and the last frame about each tool call. Computed only if items have moved."""
         spans: dict[CommonIndex, tuple[int, int]] = {}
         for sequence in self.side.sequences.values():
             for index, number in zip(sequence.calls, sequence.first_frames, strict=True):
@@ -140,9 +141,9 @@ class ComparedItems:
         return first < other_last and other_first < last
 
     def only_look(self, item: ItemIndex, other: ItemIndex) -> bool:
-        """Whether two items only read, in different actions.
+        """Whether two items only read, and are not parts of one action.
 
-        A file request may belong to the first message of a call. The order of these two matters.
+        A file request and the first message of a tool call may be parts of one action.
 
         Args:
             item: an item.

@@ -34,13 +34,14 @@ _KINDS: dict[str, tuple[Role, ...]] = {
     CONNECTION: (Role.CONNECTION,),
     REQUEST: (Role.REQUEST,),
 }
-"""Kinds of stable names. A kind has the roles, in the protocol's vocabulary, of its values."""
+"""The kinds of stable names, each with the roles that the protocol's vocabulary gives its
+values."""
 
 _ADDED: dict[str, tuple[str, ...]] = {
     TURN: ("/params/**/turn_id", "/params/**/turnId"),
     PROCESS: ("/params/**/pid", "/params/**/process_id", "/params/**/processId", "/result/**/pid"),
 }
-"""Places of values that real agents use in addition to the protocol."""
+"""Places of values, by kind, that real agents use and the protocol does not define."""
 
 _TIMES = (
     "updatedAt",

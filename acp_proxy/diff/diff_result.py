@@ -109,9 +109,9 @@ class DiffEntry:
     fields: tuple[Field, ...] = ()
     """The differing places of a changed entry."""
     preview: str | None = None
-    """The content of A, or else of B, in one line without control characters."""
+    """The content of the entry in A, or else in B, in one line without control characters."""
     b_preview: str | None = None
-    """The content of B of a changed entry, in one line without control characters; otherwise
+    """For a changed entry: its content in B, in one line without control characters. Otherwise
     None."""
     a_last: int | None = field(default=None, metadata={"hidden": True})
     """The number of the entry's last frame in A; None if only B has the entry."""
@@ -194,7 +194,7 @@ class Side:
 
 @frozen
 class Counts:
-    """The number of differences of each kind; for handshake and ending, of differing places."""
+    """The number of differences of each kind. In handshake and ending, each place counts as one."""
 
     handshake: int = 0
     only_a: int = 0

@@ -43,7 +43,7 @@ class Directories:
     """System directories by spelling. Only a text that begins with a system directory refers to
     it."""
     _words: set[str] = field(factory=set)
-    """Words. Each text with a directory contains at least one of them."""
+    """Words for a quick search: a text with a directory contains at least one of these words."""
     _count: int = 0
     _pattern: re.Pattern[str] | None = None
 
@@ -70,7 +70,7 @@ class Directories:
         self._pattern = None
 
     def may_be_in(self, text: str) -> bool:
-        """Whether a text may name a directory, by a quick check. Only False is certain."""
+        """Whether a text may name a directory. The check is quick, and only False is certain."""
         if "/" in text:
             for word in self._words:
                 if word in text:
@@ -95,7 +95,7 @@ class Directories:
     def cut_in(self, text: str) -> tuple[int, str] | None:
         """Returns the first directory in a text, and its position; None without a directory.
 
-        The end of a cut text may be the beginning of a directory.
+        If the text was cut, it may end with the beginning of a directory, which counts as well.
         """
         match = self._root.search(text) if self._roots else None
         if match is not None:

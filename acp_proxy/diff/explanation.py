@@ -53,10 +53,10 @@ _SPOT = "\ue00f"
 
 
 def hide_secrets(field: Field) -> Field:
-    """Hides the text of a differing place where the other side has a marker.
+    """Returns a differing place in which text is hidden if the other side has a marker there.
 
     Args:
-        field: the place. Stable names are marked in its values.
+        field: the differing place. Stable names are marked in its values.
     """
     if field.only is not None:
         return field
@@ -108,7 +108,7 @@ def _with_names(text: str, names: list[str]) -> str:
 
 
 def _any_secret(value: Any) -> set[str]:
-    """Returns the same kind for every marker in a value; an empty set without a marker."""
+    """Returns a set that is empty without a marker in the value, and otherwise always equal."""
     return {SECRET for text in strings(value) if _SECRET.search(text)}
 
 
@@ -251,9 +251,10 @@ class SideSequence:
         return self.messages.side.type_of(self.sequence, item).title
 
     def is_chance(self, item: ItemIndex) -> bool:
-        """Whether an item came only because the client cancelled or gave up at some moment.
+        """Whether an item depends on the moment when the client cancelled or gave up.
 
-        These are state updates of a cancelled turn, and all that came after the client gave up.
+        This is true of state updates of a cancelled turn, and of all items after the client gave
+        up.
         """
         side, frame = self.messages.side, self.sequence.first_frames[item]
         turn = self.key.session, bisect(side.prompts.get(self.key.session, ()), frame)

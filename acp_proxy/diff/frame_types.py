@@ -42,7 +42,7 @@ class ItemType(NamedTuple):
 
 
 class RequestPeers(NamedTuple):
-    """The peers that numbered the requests in a message, as the directions of their requests."""
+    """The peers that numbered the requests in a message, each as the direction of its requests."""
 
     own: str
     """The direction of the message itself, or of the request that the message answers."""
@@ -160,7 +160,7 @@ def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
 
 
 class ChunkHandler:
-    """Splits frames that are parts of a text into the text and the rest.
+    """Splits a frame that is a part of a text into this part of the text and the rest.
 
     Args:
         joins_texts: whether texts are joined. If not, no frame is a part of a text.

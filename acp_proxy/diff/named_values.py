@@ -1,9 +1,9 @@
 """Collects the values of a recording that get stable names, and finds them in texts.
 
 A value belongs to one session, unless values of its kind are valid in all sessions. A place of a
-value is a template and a position in it. The *introduction* of a value is its first place; its
-*profile* is the sum of all its places. Values of two recordings correspond if they have the same
-profile or the same introduction.
+value is a template and a position in the template. The *introduction* of a value is its first
+place, and its *profile* is a sum over all its places. Values of two recordings correspond if they
+have the same profile or the same introduction.
 """
 
 import re
@@ -23,7 +23,7 @@ ValueNames = Mapping[ValueIndex, str]
 Scope = str | None
 """A session. None stands for the connection, and for values that are valid in all sessions."""
 _Found = tuple[int, int, ValueIndex]
-"""A value in a text: its start, its end, and its index."""
+"""A value that was found in a text: its start and its end in the text, and its `ValueIndex`."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}+")
 """Matches a part of a text that may be a generated id."""
@@ -160,7 +160,7 @@ class Values:
                 value.introduction = place
 
     def may_have_passed(self, known: int, line: bytes) -> bool:
-        """Whether a line may contain one of the values that the line introduced, as plain text.
+        """Whether a line introduced a value that the line may also contain as plain text.
 
         Args:
             known: the number of values that were known before the line.
@@ -183,7 +183,7 @@ class Values:
         self._layouts.append(layouts)
 
     def may_be_in(self, text: str) -> bool:
-        """Whether a text may contain values, by a quick check. Only False is certain."""
+        """Whether a text may contain values. The check is quick, and only False is certain."""
         return (
             self.directories.may_be_in(text)
             or not self._texts.isdisjoint(_TOKEN.findall(text))
@@ -201,7 +201,8 @@ class Values:
             scope: the session where the text occurs.
 
         Returns:
-            For each value, its start, its end and its index, in order and without overlaps.
+            For each value, its start and end in the text, and its `ValueIndex`. The values are in
+            order and do not overlap.
         """
         if text.isidentifier() and text.isascii():  # most texts are a single token
             if text not in self._texts:
@@ -228,7 +229,10 @@ class Values:
         return places
 
     def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
-        """Returns the start and the index of the first directory in a text, which may be cut."""
+        """Returns the start of the first directory in a text, and its `ValueIndex`.
+
+        The text may be cut, and so end within the directory.
+        """
         cut = self.directories.cut_in(text)
         return None if cut is None else (cut[0], self._tables[None][PATH][cut[1]])
 

@@ -29,7 +29,7 @@ Prompts = tuple[Sequence[int], Sequence[int]]
 """The frame numbers of the prompts in A, and of the prompts in B."""
 _Noise = Callable[[DiffEntry, Field | None], bool]
 _Span = tuple[int, int]
-"""A message: its first and its last frame in the first run. A turn is its number, twice."""
+"""A message, as its first and its last frame in the first run; or a turn, as its number twice."""
 
 
 class ModelNoise:

@@ -354,7 +354,7 @@ def _match(
 ) -> None:
     """Pairs values with equal keys, in order. Removes the paired values from both lists.
 
-    With ``only_sure``, values are paired only if both sides have equally many values with their
+    With ``only_sure``, a key pairs values only if both sides have equally many values with this
     key.
     """
     waiting: defaultdict[Hashable, list[Any]] = defaultdict(list)

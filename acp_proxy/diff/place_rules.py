@@ -41,7 +41,8 @@ class PlaceRule:
 
 
 _Positions = frozenset[tuple[int, int]]
-"""Indexes of rules. Each has the number of parts of the rule's pointer that are matched."""
+"""Rules that match so far: the index of each rule, and how many parts of its pointer are
+matched."""
 
 
 class Layout(NamedTuple):
@@ -57,7 +58,7 @@ class Layout(NamedTuple):
 
 
 class PlaceState(dict[str, "PlaceState"]):
-    """The state at a place in a message. For each key or item number, it has the next state."""
+    """The state at a place in a message: a mapping of keys and item numbers to the next states."""
 
     def __init__(self, states: "_States", positions: _Positions) -> None:
         super().__init__()
@@ -85,7 +86,7 @@ class PlaceState(dict[str, "PlaceState"]):
 
 
 def compiled(rules: Iterable[PlaceRule]) -> PlaceState:
-    """Returns the state for the root of each message, in a state machine of the rules."""
+    """Compiles rules into a state machine. Returns the state for the root of a message."""
     machine = _machine(tuple(rules))
     return _States(machine)[machine.start]
 
@@ -126,7 +127,7 @@ class _Machine:
         return self._closed(self._steps(positions, key))
 
     def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
-        """Returns the positions. After a ``**``, which may match no key, adds the next position."""
+        """Returns the positions, and the position after each ``**``: a ``**`` may match no key."""
         reached = set()
         for rule, at in positions:
             reached.add((rule, at))

@@ -1,7 +1,7 @@
 """Finds texts that are equal as a whole but are split into different parts.
 
 A text is split where its agent sends another message, and where a member besides the text changes.
-Only this message or member is a difference if the text is equal as a whole.
+If the whole text is equal in A and B, only this message or member is a difference.
 """
 
 from bisect import bisect_left
@@ -198,9 +198,10 @@ def _beside(a: ComparedItems, b: ComparedItems, text: _EqualText) -> Iterator[Gr
 
 
 def _moved(texts: list[_EqualText], between: Sequence[ItemPair]) -> list[ItemPair]:
-    """Returns the moved pairs, as few as possible. All other pairs have the same order in A and B.
+    """Chooses the pairs that count as moved, as few as possible.
 
-    A part of a text counts as `_WEIGHT` pairs, so that it seldom counts as moved.
+    All remaining pairs have the same order in A and B. A part of a text counts as `_WEIGHT` pairs,
+    so that it seldom counts as moved.
     """
     points: list[tuple[tuple[int, int], tuple[int, int], ItemPair]] = []
     number = 0

@@ -29,7 +29,7 @@ class _OpenText:
     """A text to which chunks may be added."""
 
     chunk: Canonical
-    """A chunk without its text, which is equal for all chunks of the text."""
+    """A chunk without its text. All chunks of the text are equal in this form."""
     item_type: TypeIndex
     rest: bytes
     """The latest chunk without its text, as it was written."""
@@ -81,7 +81,7 @@ class _OpenText:
         return Canonical(template, tuple(self._placeholders))
 
     def _settle(self) -> None:
-        """Replaces the beginning of a long text by templates, regardless of chunk boundaries."""
+        """Replaces the beginning of a long text by templates of parts, whatever the chunks are."""
         text = mended("".join(self._pieces))
         while len(text) > COMPARED_TEXT:
             end = text.rfind(" ", 0, COMPARED_TEXT) + 1 or COMPARED_TEXT
@@ -103,7 +103,7 @@ class SequenceWriter:
     sequence: MessageSequence
     text: _OpenText | None = None
     latest: dict[tuple[ValueIndex, ...], int] = field(factory=dict)
-    """The latest template for the values of a message. Only used in sequences that ignore
+    """By the values of a message, the latest template. Only used in sequences that ignore
     repetitions."""
 
 

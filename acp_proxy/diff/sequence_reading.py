@@ -151,8 +151,8 @@ class _FrameHandler:
         self._builder = SequenceBuilder(self.side)
         self._decisions = _Decisions()
         self._unsaid = set[str | None]()
-        """Sessions in which an answer did not confirm pushed output. Only the first of these
-        answers is compared."""
+        """Sessions in which the agent answered pushed output without a confirmation. Only the first
+        answer of this form is compared."""
         self._routes: dict[tuple[str | None, ...], Route] = {}
 
     def take(self, frame: StoredFrame) -> None:
@@ -177,7 +177,7 @@ class _FrameHandler:
             self._take_message(frame, raw)
 
     def pass_over(self, frame: StoredFrame) -> None:
-        """Notes the values of a frame that is not compared. They may also be in other frames."""
+        """Notes the values of a frame that is not compared, for frames that are compared."""
         if frame.raw is None or self._exact or self._chunks.chunk(frame) is not None:
             return
         if frame.method == PERMISSION and self._expect is Expect.OUTCOME:
@@ -285,7 +285,7 @@ class _FrameHandler:
         )
 
     def _is_handshake(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Notes the first ``initialize`` and its answer. They belong to no sequence.
+        """Notes the first ``initialize`` and its answer, which belong to no sequence.
 
         Returns whether the frame is one of these two.
         """

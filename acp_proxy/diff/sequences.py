@@ -96,9 +96,10 @@ class SideIndex:
     prompts: dict[Scope, list[int]] = field(factory=dict)
     """The frames of the prompts, by session."""
     cancelled: set[tuple[Scope, int]] = field(factory=set)
-    """The turns that ended as cancelled: the session, and how many prompts it had by then."""
+    """The turns that ended as cancelled: the session, and how many prompts the session had by
+    then."""
     gave_up_at: float = inf
-    """The number of the event with which the client gave up on the agent."""
+    """The number of the event with which the client gave up on the agent; infinity without one."""
     frames: int = 0
     """The number of compared lines."""
 
