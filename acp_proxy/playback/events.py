@@ -63,7 +63,7 @@ Event = Started | LineReceived | PartReceived | EndOfInput | Wakeup | WriteStall
 
 @frozen
 class Send:
-    """Write these bytes to the peer, including the newline."""
+    """Write a line to the peer. The bytes include the newline."""
 
     data: bytes
     seq: int | None = None

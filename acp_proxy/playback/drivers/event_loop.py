@@ -1,4 +1,4 @@
-"""Runs trio: its clock, its errors, and the signals that were not ignored when we started."""
+"""Runs trio: sets its clock, unwraps its errors, and receives signals."""
 
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -19,16 +19,17 @@ def now_ns() -> int:
 
 
 def handled(*signums: signal.Signals) -> list[signal.Signals]:
-    """Returns the signals that were not ignored when we started, as `nohup` ignores SIGHUP.
+    """Returns the given signals without those that acp-proxy ignores since its start.
 
-    Signals with a handler outside Python are left out, since the handler could not be restored.
+    For example, `nohup` starts a program with SIGHUP ignored. Signals with a handler outside Python
+    are left out as well, since their handler could not be restored.
     """
     return [s for s in signums if signal.getsignal(s) not in (signal.SIG_IGN, None)]
 
 
 @contextmanager
 def received(*signums: signal.Signals) -> Iterator[AsyncIterator[int]]:
-    """Receives the signals that `handled` returns, and leaves all other signals unchanged."""
+    """Receives the signals that `handled` returns. All other signals keep their effect."""
     if ours := handled(*signums):
         with trio.open_signal_receiver(*ours) as signals:
             yield signals
@@ -39,7 +40,7 @@ def received(*signums: signal.Signals) -> Iterator[AsyncIterator[int]]:
 
 
 def run_alone(task: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Runs trio; raises an expected error without the exception groups that trio adds.
+    """Runs a task with trio. An error is raised without the exception groups that trio adds.
 
     Raises:
         AcpProxyError: a task raised it.
@@ -56,10 +57,10 @@ def run_alone(task: Callable[[], Awaitable[_Result]]) -> _Result:
 
 
 def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Runs trio for a replay, and ignores stop signals when the replay is over.
+    """Runs a replay with trio, and ignores stop signals when the replay is over.
 
-    Many clients close their agent's input and then terminate the agent. The report is still
-    written, and the result of the replay decides the exit code.
+    Many clients close their agent's input and then terminate the agent. A signal at this time
+    changes neither the report nor the exit code of the replay.
     """
     for signum in handled(*STOP_SIGNALS):
         signal.signal(signum, _ignore)
@@ -67,4 +68,7 @@ def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
 
 
 def _ignore(_: int, __: object) -> None:
-    """Does nothing. `SIG_IGN` would discard a signal that is blocked until the replay runs."""
+    """Handles a signal by doing nothing.
+
+    With `SIG_IGN` in its place, a signal that is blocked until the replay runs would be lost.
+    """

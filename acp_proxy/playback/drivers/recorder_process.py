@@ -1,11 +1,12 @@
 """Starts a recorder as a child process; ends the recorder, its agent and the agent's processes.
 
 The recorder is a process of ``acp-proxy record``, so the recording is like any other recording. If
-we are killed, the recorder reads the end of its input and ends the agent.
+the parent process is killed, the recorder reads the end of its input and ends the agent.
 
-We leave as a client does: we close the agent's input, read its output until nothing comes for the
-grace time, and then close its output. If the agent still runs, the recorder ends the agent. We
-adopt and end processes that the agent started in another session.
+The parent process leaves as a client does: it closes the agent's input, reads the agent's output
+until nothing comes for the grace time, and then closes this output. If the agent still runs, the
+recorder ends the agent. The parent process adopts and ends processes that the agent started in
+another session.
 """
 
 import contextlib
@@ -28,8 +29,8 @@ from acp_proxy.record.capture.process_table import all_processes
 from acp_proxy.record.capture.record_options import RECORD
 
 _MORE_S = 5.0
-"""Seconds that a recorder has to end, in addition to twice the agent's grace time. After that, the
-recorder gets SIGTERM."""
+"""After twice the agent's grace time and this many seconds, a recorder that still runs gets
+SIGTERM."""
 _PAUSE_S = 0.01
 _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 36, 37
 _PROC = Path("/proc")
@@ -39,17 +40,17 @@ _LOOK_S = 0.02
 
 
 class RecorderProcess:
-    """A recorder and its agent, which end after `grace` seconds without output of the agent.
+    """A recorder and its agent. While they end, the agent may be silent for `grace` seconds.
 
     Attributes:
-        signum: the signal that stopped us, or None.
-        is_hopeless: whether we gave up on the agent, since the agent will not end by itself.
+        signum: the signal that stopped this process, or None.
+        is_hopeless: whether this process gave up on the agent, which will not end by itself.
         was_stopped: whether the recorder got a signal to stop.
         last_read_ns: when the agent last sent something.
         source: the agent's output.
         sink: the agent's input.
-        left_behind: the commands of processes that the agent left behind, and that we ended.
-        hurried: an event that is set when a signal comes while we wait for the recorder.
+        left_behind: the commands of processes that the agent left behind and that were then ended.
+        hurried: an event that is set when a signal comes during the wait for the recorder.
     """
 
     def __init__(self, process: trio.Process, grace: float) -> None:
@@ -67,7 +68,10 @@ class RecorderProcess:
 
     @property
     def killed_by(self) -> int | None:
-        """Returns the signal that ended the recorder or its agent; None if we stopped them."""
+        """Returns the signal that ended the recorder or its agent.
+
+        None if no signal did, or if this process sent the signal.
+        """
         code = self.process.returncode
         return None if self.was_stopped or code is None or code >= 0 else -code
 
@@ -75,7 +79,7 @@ class RecorderProcess:
         """Stops the conversation when a signal comes.
 
         Args:
-            signals: the signals that stop us.
+            signals: the signals that stop this process.
             scope: the cancel scope of the conversation.
         """
         async for signum in signals:
@@ -83,10 +87,10 @@ class RecorderProcess:
             scope.cancel()
 
     async def kill_on_signal(self, signals: AsyncIterator[int]) -> None:
-        """Ends the recorder, and so its agent, when a signal comes while the recorder ends.
+        """Ends the recorder, and so its agent, as soon as a signal comes.
 
-        The first signal to the recorder is SIGTERM, so that it completes the recording. If the
-        recorder was told to stop before, it gets SIGKILL.
+        The recorder gets SIGTERM first, so that it completes the recording. If it was told to stop
+        before, it gets SIGKILL.
         """
         async for signum in signals:
             self.signum = self.signum or signum
@@ -94,11 +98,11 @@ class RecorderProcess:
             self._send(signal.SIGKILL if self.was_stopped else signal.SIGTERM)
 
     async def end(self) -> None:
-        """Waits for the recorder, then sends it SIGTERM, then SIGKILL.
+        """Waits until the recorder ends. If it does not end, it gets SIGTERM, and then SIGKILL.
 
-        If the agent is hopeless, SIGALRM takes the place of SIGTERM, so that the recording shows
-        that the client gave up. Then the agent's input ends last: an agent that ends its turns at
-        the end of its input would otherwise seem to answer before its client gave up.
+        If the agent is hopeless, the recorder first gets SIGALRM, and records that the client gave
+        up. In this case the agent's input is closed last. Otherwise an agent that ends its turns at
+        the end of its input would seem to answer before its client gave up.
         """
         steps = [signal.SIGALRM if self.is_hopeless else signal.SIGTERM, signal.SIGKILL]
         if self.signum is not None or self.is_hopeless:
@@ -114,10 +118,10 @@ class RecorderProcess:
                 self._send(steps.pop(0))
 
     async def _read_rest(self) -> None:
-        """Reads the remaining output, so that no writer waits for us.
+        """Reads the agent's output to its end, or until nothing has come for the grace time.
 
-        After the grace time without output, we close the pipe, which shows the recorder that its
-        client is gone. The agent's output is recorded whether we read it or not.
+        Then closes the pipe, which tells the recorder that its client is gone. The recorder records
+        the output whether it is read here or not.
         """
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             while True:
@@ -139,7 +143,7 @@ class RecorderProcess:
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """Returns the recorder's environment: our environment without settings for recordings."""
+    """Returns the environment for a recorder: `ours` without settings for recordings."""
     unwanted = {"ACP_PROXY_OFF", SECRETS, *(option.variable for option in RECORD)}
     return {name: value for name, value in ours.items() if name not in unwanted}
 
@@ -160,12 +164,12 @@ async def recorded(
     Args:
         command: the command of the agent.
         recording: the path of the new recording, which must not exist.
-        signals: signals that make us kill the recorder and its agent at the end; None to receive no
-            signals.
+        signals: the signals that stop this process. If one of them comes while the recorder ends,
+            the recorder and its agent are ended at once. None to receive no signals.
         grace: the seconds that the agent has to end after its input was closed.
         redact: the redaction level of the recording.
-        variables: environment variables of the recorder in addition to ours.
-        stderr: where the agent's stderr goes, such as a pipe; None for our own stderr.
+        variables: environment variables of the recorder in addition to those of this process.
+        stderr: where the agent's stderr goes, such as a pipe; None for the stderr of this process.
     """
     words = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
     words += ["-o", recording, "--grace", str(grace), "--redact", redact, "--", *command]
@@ -194,10 +198,10 @@ async def recorded(
 
 
 class Orphans:
-    """Adopts our orphaned descendants while the context is entered.
+    """Adopts orphaned descendants of this process while the context is open.
 
-    On Linux our process becomes a subreaper, which adopts orphaned descendants in place of `init`.
-    On other systems no process is adopted or ended.
+    On Linux, this process becomes a subreaper, which adopts orphaned descendants in place of
+    `init`. On other systems, no process is adopted or ended.
     """
 
     def __init__(self) -> None:
@@ -220,7 +224,7 @@ class Orphans:
 
         Args:
             grace: seconds from SIGTERM to SIGKILL.
-            hurried: when this event is set, all processes are killed at once.
+            hurried: an event. When it is set, all processes are killed at once.
         """
         signalled_commands: dict[int, str] = {}
         for signum in (None, signal.SIGTERM, signal.SIGKILL):
@@ -240,7 +244,7 @@ class Orphans:
         return list(signalled_commands.values())
 
     def _left(self) -> Iterator[int]:
-        """Yields the adopted processes that are still running, and reaps the others."""
+        """Yields the adopted processes that are still running, and reaps those that have ended."""
         for pid in _children():
             if pid in self._had:
                 continue
@@ -255,7 +259,7 @@ def _send(pid: int, signum: int) -> None:
 
 
 def _children() -> Iterator[int]:
-    """Yields our children, including zombies."""
+    """Yields the child processes of this process, including zombies."""
     ours = os.getpid()
     return (process.pid for process in all_processes() if process.parent == ours)
 

@@ -29,7 +29,7 @@ from acp_proxy.protocol.framing import LineCutter
 from acp_proxy.protocol.jsonrpc import Direction, Stream
 
 _PATIENCE_S = 5.0
-"""How many seconds delayed bytes are still written to a client that has left."""
+"""How many seconds delayed bytes are still written after the client has left."""
 
 Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
 
@@ -82,7 +82,7 @@ class ReplayFaults:
         await self._take(Direction.TO_CLIENT, data)
 
     def let_go(self) -> None:
-        """Notes that the client has left or is leaving, so that we wait only briefly."""
+        """Notes that the client is leaving: delayed bytes have only a few seconds left."""
         if not self._has_left:
             self._has_left = True
             self._finishing.deadline = trio.current_time() + _PATIENCE_S
@@ -162,7 +162,7 @@ class ReplayFaults:
             self._follow_up()
 
     def _follow_up(self) -> None:
-        """Runs side effects and ends directions that had to wait until bytes were written."""
+        """Runs the side effects and ends the directions whose earlier bytes are now written."""
         for wanted in self._schedule.take_effects(self._clock()):
             match wanted.effect:
                 case SignalEffect(signum) if signum == system.SIGSTOP:
@@ -181,7 +181,7 @@ class ReplayFaults:
         self._ring(Stream.TO_CLIENT)
 
     def _ring(self, outlet: Stream) -> None:
-        """Wakes the tasks that wait for new bytes or for room on an outlet."""
+        """Wakes the tasks that wait until an outlet has new bytes or room for more."""
         self._changed[outlet].set()
         self._changed[outlet] = trio.Event()
 

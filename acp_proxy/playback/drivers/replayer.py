@@ -1,8 +1,9 @@
 """Runs a replay on streams: one task reads lines, and one feeds the engine and writes.
 
-Lines are read only while the engine is not too far behind, so a client that writes without end
-fills the pipe and not our memory. All output for one event is written together. If the client does
-not read this output within the stall timeout, the engine gets `WriteStalled`.
+Lines are read only while the engine is not too far behind. A client that writes without end
+therefore fills the pipe, not the memory of the replay. All output for one event is written
+together. If the client does not read this output within the stall timeout, the engine gets
+`WriteStalled`.
 """
 
 import contextlib
@@ -45,7 +46,7 @@ _LINES_AHEAD = 64
 
 @define(eq=False)
 class Replayer:
-    """Plays an engine; only the replayer may read the client's output and write its input."""
+    """Plays an engine to a client. Nothing else may read from the client or write to it."""
 
     _replay: Replay | RecordingChoice
     _read_some: ReadSome
@@ -98,7 +99,7 @@ class Replayer:
                 self._is_over = True
 
     async def write(self, data: bytes) -> None:
-        """Writes bytes; ignores a client that is gone, since the end of its output shows this."""
+        """Writes bytes to the client. If the client is gone, nothing happens."""
         if not data or self._is_write_stalled:
             return
         limit = self._replay.state.options.stall_ns
@@ -132,7 +133,7 @@ class Replayer:
 
 
 async def next_chunk(read: ReadSome) -> bytes:
-    """Reads once; returns no bytes at the end or if the pipe broke."""
+    """Reads once; returns no bytes at the end of the stream, or if its pipe is broken."""
     try:
         return bytes(await read(CHUNK))
     except trio.BrokenResourceError:

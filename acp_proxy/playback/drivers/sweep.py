@@ -127,7 +127,7 @@ def run_client(
 
 
 def agent_command(recording: Path, plan: str, report: Path, options: Sequence[str]) -> list[str]:
-    """Returns the command of a replayed agent with a plan; the agent waits for its client forever.
+    """Returns the command of a replayed agent with a plan. The agent has no stall timeout.
 
     Args:
         recording: the recording to replay.
@@ -196,7 +196,7 @@ _GUARDIAN = 'read never; kill -TERM -"$1"; sleep 2; kill -KILL -"$1"'
 
 @contextlib.contextmanager
 def _guarded(group: int) -> Iterator[None]:
-    """Makes a shell end a process group if we are killed."""
+    """Makes a shell end a process group if this process is killed."""
     shell = subprocess.Popen(
         ["/bin/sh", "-c", _GUARDIAN, "sh", str(group)],
         stdin=subprocess.PIPE,

@@ -41,7 +41,7 @@ from acp_proxy.record.capture.new_recording import MADE_BY, SECRETS
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNKS_AHEAD = 4
 _LAST_MESSAGES_S = 5.0
-"""How many seconds we read the agent's last messages at the end."""
+"""For how many seconds the agent's last messages are read at the end."""
 
 
 _PATIENCE_S = 3
@@ -50,12 +50,12 @@ _PATIENCE_S = 3
 ClientEngine = Verification | ScriptedClient
 """An engine that plays a client."""
 Show = Callable[[str], None]
-"""Replaces the line that shows the awaited message; an empty text removes it."""
+"""Replaces the line that shows the message that is waited for. An empty text removes the line."""
 
 
 @frozen
 class _Chunk:
-    """The content of a chunk: whole lines, and the size of an unfinished line."""
+    """A piece of the agent's output: its whole lines, and the size of an unfinished line."""
 
     lines: list[bytes]
     part: int = 0
@@ -66,12 +66,12 @@ class VerifyOutcome:
     """How a run ended.
 
     Attributes:
-        signum: the signal that stopped us, or None.
+        signum: the signal that stopped this process, or None.
         was_stopped: whether the agent got a signal to stop, and has not ended by itself.
-        recorder_signal: the signal that ended the recorder; None if there was no signal or we sent
-            it. If a signal ended the agent, the same signal ends the recorder.
-        left_behind: processes of the agent that its recorder could not see; they were ended.
-        pauses: the start and end of each wait for an optional message that never came, in
+        recorder_signal: the signal that ended the recorder; None without a signal, or if this
+            process sent it. A signal that ends the agent also ends the recorder.
+        left_behind: processes of the agent that the recorder could not see. They were ended.
+        pauses: the start and the end of each wait for an optional message that never came, in
             nanoseconds of the monotonic clock.
     """
 
@@ -100,7 +100,7 @@ def verify(
         command: the command of the agent.
         grace: seconds that the agent has to end after its input was closed.
         redact: the redaction level of the new recording.
-        secrets: names of variables with secrets to send, and the marker of each.
+        secrets: names of environment variables with secrets that are sent, each with its marker.
         show: shows the message that the client waits for; None to show nothing.
     """
     known = ",".join(f"{name}={marker}" for name, marker in (secrets or {}).items())
@@ -157,7 +157,7 @@ async def _verify(
 
 
 class WaitDisplay:
-    """Shows the awaited message while nothing happens; without `show`, it shows nothing."""
+    """Shows which message is waited for, while nothing happens; without `show`, shows nothing."""
 
     def __init__(self, show: Show | None) -> None:
         self._show = show
@@ -170,12 +170,12 @@ class WaitDisplay:
         return quiet_since + max(_PATIENCE_S, self._shown_s + 1) * NS_PER_S
 
     def update(self, now: int, quiet_since: int, awaited: Callable[[], str]) -> None:
-        """Shows the awaited message, or nothing if something has just happened.
+        """Shows which message is waited for, or nothing if something has just happened.
 
         Args:
             now: the time, in nanoseconds.
             quiet_since: when something last happened, by the same clock.
-            awaited: describes the awaited message; called only if it is shown.
+            awaited: describes the message that is waited for; called only if it is shown.
         """
         quiet_s = (now - quiet_since) // NS_PER_S
         if quiet_s < _PATIENCE_S:
@@ -210,7 +210,7 @@ class Verifier:
     everything; in nanoseconds of trio's clock."""
     _wake_at: float = field(init=False, default=inf)
     _unwritten: int = field(init=False, default=0)
-    """Bytes that wait to be written."""
+    """The number of bytes that wait to be written."""
     _is_over: bool = field(init=False, default=False)
 
     async def run(self) -> None:
@@ -272,7 +272,7 @@ class Verifier:
 
     @property
     def _stalls_at(self) -> float:
-        """Returns when writing counts as stalled if the agent neither reads nor writes."""
+        """Returns when the write is a stall unless the agent reads or writes before."""
         limit = self._engine.stall_ns
         return inf if limit is None or not self._unwritten else self.moved_at + limit
 
@@ -291,7 +291,7 @@ class Verifier:
                     self._is_over = True
 
     async def _write(self, queued: "trio.MemoryReceiveChannel[bytes]") -> None:
-        """Writes; ignores a broken pipe, since the end of the output shows that the agent left."""
+        """Writes the queued bytes to the agent, and ignores a broken pipe."""
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             async for data in queued:
                 for start in range(0, len(data), CHUNK):
@@ -302,7 +302,7 @@ class Verifier:
             await self._sink.aclose()
 
     async def _read(self, into: "trio.MemorySendChannel[_Chunk | None]") -> None:
-        """Sends the content of each chunk into a channel, and None at the end."""
+        """Reads chunks of the agent's output into a channel, and sends None at the end."""
         cutter, size = LineCutter(), 0
         while chunk := await self._receive():
             lines = [cut.raw for cut in cutter.feed(chunk)]

@@ -44,12 +44,12 @@ class Cancellations:
     _matcher: MessageMatcher
     _handler: DivergenceHandler
     _cancelled: dict[str, int] = field(init=False, factory=dict)
-    """The numbers of the matched cancellations of requests, by the live id of the request."""
+    """By the live id of a request: the number of the recorded cancellation that was matched."""
 
     def take_turn(
         self, match: MessageMatch | None, lane: Lane, live: ClientMessage
     ) -> Iterator[Command]:
-        """Handles a ``session/cancel``; a cancellation before its prompt counts as unrecorded.
+        """Handles a ``session/cancel``. If it comes before its prompt, it counts as unrecorded.
 
         Args:
             match: the recorded cancellation, if any.
@@ -119,7 +119,7 @@ class Cancellations:
         yield from self._handler.abandon(lane)
 
     def _find_cancel_request(self, token: str) -> Step | None:
-        """Returns the expected ``$/cancel_request`` for an id.
+        """Returns the recorded ``$/cancel_request`` that an id cancels, if it has not come yet.
 
         If no live request with the id is open, returns a cancellation that had no open request in
         the recording either.
@@ -250,7 +250,8 @@ class ClientMessages:
         return match is None or bool(match.comparison.conflicts or match.comparison.proposals)
 
     def _output_answer(self, live: ClientMessage) -> Command:
-        """Answers a piece of output as the recording answers another piece, or with a default."""
+        """Returns the answer to a piece of output: the recorded answer to one piece, or a
+        default."""
         schedule = self._state.schedule
         for step in (*schedule.played, *schedule.expected):
             if step.is_push and step.response_seq is not None and step.rpc_id is not None:
@@ -258,7 +259,7 @@ class ClientMessages:
         return received(live.token)
 
     def _take_unreadable(self, live: ClientMessage) -> Iterator[Command]:
-        """Handles a line that is not a message; an unrecorded line is answered with an error."""
+        """Handles a line that is not a message. An unrecorded line is answered with an error."""
         lane = self._state.schedule.lanes[None]
         for step in lane.expected:
             if step.kind == "invalid" and self._state.comparer.compare(step, live).is_equal:

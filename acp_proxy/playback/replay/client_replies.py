@@ -151,7 +151,7 @@ class ClientReplies:
 
 
 def outcome(method: str | None, asked: Any, reply: Any) -> Outcome:
-    """Returns the class of a reply: an error, a success, a choice, or how a program ended.
+    """Returns the outcome of a reply: an error, a success, a choice, or how a program ended.
 
     Args:
         method: the method of the request.

@@ -214,7 +214,7 @@ class DivergenceHandler:
     def _classify(
         self, live: ClientMessage, lane: Lane, conflict: MessageMatch | None
     ) -> tuple[DivergenceKind, int | None, str]:
-        """Returns why a message has no match: kind, number of the recorded frame, and summary."""
+        """Returns why a message has no match: a kind, the recorded frame's number, a summary."""
         method = live.message.method
         if conflict is not None:
             seq = conflict.step.seq

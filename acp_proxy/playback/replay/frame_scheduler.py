@@ -23,11 +23,11 @@ from acp_proxy.recording.steps import Script, Step
 
 @frozen
 class ScheduledFrame:
-    """A frame that waits for no message, but perhaps for its time."""
+    """A frame that waits for no message. It may still wait for its time."""
 
     seq: int
     step: Step | None
-    """The step; None for a notification, since only its number is kept."""
+    """The step; None for a notification, since only the number of a notification is kept."""
     source: Track | WaitingFrame
     due: int
     """When the frame goes out, in live nanoseconds."""
@@ -44,10 +44,12 @@ class FrameScheduler:
     _last_state: tuple[int, ...] = field(init=False, default=())
     """The values that can block tracks, as they were at the last check."""
     _held_by: dict[int, set[Track]] = field(init=False, factory=dict)
-    """The tracks that wait for requests, by the exchange of the last request."""
+    """The tracks that wait for requests of the client. The key is the exchange of the last
+    request."""
 
     def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
-        """Returns the first recorded frame that is due; with ``at_once``, the first ready frame."""
+        """Returns the first recorded frame that is due, or with ``at_once`` the first ready
+        frame."""
         now = self._schedule.now
         return min(
             (ready for ready in self.ready_frames() if at_once or ready.due <= now),
@@ -56,7 +58,7 @@ class FrameScheduler:
         )
 
     def ready_frames(self) -> Iterator[ScheduledFrame]:
-        """Yields the frames that wait for no message, but perhaps for their time."""
+        """Yields the frames that wait for no message. They may still wait for their time."""
         self._wake()
         for track in [*self._schedule.awake]:
             if (ready := self._next_on(track)) is not None:
@@ -216,7 +218,7 @@ class FrameScheduler:
         return answered - self._schedule.exempt.prevented - self._requests.live_ids.keys()
 
     def _can_pass(self, track: Track, step: Step) -> bool:
-        """Whether a track can pass a message of the client."""
+        """Whether the frames behind a client's message on its track may go out."""
         if step.exchange in self._schedule.exempt.prevented or track.pass_arrived(step):
             return True
         if not self._blocks_nothing(step):
@@ -226,7 +228,7 @@ class FrameScheduler:
         return True
 
     def _blocks_nothing(self, step: Step) -> bool:
-        """Whether frames need not wait for a message of the client."""
+        """Whether no frame has to wait for a message of the client."""
         if step.exchange in self._schedule.exempt.optional:
             return True
         return not step.is_awaited and (step.kind != "invalid" or step.exchange is None)

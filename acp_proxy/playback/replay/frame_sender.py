@@ -37,7 +37,7 @@ class AgentSender:
         return self.sent + self._withheld
 
     def send(self, ready: ScheduledFrame) -> Iterator[Command]:
-        """Sends a frame; answers withheld requests from the recording."""
+        """Sends a frame. Withheld requests in the frame are answered from the recording."""
         wire = self._state.script.wire(ready.seq)
         self._state.scheduler.take(ready, wire.t_ns)
         written = self._rewriter.written(wire, self._live_ids(ready.step))
@@ -94,7 +94,7 @@ class AgentSender:
             schedule.match(reply)
 
     def _look_for_idle(self, wire: Wire) -> None:
-        """Ends the turn at an idle update; in v2 the answer to a prompt does not end it."""
+        """Ends the turn if a frame is an idle update, which ends a turn in v2."""
         if wire.method == UPDATE and b"idle" in wire.raw:
             message = read(wire.raw)
             if message.state == "idle":

@@ -38,7 +38,7 @@ class Lane:
     first: Step | None = None
     """The first message that was recorded."""
     missed: set[Key] = field(factory=set)
-    """Messages that are known to be missing, and were reported."""
+    """Messages that were reported as missing."""
     lost: set[Key] = field(factory=set)
     """Messages that the client sent but a fault dropped."""
     abandoned: bool = False
@@ -83,7 +83,7 @@ class Lane:
         self.is_overtaken |= awaited is not None and awaited.key < step.key
 
     def note_missing(self) -> Step | None:
-        """Counts the first awaited message as missing, and returns it; None if there is none."""
+        """Notes that the first awaited message is missing, and returns it; None without one."""
         self.is_overtaken = False
         if (missing := self.first_missing) is not None:
             self.missed.add(missing.key)
@@ -95,7 +95,7 @@ class Lane:
 
 
 def latest(since: Moments | None, at: int, recorded: int) -> Moments:
-    """Returns the later live time and the later recorded time of two pairs of times.
+    """Returns the later of two live times, and the later of two recorded times.
 
     Args:
         since: the times known so far, if any.
@@ -115,9 +115,9 @@ class Track:
     """The agent's frames and the client's messages in recorded order. To save memory, a
     notification of the agent is only a number."""
     since: Moments | None = None
-    """When the last frame or message of the track passed, live and in the recording.
+    """When a frame or message of the track last passed, live and in the recording.
 
-    The two times may belong to different messages. A gap is counted from the live time, so the
+    The two times may belong to different messages. A gap is counted from the live time, so that the
     client's time to think is not repeated.
     """
     waits_for: Step | None = None
@@ -126,7 +126,7 @@ class Track:
     """For each message in the queue that has come: when it came, in live nanoseconds."""
 
     def pass_arrived(self, step: Step) -> bool:
-        """Lets the track pass a client's message; returns False if the message has not come."""
+        """Lets the track go on past a client's message; returns False before the message comes."""
         at = self.arrived.pop(step.key, None)
         if at is None:
             return False
@@ -152,11 +152,11 @@ class WaitingFrame:
     asked: set[Key]
     """The requests that the frame answers and that have not come."""
     messages: set[Key] = field(factory=set)
-    """Other requests that the frame waits for. These requests were open at the same time as
+    """The requests besides `asked` that the frame waits for. They were open at the same time as
     `asked`, and were recorded before the frame."""
     frames: set[int] = field(factory=set)
-    """The numbers of earlier frames that this frame waits for, about exchanges that were open at
-    the same time as `asked`."""
+    """The numbers of the frames that this frame waits for. They are about exchanges that were open
+    at the same time as `asked`, and were recorded earlier."""
     since: Moments | None = None
     """When the last awaited message or frame passed, as in `Track.since`."""
 
@@ -178,7 +178,7 @@ class ConnectionFrames:
     waiting: list[WaitingFrame] = field(factory=list)
     """Frames that have not gone out, in recorded order."""
     _requests: dict[Key, Step] = field(factory=dict)
-    """The client's requests that may be in flight with the next frame."""
+    """The client's requests that may be open at the same time as the next frame."""
     _come: dict[Key, int] = field(factory=dict)
     """When each request of the client came, in live nanoseconds, by the request's key."""
 
@@ -239,7 +239,7 @@ class ConnectionFrames:
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
     def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
-        """Ends the wait for optional messages of all frames whose own requests have come.
+        """Stops waiting for optional messages, for each frame whose own requests have come.
 
         Args:
             optional: the optional messages.

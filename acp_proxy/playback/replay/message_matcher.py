@@ -29,7 +29,7 @@ from acp_proxy.recording.steps import Step
 
 @frozen
 class MessageMatch:
-    """The recorded message that a live message matches, perhaps except for conflicts."""
+    """The recorded message that a live message matches. Conflicts may remain."""
 
     step: Step
     comparison: Comparison
@@ -85,7 +85,7 @@ class MessageMatcher:
     def _best(
         self, candidates: Iterable[Step], live: ClientMessage, without: str | None = None
     ) -> MessageMatch | None:
-        """Finds the best match; differences at the JSON pointer ``without`` are ignored."""
+        """Finds the best match. Differences at the JSON pointer ``without`` do not count."""
         bindable = conflicting = None
         for step in candidates:
             comparison = self._state.comparer.compare(step, live)
@@ -125,12 +125,12 @@ class MessageMatcher:
         return [self.lane_of(live.message.session)]
 
     def _played(self, live: ClientMessage) -> list[Step]:
-        """Returns the latest played messages that a message may repeat."""
+        """Returns the latest recorded messages that have come and that a message may repeat."""
         played = (step for lane in self._lanes(live) for step in [*lane.played][-CANDIDATES:])
         return sorted(played, key=lambda step: step.key)
 
     def _find_sibling(self, lane: Lane, live: ClientMessage) -> Lane | None:
-        """Finds a lane that is interchangeable with a message's lane and expects the message."""
+        """Finds a lane that may be exchanged for a message's lane and that expects the message."""
         if lane.name != self._state.bindings.recorded_session(live.message.session):
             return None  # a session without its own lane
         if lane.name is None or lane.abandoned or lane.messages == 0:
@@ -156,7 +156,7 @@ def _is_of_any_lane(live: ClientMessage) -> bool:
 
 
 def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:
-    """Yields the steps that equal a message in kind, method, and whether they name a session."""
+    """Yields steps with the kind and method of a message. Both name a session, or neither does."""
     kind, method = live.message.kind, live.message.method
     names_session = live.message.session is not None
     for step in steps:

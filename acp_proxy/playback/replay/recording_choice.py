@@ -47,7 +47,7 @@ class Candidate:
     wake_at: int | None = None
 
     def feed(self, event: Event) -> None:
-        """Feeds the engine, and holds back its output."""
+        """Feeds an event to the engine, and holds back the engine's output."""
         self.wake_at = None
         for command in self.replay.feed(event):
             if isinstance(command, WakeAt):
@@ -74,7 +74,10 @@ class Candidate:
         return any(ready.due > state.schedule.now for ready in state.scheduler.ready_frames())
 
     def names_in(self, other: "Candidate") -> dict[str, str] | None:
-        """Returns the other recording's id of each session; None if the outputs differ."""
+        """Returns new ids for sessions, so that the pending outputs are equal; None if they differ.
+
+        The new ids are those of the other recording.
+        """
         mine, theirs = self.pending[0], other.pending[0]
         if isinstance(mine, Finish) or isinstance(theirs, Finish):
             return {} if mine == theirs else None
@@ -122,9 +125,10 @@ class Candidate:
         return names
 
     def _may_be_renamed(self, own: str, new: str) -> bool:
-        """Whether the client did not choose the session's id, and no other session has the new id.
+        """Whether a session's id may be replaced by a new id that is not used yet.
 
-        The client chooses the id when it opens a recorded session, but not the id of a forked copy.
+        The client must not have chosen the id. The client chooses the id when it opens a recorded
+        session, but not the id of a forked copy.
         """
         state = self.replay.state
         lane = state.schedule.lanes.get(state.bindings.recorded_session(own))
@@ -149,7 +153,7 @@ class RecordingChoice:
 
     @property
     def replays(self) -> list[Replay]:
-        """The recordings that may still be chosen; the first is chosen unless it diverges."""
+        """The recordings that may still be chosen. The first is chosen if it does not diverge."""
         return [candidate.replay for candidate in self._candidates]
 
     @property
@@ -205,7 +209,7 @@ class RecordingChoice:
 
 
 def _may_both_be(first: Candidate, other: Candidate) -> bool:
-    """Whether two recordings may both still fit, judged by the output that they would send."""
+    """Whether the output of two recordings is so similar that both may still fit."""
     if first.pending and other.pending:
         return other.names_in(first) is not None
     ahead, behind = (first, other) if first.pending else (other, first)

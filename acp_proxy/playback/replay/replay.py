@@ -30,7 +30,7 @@ from acp_proxy.protocol.dialects import HANDSHAKE
 from acp_proxy.recording.steps import Script, Step
 
 SETTLE_NS = 10**9
-"""Nanoseconds that reordering may delay a message before the message counts as missing."""
+"""After this many nanoseconds of silence, a message counts as missing and not as reordered."""
 
 
 class Replay:
@@ -54,12 +54,12 @@ class Replay:
 
     @property
     def unplayed(self) -> int:
-        """How many of the frames that were read never went out."""
+        """How many frames were read from the recording but never went out."""
         return self._schedule.frames - self.sender.passed
 
     @property
     def is_played_out(self) -> bool:
-        """Whether all recorded frames went out, and all messages that are not optional came."""
+        """Whether all recorded frames went out, and all messages came except optional messages."""
         is_awaited = any(lane.first_missing for lane in self._schedule.lanes.values())
         is_sent = self.unplayed == self._scheduler.left_out
         return self._schedule.is_whole and is_sent and not is_awaited
@@ -202,7 +202,7 @@ class Replay:
         return Finish()
 
     def _next_moment(self) -> int | None:
-        """Returns when to check again: when a frame is due or a message counts as missing."""
+        """Returns when to check again: a frame is due, or a message counts as missing."""
         now = self._schedule.now
         moments = [ready.due for ready in self._scheduler.ready_frames() if ready.due > now]
         is_paced = bool(moments)
@@ -237,7 +237,7 @@ class Progress:
 
     @property
     def settles_at(self) -> int:
-        """When the client's silence is too long to be explained by reordering."""
+        """The end of the time in which reordering can explain the client's silence."""
         return (self._input_at or 0) + SETTLE_NS
 
     @property
@@ -263,7 +263,7 @@ class ReplayEnding:
 
     @property
     def is_near(self) -> bool:
-        """Whether the replay is where the recorded agent ended by itself.
+        """Whether the replay has reached the point where the recorded agent ended by itself.
 
         Optional messages of the client may still be missing.
         """
@@ -330,7 +330,7 @@ class ReplayEnding:
         return any(step.seq < left_at for lane in lanes for step in lane.expected)
 
     def _note_output(self, lane: Lane, pieces: list[Step]) -> None:
-        """Logs one entry with the number of missing pieces of output, since pieces are random."""
+        """Logs the missing pieces of a terminal's output as one entry, with their number."""
         if pieces:
             what = "piece of terminal output" if len(pieces) == 1 else "pieces of terminal output"
             summary = f"{len(pieces)} {what} fewer came than recorded; no answer to them was played"

@@ -113,7 +113,7 @@ def text(replay_report: ReplayReport) -> list[str]:
 
 
 def _fault_lines(replay_report: ReplayReport) -> list[str]:
-    """Returns lines on faults that fired or never fired, and a command that repeats the run."""
+    """Returns lines about faults: which fired, which never fired, and how to repeat the run."""
     if replay_report.faults is None:
         return []
     fired = [f"{name} {count}" for name, count in replay_report.faults.items() if count]
@@ -143,7 +143,7 @@ def _replay_lines(replay_report: ReplayReport) -> list[str]:
 
 
 def _withheld_lines(replay_report: ReplayReport) -> list[str]:
-    """Returns lines on withheld requests, and on the options that allow these requests."""
+    """Returns lines about withheld requests, and about the options that allow these requests."""
     outside = replay_report.withheld_outside
     if outside:
         return [
@@ -161,7 +161,7 @@ def _numbers(seqs: Sequence[int]) -> str:
 
 
 def headline(replay_report: ReplayReport) -> str:
-    """Returns the verdict and how much was played."""
+    """Returns a line with the verdict, and with how much was played."""
     played = (
         f"{counted(replay_report.frames_sent, 'frame')} sent,"
         f" {counted(replay_report.messages_matched, 'message')} matched"

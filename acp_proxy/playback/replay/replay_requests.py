@@ -89,7 +89,7 @@ class OpenRequests:
         return ids
 
     def close(self, request: OpenClientRequest) -> None:
-        """Closes a request that gets another answer than the recorded answer."""
+        """Closes a request that gets an answer that was not recorded for it."""
         self._answer(request.token, Kind.RESPONSE)
 
     def open_in(self, lane: Lane) -> list[OpenClientRequest]:

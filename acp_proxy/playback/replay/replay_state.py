@@ -35,15 +35,15 @@ class ClientMessage:
     value: Any = field(init=False)
     """The message without its secrets, decoded."""
     _hidden: dict[int, list[tuple[str, ...]]] = field(init=False, factory=dict)
-    """The places that must not be shown beside a recorded message, by the number of that
-    message."""
+    """The texts that must not be shown beside a recorded message: their paths, by the number of the
+    recorded message."""
 
     @value.default
     def _decoded(self) -> Any:
         return self._masking.value(self.raw, places_of(self.message.kind, self.message.method))
 
     def hide(self, seq: int, result: Comparison) -> None:
-        """Notes the places that must not be shown beside a recorded message.
+        """Notes the texts that must not be shown beside a recorded message.
 
         Args:
             seq: the number of the recorded message.
@@ -53,7 +53,10 @@ class ClientMessage:
             self._hidden[seq] = result.hidden
 
     def hidden_beside(self, seqs: Iterable[int | None]) -> list[tuple[str, ...]]:
-        """Returns the places that must not be shown beside recorded messages, by their numbers."""
+        """Returns the paths of texts that must not be shown beside some recorded messages.
+
+        The messages are given by their numbers.
+        """
         return [place for seq in seqs if seq in self._hidden for place in self._hidden[seq]]
 
     @property

@@ -196,7 +196,7 @@ class ReplaySchedule:
         self.wake_all()
 
     def drop(self, step: Step) -> None:
-        """Stops counting a frame of the agent if it answers only requests that will not come."""
+        """No longer counts a frame of the agent that answers only requests that will not come."""
         if step.answers and self._answers_only_prevented(step):
             self.frames -= 1
 

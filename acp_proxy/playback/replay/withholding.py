@@ -43,7 +43,7 @@ class WithheldEffects:
 
     @property
     def has_unmade(self) -> bool:
-        """Whether any terminal or connection was not created."""
+        """Whether any terminal or connection of the recording was not created in the replay."""
         return bool(self._unmade)
 
     def note_withheld(self, method: str | None) -> None:
@@ -126,7 +126,8 @@ class Withholding:
 
     @property
     def outside(self) -> list[int]:
-        """The withheld frames, if they would act outside the client's directories."""
+        """The frames withheld as acting outside the client's directories; none for an inert
+        agent."""
         return [] if self._inert else self.frames
 
     def look(self, seq: int, recorded: Wire, written: bytes) -> Shown:
@@ -149,7 +150,7 @@ class Withholding:
         return shown
 
     def _is_surely_harmless(self, line: bytes) -> bool:
-        """Whether a line can go out without being parsed, as most updates can.
+        """Whether a line can go out without being parsed.
 
         A line that contains no text of `_SUSPICIOUS` changes and runs nothing. The lines of an
         inert agent are always parsed.
