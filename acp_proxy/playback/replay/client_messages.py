@@ -250,8 +250,7 @@ class ClientMessages:
         return match is None or bool(match.comparison.conflicts or match.comparison.proposals)
 
     def _output_answer(self, live: ClientMessage) -> Command:
-        """Returns the answer to a piece of output: the recorded answer to one piece, or a
-        default."""
+        """Answers a piece of output like a piece in the recording, or else by a default answer."""
         schedule = self._state.schedule
         for step in (*schedule.played, *schedule.expected):
             if step.is_push and step.response_seq is not None and step.rpc_id is not None:

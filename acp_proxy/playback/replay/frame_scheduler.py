@@ -48,8 +48,7 @@ class FrameScheduler:
     request."""
 
     def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
-        """Returns the first recorded frame that is due, or with ``at_once`` the first ready
-        frame."""
+        """Returns the first recorded frame that is due. ``at_once`` ignores the due times."""
         now = self._schedule.now
         return min(
             (ready for ready in self.ready_frames() if at_once or ready.due <= now),

@@ -126,8 +126,7 @@ class Withholding:
 
     @property
     def outside(self) -> list[int]:
-        """The frames withheld as acting outside the client's directories; none for an inert
-        agent."""
+        """The withheld frames that act outside the client's directories; none if inert."""
         return [] if self._inert else self.frames
 
     def look(self, seq: int, recorded: Wire, written: bytes) -> Shown:

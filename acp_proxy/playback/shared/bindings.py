@@ -18,7 +18,7 @@ _SCHEME = "file://"
 _PLAIN_IN_URI = "/:\\~!$&'()*+,;=@"
 _BEFORE = r"(?:(?<![\w.\-~})\]*?])(?<![\w.\-~})\]*?:]/)|(?<=\\[bfnrt]))"
 _AFTER = r"(?![\w\-~+@%=*?\[{$^]|\.+[\w\-~+@%=*?\[{$^/])"
-"""The patterns of the text before and after a directory's name in a piece of JSON."""
+"""The patterns of the text before and after the name of a directory in JSON."""
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
 
 
@@ -42,7 +42,8 @@ class Bindings:
     """The pairs of recorded and live secrets; None if texts with secrets must be equal."""
     _tables: dict[Place, dict[str, str]] = field(init=False)
     _changed: set[tuple[Place, str]] | None = field(init=False, default=None, eq=False)
-    """The recorded values whose live value differs, each with its kind; None until first needed."""
+    """The recorded values that differ from their live values, each with its kind; None until they
+    are needed."""
 
     @_tables.default
     def _by_place(self) -> dict[Place, dict[str, str]]:
@@ -104,7 +105,7 @@ class Bindings:
 
     @property
     def changed(self) -> dict[str, str]:
-        """Returns the bindings that change a value, recorded to live, without ids of messages."""
+        """Returns each recorded value with its live value if the two differ; no ids of messages."""
         tables = [table for place, table in self._tables.items() if place is not Place.MESSAGE]
         return {old: new for table in tables for old, new in table.items() if old != new}
 
@@ -120,7 +121,7 @@ class Bindings:
         """Returns the live value of a recorded value; the recorded value if it is not bound.
 
         Args:
-            place: the kind of the value; in a path or URI, a bound directory at its beginning is
+            place: the kind of the value. In a path or URI, a bound directory at the beginning is
                 replaced.
             recorded: the recorded value.
         """

@@ -51,9 +51,9 @@ class Comparison:
     proposals: list[tuple[Place, str, str]] = field(factory=list)
     """Values to bind if the messages are paired, each as place, recorded value and live value."""
     conflicts: list[Difference] = field(factory=list)
-    """Values that differ from an earlier choice of the client."""
+    """Values that differ from a value that the client chose earlier in their place."""
     secrets: list[SecretPair] = field(factory=list)
-    """Pairs of a recorded and a live secret. They are kept if the messages are paired."""
+    """Pairs of a recorded and a live secret. The pairs are kept if the messages are paired."""
     contradictions: list[Difference] = field(factory=list)
     """Secrets that are already paired with other secrets."""
     hidden: list[tuple[str, ...]] = field(factory=list)
@@ -256,7 +256,7 @@ class Comparer:
         return pairs is not None
 
     def _pair_free(self, result: Comparison, path: tuple[str, ...], old: Any, new: Any) -> None:
-        """Pairs the secrets of two values that are not compared, as far as the values are alike."""
+        """Pairs the secrets of two values that are not compared, as far as both texts agree."""
         if self._bindings.secrets is not None:
             inner = Comparison(secrets=[*result.secrets])
             self._walk(inner, path, old, new, None)
@@ -265,7 +265,7 @@ class Comparer:
             result.secrets += [evolve(pair, is_free=True) for pair in new_pairs]
 
     def _is_moved(self, old: Any, new: Any) -> bool:
-        """Whether two strings are the same path, below the recorded and the live directory."""
+        """Whether two strings are one path below a recorded directory and its live directory."""
         return isinstance(old, str) and isinstance(new, str) and self._bindings.moved(old) == new
 
     def _settle(
@@ -297,7 +297,7 @@ class Comparer:
     def _settle_choice(
         self, result: Comparison, path: tuple[str, ...], place: Place, old: str, new: str
     ) -> None:
-        """Compares a value that a client may choose once; the first choice becomes a proposal."""
+        """Compares a value that a client may choose once. Its first choice becomes a proposal."""
         proposed = (proposal[2] for proposal in result.proposals if proposal[:2] == (place, old))
         known = self._bindings.known(place, old) or next(proposed, None)
         if known is None:

@@ -220,7 +220,7 @@ class DivergenceLog:
         return divergence
 
     def masked(self, known: Mapping[str, str]) -> tuple[Divergence, ...]:
-        """Returns the divergences without the secrets that became known after they were noted.
+        """Returns the divergences without secrets that became known after the divergence was noted.
 
         Args:
             known: secrets of the recording, each with a marker.
@@ -257,7 +257,7 @@ class DivergenceLog:
         )
 
     def note_masked(self, pairs: Iterable[SecretPair], lane: DivergingLane, seq: int) -> None:
-        """Notes, once for each secret, that it was not compared.
+        """Notes for each secret, once, that the secret was not compared.
 
         Args:
             pairs: the pairs of secrets of a message that matched.

@@ -30,7 +30,8 @@ _CHOSEN = (
 )
 """Kinds of values that a peer chose. These values are not masked, since other messages use them."""
 _MOST_UNREAD = 1 << 18
-"""How many bytes of lines may wait for the redactor; when more bytes wait, all lines are read."""
+"""How many bytes of lines may wait for the redactor. When more wait, the redactor reads all
+lines."""
 _HARMLESS = re.compile(rb'"auth":\s*\{(?:"terminal":\s*(?:true|false))?\}|\\u00(?:1b|[89a-fA-F])')
 """Frequent text that the word search takes for a secret by mistake: a capability named ``auth``,
 and escapes of characters that occur in no secret word."""
@@ -82,7 +83,7 @@ class MessageMask:
         return apply(raw, self._redactor().alone(raw))
 
     def text(self, text: str) -> str:
-        """Returns a text that this program made, without the secrets that the text quotes."""
+        """Returns a text that acp-proxy made, without the secrets that it quotes from messages."""
         if self._is_harmless(text.encode("utf-8", "replace")):
             return text
         return self._redactor().text(text, loose=False)

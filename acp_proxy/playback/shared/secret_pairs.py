@@ -26,8 +26,8 @@ class SecretPair:
     recorded: str
     """The part that all markers of the recorded secret share: its hash or number."""
     live: str
-    """The part that all markers of the live secret share; or ``=`` and the live text, if the text
-    was not recognized as a secret."""
+    """The part that all markers of the live secret share. If the text was not recognized as a
+    secret, ``=`` and the text."""
     shown: str
     """The live secret as reports show it."""
     is_free: bool = False

@@ -37,7 +37,7 @@ class AgentMessages:
         """How many recorded answers without a request have not come yet, by the answer's id."""
         self._garbage = 0
         self._opened: set[ClientLane] = set()
-        """Lanes with a session that the live agent has created or loaded."""
+        """Lanes whose session the live agent has created or loaded."""
 
     def take(self, raw: bytes) -> Iterator[Command]:
         """Handles a line without its newline, and yields immediate answers."""
@@ -98,7 +98,7 @@ class AgentMessages:
         yield from self._requests.release()
 
     def _end_prompt(self, request: SentRequest) -> None:
-        """Stops waiting for requests of the turn that a prompt's answer ends."""
+        """Stops waiting for the requests of a turn that has ended with the answer to its prompt."""
         self.turns += 1
         lane, exchange = request.lane, request.step.exchange or 0
         if self._state.recording.is_v2:

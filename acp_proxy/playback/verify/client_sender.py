@@ -43,7 +43,8 @@ class SendConditions:
         self._state = state
         lanes = state.recording.lanes.values()
         self._later = deque(sorted(frame for lane in lanes for frame in lane.queue.frames))
-        """The frames, except answers, that waited for an answer at the last check."""
+        """The frames that waited for an answer at the last check. Frames that are answers are left
+        out."""
         self._active: dict[ClientLane, None] = {}
         """The lanes in which a frame waited for anything but an answer at the last check."""
 
@@ -83,7 +84,7 @@ class SendConditions:
         return frame.before.is_turn_open and not frame.lane.turns.is_open
 
     def _active_lanes(self) -> list[ClientLane]:
-        """Returns the lanes in which a frame waits for anything but an answer of the agent."""
+        """Returns the lanes in which a frame waits for more than an answer of the agent."""
         # This runs for all lanes after each event, so it reads attributes and makes no calls.
         pending = self._state.pending.first_seq or inf
         self._active |= self._state.answers.take_asked()
@@ -99,9 +100,9 @@ class SendConditions:
         return [*self._active]
 
     def _ready(self, lane: ClientLane) -> Iterator[ClientFrame]:
-        """Yields the frames of a lane that wait at most for pacing.
+        """Yields the frames of a lane that wait for nothing except pacing.
 
-        The frames are answers, and the first other frame: no later frame overtakes it.
+        The frames are all answers, and the first other frame: no later frame overtakes it.
         """
         self._release_first(lane)
         frame, released = lane.queue.first, lane.queue.released
@@ -112,7 +113,7 @@ class SendConditions:
             yield from released
 
     def _release_first(self, lane: ClientLane) -> None:
-        """Releases the first answer of a lane if its conditions hold and its turn has come."""
+        """Releases the first answer of a lane if its conditions hold and it is next in order."""
         answer = lane.queue.first_asked
         if answer is None:
             return

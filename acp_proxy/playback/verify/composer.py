@@ -54,7 +54,7 @@ def composed(
 
 
 def _part(frame: ClientFrame, text: str) -> str:
-    """Removes from a batch the members that are sent later, if any."""
+    """Returns a batch without the members that are sent later. Any other frame is unchanged."""
     members = members_of(text)
     if len(frame.steps) == len(members):
         return text
@@ -63,7 +63,7 @@ def _part(frame: ClientFrame, text: str) -> str:
 
 
 def _chosen(text: str, options: Mapping[str, str]) -> str:
-    """Puts the live option into an answer."""
+    """Returns an answer in which the live option replaces the recorded option."""
     if not options:
         return text
     option = options.get(read(text.encode("utf-8", ANY_BYTES)).rpc_id or "")

@@ -41,9 +41,9 @@ class ClientFrame:
     """When the previous frame of this lane passed in the recording."""
     before: ReceivedBefore = field(factory=ReceivedBefore)
     waits_since: int | None = field(default=None, init=False)
-    """The time from which on only optional messages hold the frame back, in nanoseconds."""
+    """Since when only optional messages hold the frame back, in nanoseconds."""
     ready_at: int | None = field(default=None, init=False)
-    """The time from which on only pacing holds the frame back, in nanoseconds."""
+    """Since when only pacing holds the frame back, in nanoseconds."""
     is_released: bool = field(default=False, init=False)
     """Whether the frame is an answer that waits at most for pacing."""
     early_because: str | None = field(default=None, init=False)
@@ -208,11 +208,12 @@ class TurnState:
 
 @frozen
 class LaneEnd:
-    """The last recorded output of a lane: since the last request, answer or end of a turn."""
+    """The recorded output of a lane after its last request, answer or end of a turn."""
 
     mark: ProgressMark = field(factory=ProgressMark)
     states: Mapping[str, int] = field(factory=dict)
-    """By kind of state update in this output: how many updates of the kind the whole lane had."""
+    """The kinds of state updates in this output, each with the number of its updates in the
+    lane."""
     silence_ns: int = 0
     """The longest silence of the agent within this output, in nanoseconds."""
 
@@ -245,12 +246,12 @@ class ClientLane:
 
     @property
     def is_done(self) -> bool:
-        """Whether the turns have ended, and only answers to missing requests were not sent."""
+        """Whether the turns have ended, and only answers to missing requests are unsent."""
         return self.queue.first is None and not self.turns.awaits_end
 
     @property
     def is_complete(self) -> bool:
-        """Whether at least the recorded agent's last output has come, or the lane is abandoned."""
+        """Whether the lane is abandoned, or at least its last recorded output has come."""
         if self.is_abandoned:
             return True
         if self.progress.mark < self.end.mark or self.requests.first_awaited is not None:

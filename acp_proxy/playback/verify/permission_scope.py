@@ -154,7 +154,7 @@ def moved(value: Any, bindings: Bindings) -> Any:
 
 
 def as_recorded(result: Iterable[Difference], recorded: Any, written: Any) -> Iterator[Difference]:
-    """Yields differences; a rewritten value is accompanied by the value as it was recorded.
+    """Yields the differences. Adds the value as it was recorded to each value that was rewritten.
 
     Args:
         result: the differences from a value that was rewritten for this run.

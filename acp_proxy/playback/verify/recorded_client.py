@@ -87,10 +87,10 @@ class RecordedClient:
         answers: how the agent answered the client's requests, by exchange.
         expected_answers: the frame number and the exchange of each answer in `answers`, in order.
         replies: how the client answered the agent's requests, by exchange.
-        unasked: answers that were recorded before their request or without a request.
+        unasked: answers that the recording has before their request, or without a request.
         unnamed: the agent's requests without a session, in all lanes.
         announcing: the numbers of the frames that may announce tool calls, in order.
-        joined: the lanes of sessions that were not opened by a request, in order.
+        joined: the lanes of sessions that no request opened, in order.
         strays: how often the agent answered without a request, by the id's token.
         garbage: how many lines of the agent were not messages.
         frames: how many frames the agent sent.

@@ -137,7 +137,7 @@ class RecordedRequests:
 
 
 def _not_made(requests: deque[RecordedRequest]) -> Iterator[RecordedRequest]:
-    """Yields requests that have not been made; removes requests that were made from the front."""
+    """Yields the requests that have not been made. Removes made requests from the front."""
     while requests and requests[0].is_made:
         requests.popleft()
     return (request for request in requests if not request.is_made)

@@ -50,8 +50,8 @@ _NOISE = re.compile(
 )
 """Names of members that do not describe the action; their differences are reported last."""
 _EXACT, _SAME, _SAME_OFFERING, _OFFERING = range(4)
-"""The hashed parts of a request: all params; the identity; and, for a permission request, the
-identity with the kinds of the offered options, and these kinds alone."""
+"""The parts of a request that are hashed. For all requests: all params, or the identity. For
+permission requests also: the identity and the kinds of the offered options, or only these kinds."""
 _IDENTITY: dict[str, tuple[str, ...]] = {
     READ: ("path", "line", "limit"),
     WRITE: ("path",),
@@ -197,7 +197,7 @@ class RequestMatcher:
         return self._state.recording.unnamed if lane is None else lane.requests
 
     def _is_of_turn(self, request: RecordedRequest) -> bool:
-        """Whether a request may be made now: a cancelled turn has no requests of later turns."""
+        """Whether a request may come now. In a cancelled turn, no request of a later turn may."""
         turns = self._state.recording.lanes[request.step.lane].turns
         if not turns.is_cancelled:
             return True

@@ -34,7 +34,8 @@ class SessionMap:
         self._unknown_session = ""
         self._unknown_progress: dict[str, StreamProgress] = {}
         self._announced: dict[str, ClientLane] = {}
-        """The lanes in which the live agent announced sessions that are not opened by requests."""
+        """By live session that no request opened: the lane in which the agent announced the
+        session."""
         self._joined: dict[str | None, dict[str, None]] = {}
         """The recorded sessions that no request opens and that have no live name yet, by lane."""
         for name, lane in joined:
@@ -129,7 +130,7 @@ class SessionMap:
                 self.bind(request.lane, session)
 
     def bind_before(self, frame: ClientFrame) -> None:
-        """Binds the session of a frame to its recorded id, if it is not new and has no live id."""
+        """Binds a frame's session to its recorded id if the session is neither new nor bound."""
         name = frame.lane.name
         creates = any(step.method in _CREATING for step in frame.steps)
         if name is not None and name not in self._bindings.sessions and not creates:

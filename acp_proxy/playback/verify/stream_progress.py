@@ -21,7 +21,7 @@ _FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
 recording, the limit is the second value times the number of recorded frames."""
 _FLOOD_BYTES = 256 << 20
 _FLOOD_REFUSALS = 1000
-"""How many requests may be refused while nothing else comes."""
+"""How many requests may be refused while the agent makes no other progress."""
 
 _Text = tuple[str, str | None]
 """The common properties of a text's chunks: their kind, and the id of the message."""
@@ -41,7 +41,7 @@ ITEM = Increment()
 
 
 class ProgressMark(NamedTuple):
-    """A point in the stream of a lane; an item is complete when the next item has begun."""
+    """How far a lane's stream has come. An item is complete when the next item has begun."""
 
     items: int = 0
     characters: int = 0
@@ -70,7 +70,7 @@ class StreamProgress:
     grew_at: int = 0
     """When the agent last made progress in the lane, in nanoseconds."""
     mark: ProgressMark = field(factory=ProgressMark)
-    """How much was sent since the count was cleared."""
+    """How much was sent since the last request, answer or end of a turn."""
     _text: _Text | None = None
     """The latest item, if it is a text."""
 
@@ -133,7 +133,7 @@ class AgentOutput:
         self.recent_lines = self.recent_bytes = self.recent_refusals = 0
 
     def is_flood(self, recorded: int) -> bool:
-        """Whether so much has come without progress that no progress is expected any more.
+        """Whether the agent has sent so much without progress that it counts as a flood.
 
         The limit depends on the number of frames that the recorded agent sent.
         """

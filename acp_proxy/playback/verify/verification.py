@@ -30,7 +30,7 @@ from acp_proxy.playback.verify.recorded_client import RecordedClient
 from acp_proxy.playback.verify.verify_requests import VerifyOptions, VerifyState
 
 _LONGEST_NS = 10 * NS_PER_S
-"""The longest wait of the client for the end while the agent sends other messages."""
+"""The longest wait, in nanoseconds, for the end while the agent sends unrecorded messages."""
 
 
 class Verification:
@@ -154,7 +154,7 @@ class Verification:
         return not self._unfinished
 
     def _is_complete(self) -> bool:
-        """Whether at least the amount of the recorded agent's last output has come."""
+        """Whether the agent has sent at least as much last output as the recorded agent."""
         if self.state.recording.script.agent_left_at is not None or self.state.answers:
             return False
         if self._incomplete is not None and not self._incomplete.is_complete:
@@ -170,7 +170,10 @@ class Verification:
         return min(self.state.patience.last_activity + settle_ns, longest)
 
     def _time_out(self) -> None:
-        """Ends the run at the time limit, without a stall if only last messages are missing."""
+        """Ends the verification at the time limit.
+
+        If only last messages of the agent are missing, this is not a stall.
+        """
         if self._is_done:
             self.is_over = True
         else:

@@ -35,7 +35,7 @@ class VerifyOptions(PlaybackOptions):
     """
 
     roots: Mapping[str, str] = field(factory=dict)
-    """The live names of the directories that the recorded client chose."""
+    """For each directory that the recorded client chose, the live directory."""
     secrets: Mapping[str, str] = field(factory=dict, repr=False)
     """Secrets that the client sends in place of markers, each with its marker."""
     timeout_ns: int | None = None
@@ -158,7 +158,7 @@ class Patience:
         return f"only other messages came for {(self.now - _waits_since(frame)) / NS_PER_S:.1f} s"
 
     def note_pause(self, frame: ClientFrame) -> None:
-        """Notes how long a frame that is sent now was held back for messages that never came."""
+        """Notes the wait of a frame that is sent now, if the frame waited for messages in vain."""
         start = self.last_activity if self._is_silent(frame) else _waits_since(frame)
         if start < self.now:
             self.pauses.append((start, self.now))
@@ -201,7 +201,7 @@ class PendingAnswers:
         self._open.setdefault(request.step.rpc_id or "null", []).append(request)
 
     def take(self, token: str) -> SentRequest | None:
-        """Removes and returns the oldest open request with an id as it is written, if any."""
+        """Removes and returns the oldest open request with an id, given as JSON text; else None."""
         if not (requests := self._open.get(token)):
             return None
         request = requests.pop(0)
@@ -212,7 +212,7 @@ class PendingAnswers:
         return request
 
     def settle(self, exchange: int) -> None:
-        """Stops waiting for an answer that has come or will not come."""
+        """No longer waits for an answer, since it has come or will not come."""
         self._settled.add(exchange)
 
     def is_open(self, exchange: int | None) -> bool:
@@ -335,7 +335,7 @@ class AnswerQueue:
                 first[1].lane.queue.release(first[1])
 
     def moments(self) -> Iterator[int]:
-        """Yields when the next answer will have waited long enough if nothing comes."""
+        """Yields when the next answer will have waited long enough if nothing comes until then."""
         if (first := _first(self._by_silence)) is not None:
             yield self._patience.last_activity + first[0]
         if (first := _first(self._by_deadline)) is not None:
