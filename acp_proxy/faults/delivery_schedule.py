@@ -43,7 +43,7 @@ _LAST = 1 << 63
 _OUTLETS = {direction: Stream(direction.value) for direction in Direction}
 
 _Item = tuple[int, int, bytes, bool]
-"""The due time, the sequence number and the bytes of a write, and whether it may be joined."""
+"""A write: its due time, its sequence number, its bytes, and whether it may be joined to others."""
 
 
 @define
@@ -53,9 +53,9 @@ class Outbox:
     size: int = 0
     """How many bytes wait or are being written."""
     is_hurried: bool = False
-    """Whether bytes no longer wait until they are due."""
+    """Whether the bytes go out at once, without waiting until they are due."""
     is_ending: bool = False
-    """Whether reading for the outlet has ended; waiting bytes still go out."""
+    """Whether no more bytes will be added. The bytes that wait still go out."""
     _is_closed: bool = False
     _lost: int = 0
     _waiting: list[_Item] = field(factory=list)
@@ -64,19 +64,19 @@ class Outbox:
 
     @property
     def has_room(self) -> bool:
-        """Whether the source of the outlet may be read."""
+        """Whether more bytes may be read for the outlet."""
         return self.size < WAITING_BYTES
 
     @property
     def has_ended(self) -> bool:
-        """Whether the outlet is ending and empty, but was not closed yet."""
+        """Whether the outlet is ending, all its bytes have gone out, and it is still open."""
         return self.is_ending and not self.size and not self._is_closed
 
     @property
     def due_at(self) -> int | None:
-        """When to take the next bytes, in monotonic nanoseconds.
+        """When to take the bytes of the next write, in monotonic nanoseconds.
 
-        The time is None if no bytes wait, or if the bytes taken before are not gone yet.
+        The time is None if no bytes wait, or if the last write has not ended yet.
         """
         if self._writing or not self._waiting:
             return None
@@ -84,11 +84,11 @@ class Outbox:
 
     @property
     def oldest(self) -> int:
-        """The lowest sequence number of bytes that are not gone yet."""
+        """The lowest sequence number among the bytes that have not gone out."""
         return min((item[1] for item in (*self._writing, *self._waiting)), default=_LAST)
 
     def put(self, item: _Item) -> None:
-        """Adds bytes; they are lost if the outlet is closed."""
+        """Adds bytes. If the outlet is closed, the bytes are lost."""
         if self._is_closed:
             self._lost += len(item[2])
             return
@@ -98,10 +98,10 @@ class Outbox:
         self.size += len(item[2])
 
     def take(self, now: int) -> bytes | None:
-        """Returns the bytes of the next write, which the driver reports with `gone` or `fail`.
+        """Returns the bytes of the next write. The driver then calls `gone` or `fail`.
 
-        The result is None if no bytes are due, or if the bytes of the last write are not gone yet.
-        Frames without faults are joined in one write.
+        Returns None if no bytes are due, or if the last write has not ended yet. Frames without
+        faults are joined in one write.
         """
         waiting, taken, size = self._waiting, self._writing, 0
         if taken:
@@ -116,13 +116,13 @@ class Outbox:
         return taken[0][2] if len(taken) == 1 else b"".join(item[2] for item in taken)
 
     def gone(self) -> None:
-        """Notes that the bytes that were taken have gone out."""
+        """Notes that the last write has ended: its bytes have gone out."""
         for item in self._writing:
             self.size -= len(item[2])
         self._writing.clear()
 
     def fail(self, written: int) -> None:
-        """Notes that a write failed after some bytes; all remaining bytes are lost."""
+        """Notes that the last write failed after some bytes. All bytes that remain are lost."""
         self._lost += sum(len(item[2]) for item in self._writing) - written
         self.gone()
         self.close()
@@ -156,11 +156,12 @@ class DeliverySchedule:
         return bool(self._effects)
 
     def add(self, output: Output, now: int) -> Stream | None:
-        """Adds an output of the engine; returns the outlet that got bytes, if any.
+        """Adds an output of the engine. Returns the outlet to which bytes were added, or None.
 
         Args:
             output: the output.
-            now: when bytes for the agent's stderr are due, in monotonic nanoseconds.
+            now: the present time in monotonic nanoseconds. Bytes for the agent's stderr are due at
+                once.
         """
         if isinstance(output, ScheduledWrite):  # most outputs are writes
             outlet = _OUTLETS[output.direction]
@@ -187,7 +188,7 @@ class DeliverySchedule:
         self._effects.append((0, due, effect))
 
     def hurry(self) -> None:
-        """Makes all waiting and later bytes due immediately; their order stays the same."""
+        """Makes all bytes due at once, also later bytes. Their order stays the same."""
         for box in self.outboxes.values():
             box.is_hurried = True
 

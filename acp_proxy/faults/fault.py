@@ -19,9 +19,9 @@ NS_PER_MS = 1_000_000
 
 
 class DeliveryPiece(NamedTuple):
-    """Bytes that go out in one write; `Delivery.schedule` sets the times.
+    """Bytes that go out in one write. `Delivery.schedule` computes the time of the write.
 
-    A piece without bytes writes nothing, but later pieces wait until this piece is due.
+    A piece without bytes writes nothing, but the pieces after it wait until it is due.
     """
 
     data: bytes
@@ -33,7 +33,7 @@ class DeliveryPiece(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """Bytes that go out in place of a frame or beside it; without pieces, nothing goes out.
+    """The bytes that go out in place of a frame or beside it; none if there are no pieces.
 
     Attributes:
         pieces: the parts of the delivery, each in a separate write.
@@ -69,7 +69,7 @@ class Delivery(NamedTuple):
         return Delivery(self.direction, (DeliveryPiece(data, after, takes),), *self[2:])
 
     def later(self, ns: int) -> "Delivery":
-        """Returns the same delivery, delayed by some nanoseconds."""
+        """Returns a copy of the delivery that is due some nanoseconds later."""
         if not self.pieces:
             return self
         data, after, takes = self.pieces[0]
@@ -77,14 +77,14 @@ class Delivery(NamedTuple):
         return Delivery(self.direction, (first, *self.pieces[1:]), *self[2:])
 
     def schedule(self, at: int, free_at: int) -> list[tuple[int, bytes]]:
-        """Returns each piece with its due time.
+        """Returns the due time and the bytes of each piece.
 
-        A piece is due ``after_ns`` after the previous piece, but not before everything ahead of it
-        has gone out. Its write then takes ``takes_ns``.
+        A piece is due ``after_ns`` after the previous piece, but not before all bytes ahead of it
+        have gone out. Its write then takes ``takes_ns``.
 
         Args:
             at: when the frame was received or released, in monotonic nanoseconds.
-            free_at: when everything ahead of the delivery in its direction has gone out.
+            free_at: when all bytes ahead of the delivery in its direction have gone out.
         """
         due, last, moments = at, free_at, []
         for data, after_ns, takes_ns in self.pieces:
@@ -119,7 +119,7 @@ class CloseEffect:
 
 @frozen
 class SignalEffect:
-    """The agent gets a signal, after everything delivered before has gone out."""
+    """The agent gets a signal, after everything that was delivered before has gone out."""
 
     signum: int
     then_kill_after_ns: int | None = None
@@ -128,7 +128,7 @@ class SignalEffect:
 
 @frozen
 class ExitEffect:
-    """The agent appears to exit, after everything delivered before has gone out."""
+    """The agent appears to exit, after everything that was delivered before has gone out."""
 
     code: int
 
@@ -164,7 +164,7 @@ class ScheduledWrite(NamedTuple):
 
 
 class Fired(NamedTuple):
-    """The firing of a rule: one for each rule that changed a frame, and one for each injected line.
+    """A report that a rule fired, for the frame that the rule changed or a line that it injected.
 
     Attributes:
         rule: the name of the rule.
@@ -202,7 +202,7 @@ class RuleEffect:
 
 @frozen
 class DirectionEnd:
-    """The end of a direction: close it after everything decided before has gone out."""
+    """The end of a direction, after all bytes and side effects that came before."""
 
     direction: Direction
 
@@ -214,10 +214,10 @@ _BITS = 53  # the precision of a float
 
 
 class Chance(NamedTuple):
-    """The random draws for one match of one rule; they depend only on this rule's matches.
+    """The random numbers for one match of one rule.
 
-    A draw is ``H(seed, rule, scope, number of the match in the scope)``. So a rule that is added to
-    a plan does not change the faults of other rules, and the order of sessions does not matter.
+    A number is ``H(seed, rule, scope, number of the match in the scope)``. So a rule that is added
+    to a plan does not change the faults of other rules, and the order of sessions does not matter.
     """
 
     seed: int
@@ -228,7 +228,7 @@ class Chance(NamedTuple):
     """The number of the match in the scope, from 1."""
 
     def draw(self, what: str = "") -> float:
-        """Returns a number from 0 to below 1; the same number for the same ``what``."""
+        """Returns a number from 0 to below 1. Equal values of ``what`` give equal numbers."""
         key = "\0".join((str(self.seed), self.rule, self.scope, str(self.match), what))
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return (int.from_bytes(digest) >> (64 - _BITS)) / (1 << _BITS)
@@ -258,9 +258,9 @@ Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 @define
 class PassingFrame:
-    """A frame that is being forwarded, or a copy of the frame, as given to a fault.
+    """A frame on its way, or a copy of a frame, as a fault receives it.
 
-    The same object is used for all rules and copies of a frame, since creating objects is slow.
+    One object is reused for all rules and copies of a frame, since creating objects is slow.
     """
 
     direction: Direction
@@ -277,7 +277,7 @@ class PassingFrame:
     state: Any = None
     """The value of `Fault.new_state` for this rule and direction."""
     chance: Chance = field(init=False)
-    """The draws of this match; set for `apply`, but not for `fits`."""
+    """The random numbers of this match. They are set for `apply`, but not for `fits`."""
 
 
 class Fault(ABC):
@@ -310,12 +310,12 @@ class Fault(ABC):
         return None
 
     def fits(self, frame: PassingFrame) -> bool:  # noqa: ARG002
-        """Whether this kind can do anything to a frame; if not, the frame does not match."""
+        """Whether this kind can change a frame. If not, the frame does not count as a match."""
         return True
 
     @abstractmethod
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Returns the effects that replace a frame; the frame's delivery if nothing is changed."""
+        """Returns the effects that replace a frame: its delivery if nothing is changed."""
 
     def describe(self) -> str:
         """Returns `outcome` with the values of the settings."""
@@ -332,7 +332,7 @@ class BadSetting(ValueError):
 
 
 def at_least(lowest: float, most: float | None = None) -> Validator:
-    """Returns a validator of a number; it also accepts None, for a setting that may be left out.
+    """Returns a validator of a number. None is valid, too, for a setting that may be left out.
 
     Args:
         lowest: the smallest valid number.

@@ -68,16 +68,16 @@ class DeliveryQueue:
 
     waiting: list[HeldDelivery] = field(factory=list)
     free_at: int = 0
-    """When everything sent so far has gone out, in monotonic nanoseconds."""
+    """When all bytes that were sent so far will have gone out, in monotonic nanoseconds."""
     total: int = 0
     """How many bytes were received in this direction."""
     ended_by: FaultRule | None = None
     """The rule that stopped the direction."""
     is_closed: bool = False
-    """Whether the end of the direction was decided."""
+    """Whether the direction ends after the bytes that were sent so far."""
 
     def send(self, delivery: Delivery, at: int, frame: int) -> list[ScheduledWrite]:
-        """Returns the writes of a delivery; an empty list if the direction was stopped.
+        """Returns the writes of a delivery; empty if a rule has stopped the direction.
 
         Args:
             delivery: the delivery to send.
@@ -97,7 +97,7 @@ class DeliveryQueue:
         ]
 
     def pass_on(self, direction: Direction, data: bytes, at: int, frame: int) -> ScheduledWrite:
-        """Returns the write of a frame that no rule changes; most frames are of this kind.
+        """Returns the write of a frame that no rule changes. Most frames are not changed.
 
         Args:
             direction: the direction of the frame.
@@ -109,7 +109,7 @@ class DeliveryQueue:
         return ScheduledWrite(direction, data, due, frame, is_joinable=True)
 
     def let_overtake(self, waiting: list[HeldDelivery], at: int) -> Iterator[ScheduledWrite]:
-        """Counts a frame that overtakes held deliveries; yields the writes of the freed deliveries.
+        """Counts a frame that overtakes held deliveries. Yields the writes of freed deliveries.
 
         Args:
             waiting: the deliveries that were held before the frame.
@@ -129,7 +129,7 @@ class DeliveryQueue:
     def cancel(
         self, direction: Direction, message: Message, labels: Transition, at: int
     ) -> Iterator[ScheduledWrite]:
-        """Yields the writes of held replies whose request or turn a message cancels.
+        """Yields the writes of the held replies whose request or turn is cancelled by a message.
 
         Args:
             direction: the direction of the message; it may differ from the direction of this queue.
@@ -158,7 +158,9 @@ class DeliveryQueue:
 
 @define
 class _Flow:
-    """The processing of one frame.
+    """A frame while it is processed.
+
+    A frame may become several deliveries, or none.
 
     Attributes:
         number: the number of the frame, counted from 1 as received.
@@ -183,7 +185,7 @@ class _Flow:
         return cls(number, PassingFrame(direction, row, newline, total, at, delivery), [delivery])
 
     def apply_rule(self, rule: FaultRule, triggers: Triggers, state: Any) -> None:
-        """Applies a matching rule if it fires; `state` is the rule's state for the direction."""
+        """Applies a matching rule if it fires. `state` is for this rule and this direction."""
         frame, fault, deliveries = self.frame, rule.fault, self.deliveries
         copies = [delivery for delivery in deliveries if not delivery.is_made_up]
         if not copies:
@@ -207,7 +209,7 @@ class _Flow:
                 self._apply(rule, delivery, is_first=delivery is copies[0])
 
     def firings(self, queues: dict[Direction, DeliveryQueue]) -> list[Fired]:
-        """Returns the firings at the frame and at injected lines, in the order of output."""
+        """Returns what fired, for the frame and for each injected line, in the order of output."""
         result = list[Fired]()
         is_lost = True
         for delivery, late in zip(self.deliveries, self.late, strict=True):
@@ -222,7 +224,7 @@ class _Flow:
         return self._of_the_frame(None) + result if is_lost else result
 
     def _apply(self, rule: FaultRule, delivery: Delivery, *, is_first: bool) -> None:
-        """Applies a rule to a copy of a line; side effects come only with the first copy."""
+        """Applies a rule to a copy of a frame. Only the first copy has side effects."""
         self.frame.delivery = delivery
         for effect in rule.fault.apply(self.frame):
             if not isinstance(effect, Delivery):
@@ -243,7 +245,7 @@ class _Flow:
 class FaultEngine:
     """Executes a plan on a connection that began at `origin`, in monotonic nanoseconds.
 
-    The seed of the plan, if there is one, replaces `seed`.
+    If the plan has a seed, it replaces `seed`.
     """
 
     def __init__(self, plan: Plan, seed: int, origin: int) -> None:
@@ -265,7 +267,7 @@ class FaultEngine:
         return self._triggers.fired
 
     def receive(self, direction: Direction, raw: bytes, newline: bytes, at: int) -> list[Output]:
-        """Processes a frame; returns the outputs that replace it.
+        """Processes a frame, and returns the outputs that replace the frame.
 
         Args:
             direction: the direction of the frame.
@@ -296,7 +298,7 @@ class FaultEngine:
         return outputs
 
     def observe(self, direction: Direction, raw: bytes, at: int) -> None:
-        """Notes a frame in a direction without faults, since later answers may belong to the frame.
+        """Notes a frame of a direction without faults, since it may matter for later answers.
 
         Args:
             direction: the direction of the frame.
@@ -307,7 +309,7 @@ class FaultEngine:
         self._label(direction, read(raw), at)
 
     def end(self, direction: Direction, at: int) -> Iterator[Output]:
-        """Ends a direction: held deliveries go out, then the direction is closed.
+        """Ends a direction. Held deliveries go out, and then the direction is closed.
 
         Args:
             direction: the direction that ends.
@@ -340,7 +342,7 @@ class FaultEngine:
     def _apply_rules(
         self, row: dict[str, Any], newline: bytes, at: int, total: int
     ) -> _Flow | None:
-        """Applies the matching rules; returns None if no rule fires and no delivery is held."""
+        """Applies the matching rules. Returns None if no rule fires and no delivery is held."""
         direction = row["stream"]
         flow = None
         for rule, state in self._rules[direction]:
@@ -352,7 +354,7 @@ class FaultEngine:
         return flow if flow is not None and flow.fired else None
 
     def _send(self, flow: _Flow) -> list[ScheduledWrite]:
-        """Sends or holds a frame's deliveries; then sends deliveries that waited for the frame."""
+        """Sends or holds the deliveries of a frame, then sends those that waited for it."""
         own, row, at, number = flow.frame.direction, flow.frame.row, flow.frame.at, flow.number
         queue, writes = self._queues[own], list[ScheduledWrite]()
         waiting = queue.waiting.copy()

@@ -1,6 +1,6 @@
 """Texts about kinds, rules and their firings: settings, sentences, and a summary.
 
-The description of a setting is the string below its field in the source of the class.
+The description of a setting is the string below its field in the source code of the kind.
 """
 
 import ast
@@ -44,7 +44,7 @@ class KindManual:
 
 
 def manual_of(kind: type[Fault]) -> KindManual:
-    """Returns the description of a kind and its settings."""
+    """Returns the description of a kind and of its settings."""
     about = (inspect.getdoc(kind) or "").partition("\n")[0]
     directions = tuple(direction.value for direction in kind.directions)
     return KindManual(kind.kind, about, directions, _settings(kind))
@@ -90,7 +90,7 @@ def summary(
         plan: the rules.
         fired: how often each rule fired, by name.
         seed: the seed of all random draws.
-        masked: the names and places of the rules, each with its form without secrets.
+        masked: for the name and for the place of each rule, a text without secrets.
     """
     counts = ", ".join(f"{masked[name]} {_times(count)}" for name, count in fired.items() if count)
     yield f"faults: {counts or 'none fired'}"
@@ -140,7 +140,7 @@ def _choices(kind: Any) -> tuple[str, ...]:
 
 @cache
 def _texts(kind: type) -> dict[str, str]:
-    """Returns the string below each field of a class or its base classes, by the field's name."""
+    """Returns the string below each field of a class and its base classes, by the field's name."""
     texts: dict[str, str] = {}
     for base in reversed(kind.__mro__[:-1]):
         try:

@@ -1,10 +1,10 @@
 """A plan: a list of faults, each with the conditions under which it fires.
 
-A plan comes from a TOML file, or from rules on the command line; settings have the same names in
-both. An invalid plan is refused with the place, the reason and the nearest valid word.
+A plan comes from a TOML file, or from rules on the command line. Both use the same names of
+settings. An invalid plan is refused with the place, the reason and the nearest valid word.
 
-The random draws of a rule depend on its name, or on its settings if it has no name, and never on
-its position. So adding a rule does not change other rules.
+The random draws of a rule depend on its name, or else on its settings, and never on its position in
+the plan. So adding a rule does not change other rules.
 """
 
 import hashlib
@@ -55,7 +55,8 @@ KINDS: dict[str, type[Fault]] = {
 
 _UNKNOWN_THEN = {"latency": "an answer's latency", "seq": "a frame's number", "fault": "a fault",
                  "is": "what becomes of a frame"}  # fmt: skip
-"""Filter terms whose values are not known when a frame passes, and their meaning."""
+"""Filter terms that a rule cannot use, with their meaning: their values are not known when a frame
+passes."""
 _OF_PLAN = ("about", "seed", "fault")
 _TRIGGERS = settings_of(Trigger)
 _READY = Path(__file__).parent / "ready"
@@ -67,8 +68,8 @@ class FaultRule:
 
     Attributes:
         chosen: the filter of the frames that match, from `Trigger.where`.
-        name: the given name, else the kind. If several rules have the kind, a hash of the settings
-            is appended.
+        name: the given name, or else the kind. If several rules without a name have this kind, a
+            hash of the settings is appended.
         key: the text that the rule's random draws depend on.
         place: where the rule is in a file or on the command line, for error messages.
         is_named: whether the plan gives the name.
@@ -204,7 +205,7 @@ def chosen_plan(rules: Iterable[str], plan: str | None, seed: int | None) -> tup
     Args:
         rules: the values of ``--fault``.
         plan: the value of ``--faults``, a file or ``@name``.
-        seed: the value of ``--seed``; if there is none, a seed is chosen and returned.
+        seed: the value of ``--seed``; None to choose a seed.
 
     Raises:
         BadPlan: an option has an error.
@@ -216,7 +217,7 @@ def chosen_plan(rules: Iterable[str], plan: str | None, seed: int | None) -> tup
 
 
 def _rule(table: dict[str, Any], place: str, joint: str) -> FaultRule:
-    """Makes a rule; ``joint`` joins the place and the name of a member in error messages."""
+    """Makes a rule. In messages, ``joint`` joins the rule's place and the name of a setting."""
     at = f"{place}{joint}"
     word = table.get("kind")
     if not isinstance(word, str):
@@ -254,7 +255,7 @@ def _chosen(where: str, place: str) -> Filter:
 
 
 def _value(kind: str, name: str, text: str) -> Any:
-    """Returns a value of the command line, read as TOML or else as a text."""
+    """Returns a setting's value: the text read as TOML, or the text itself if it is not TOML."""
     settings = {"name": str, "where": str}
     if kind in KINDS:
         settings |= get_type_hints(KINDS[kind])
@@ -275,7 +276,7 @@ def _content(fault: Fault, trigger: Trigger) -> str:
 
 
 def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
-    """Returns rules with unique names and keys; raises `BadPlan` if a name is given twice."""
+    """Gives each rule a unique name and key. Raises `BadPlan` if a given name is repeated."""
     rules = list(rules)
     owners: dict[str, FaultRule] = {}
     for rule in rules:
@@ -303,7 +304,7 @@ def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
 
 
 def plan_text(plan: Plan, seed: int | None = None) -> str:
-    """Returns the TOML of a plan; a plan that is read from this TOML equals the given plan.
+    """Returns a plan as TOML. The plan that is read from this TOML is equal.
 
     Args:
         plan: the plan.

@@ -26,11 +26,11 @@ from acp_proxy.faults.fault import BadSetting, at_least
 T = TypeVar("T")
 _SQLITE = b"SQLite format 3\0"
 _MOST_PARTS = 50
-"""The largest number of parts of a dotted key; the time and memory of `tomllib` grow with the
-square of this number."""
+"""The largest number of parts of a dotted key. The time and memory of `tomllib` grow with the
+square of the number of parts."""
 _PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w\\-])(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
-"""Matches long dotted keys, also within strings; plans do not need such strings."""
+"""Matches long dotted keys, even inside of strings. No valid plan needs strings of this form."""
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?")
 _NS = {"ms": 10**6, None: 10**9, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
@@ -166,7 +166,7 @@ def _message(error: BaseException, place: str) -> str:
 
 
 def _exactly(words: str) -> Callable[[Any, type], Any]:
-    """Returns a hook that accepts values of exactly one type."""
+    """Returns a hook that accepts only values of one type, without subclasses."""
 
     def structure(value: Any, kind: type) -> Any:
         if type(value) is kind:

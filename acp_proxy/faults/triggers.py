@@ -27,7 +27,7 @@ class _RuleCount:
 
 
 class Triggers:
-    """Counts matches of rules on a connection, which began at `origin` (monotonic nanoseconds)."""
+    """Counts matches of rules on a connection that began at `origin` (in monotonic nanoseconds)."""
 
     def __init__(self, rules: Iterable[FaultRule], seed: int, origin: int) -> None:
         self._seed = seed
@@ -43,7 +43,9 @@ class Triggers:
         }
 
     def fires(self, rule: FaultRule, row: dict[str, Any], at: int) -> Chance | None:
-        """Counts a match within the rule's window; returns the rule's draws if it fires, else None.
+        """Counts a match within the rule's window. Returns its random numbers if the rule fires.
+
+        Otherwise returns None.
 
         Args:
             rule: the rule.
@@ -94,9 +96,9 @@ def _can_fire(rule: FaultRule, direction: Direction) -> bool:
 
 
 def _holds(condition: filter_conditions.Condition, direction: Direction) -> bool | None:
-    """Returns whether a condition holds for all frames of a direction, for none, or for some.
+    """Whether a condition holds for all frames of a direction.
 
-    The result is True for all, False for none and None for some.
+    True for all frames, False for none, and None for some.
     """
     match condition:
         case filter_conditions.Among("stream", values):

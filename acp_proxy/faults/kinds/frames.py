@@ -64,7 +64,7 @@ class ReorderFault(Fault):
     """How many later frames to wait for. A frame counts when it is received, even if it is held."""
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Holds the frame back; at the end of the stream all held frames go out."""
+        """Holds the frame back. At the end of the stream, all held frames go out."""
         yield frame.delivery._replace(
             behind_frames=frame.delivery.behind_frames + self.after_frames
         )
@@ -206,15 +206,15 @@ class ReplaceFault(Fault):
                     )
 
     def new_state(self) -> dict[bytes, bytes | None]:
-        """Returns a cache for the last changed line, which `fits` and `apply` share."""
+        """Returns a cache of the last line and its changed form, for `fits` and `apply`."""
         return {}
 
     def fits(self, frame: PassingFrame) -> bool:
-        """Accepts any frame if a line is given; otherwise only JSON with places for the members."""
+        """Accepts any frame if a line is given; otherwise JSON that has a place for each member."""
         return self.frame is not None or self._made(frame) is not None
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Replaces the frame; a copy that an earlier rule has spoiled passes unchanged."""
+        """Replaces the frame. A copy that an earlier rule has made invalid passes unchanged."""
         line = self._made(frame) if self.frame is None else self.frame.encode()
         if line is None:
             yield frame.delivery
@@ -222,7 +222,7 @@ class ReplaceFault(Fault):
             yield frame.delivery.with_data(line + (frame.newline or b"\n"))
 
     def _made(self, frame: PassingFrame) -> bytes | None:
-        """Returns the line with its members set, perhaps from the cache; None if this fails."""
+        """Returns the line with its members set; None if the members cannot be set."""
         data = frame.delivery.data
         if data not in frame.state:
             frame.state.clear()

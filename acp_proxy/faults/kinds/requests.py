@@ -43,7 +43,7 @@ class ErrorReplyFault(Fault):
         return bool(frame.row["kind"] == "request")
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Answers the request; copies of it go unanswered."""
+        """Answers the request with the error. Further copies of the request get no answer."""
         is_draft = frame.row.get("dialect") == DRAFT and self.draft_code is not None
         code = self.draft_code if is_draft else self.code
         error: dict[str, Any] = {"code": code, "message": self.message}
@@ -127,7 +127,7 @@ class ReplyFault(Fault):
 
 
 def _with_id(data: bytes, chance: Chance) -> bytes:
-    """Returns the same reply with an unknown id."""
+    """Returns a copy of a reply with an unknown id."""
     text = data.decode(errors="surrogateescape")
     token = str(1_000_000_000 + chance.below(1_000_000_000, "id"))
     ids = spans(text, {"id": Place.ID})

@@ -103,7 +103,7 @@ class HugeFrameFault(Fault):
 
 
 def _padded(data: bytes, size: int) -> bytes:
-    """Adds padding in ``_meta``, which is created if needed; returns unsuitable data unchanged."""
+    """Adds padding in ``_meta``, which is created if needed. Unsuitable data stays unchanged."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -119,12 +119,12 @@ def _padded(data: bytes, size: int) -> bytes:
 
 
 def _objects(text: str, places: dict[str, object]) -> list[int]:
-    """Returns the start positions of the objects at some places."""
+    """Returns where the objects at some places start."""
     return [span.start for span in spans(text, places) if text[span.start] == "{"]
 
 
 def _with(text: str, at: int, member: str, size: int) -> bytes:
-    """Inserts a first member with padding into an object, so that the text has a given size."""
+    """Inserts a padding member at the start of an object, so that the text gets a given size."""
     after = "" if text[at:].lstrip().startswith("}") else ","
     missing = size - len(text.encode()) - len(member % "") - len(after)
     if missing < 0:
@@ -143,7 +143,7 @@ class LimitDataFault(Fault):
     """The number of bytes, counted as received since the start of the connection."""
 
     def fits(self, frame: PassingFrame) -> bool:
-        """Accepts only the frame that contains the last of the bytes."""
+        """Accepts only the frame in which the limit is exceeded."""
         return frame.total + len(frame.delivery.data) > self.bytes
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:

@@ -297,7 +297,7 @@ class Comparer:
     def _settle_choice(
         self, result: Comparison, path: tuple[str, ...], place: Place, old: str, new: str
     ) -> None:
-        """Compares a value that a client may choose once. Its first choice becomes a proposal."""
+        """Compares a value that a client may choose once. The first choice becomes a proposal."""
         proposed = (proposal[2] for proposal in result.proposals if proposal[:2] == (place, old))
         known = self._bindings.known(place, old) or next(proposed, None)
         if known is None:
