@@ -1,4 +1,4 @@
-"""Runs the jobs of a batch through an executor. Each recording is one job, with one verdict."""
+"""Runs the jobs of a batch through an executor. Each job has one recording and one verdict."""
 
 import platform
 import time
@@ -15,23 +15,25 @@ from acp_proxy.batches.results import JobVerdict, VerdictKind
 
 _LOST_EXIT = 3
 _LOOK_S = 2.0
-"""Seconds between two checks for free room in the executor. (A cluster may grow.)"""
+"""How many seconds pass between two checks whether the executor has room. (A cluster may grow.)"""
 
 
 @frozen
 class Job:
-    """A command and a recording to run it on. A job that describes a whole batch has no recording.
+    """A command, and the recording to run it on.
+
+    The job that describes a whole batch has no recording.
 
     Attributes:
         command: ``verify``, ``check`` or ``faults sweep``.
         options: the command's options, as words of a command line.
         words: the words after ``--``: the agent's command.
-        files: the values in `options` that name files. The contents of these files belong to the
+        files: the values in `options` that name files. The contents of these files are part of the
             batch.
-        output: the file or directory for the recording of the new run. None for the recordings
+        output: the file or directory for the recording of the new run. None for the usual
             directory, or if nothing is recorded.
         keeps_clean: whether to keep the recording of a new run without problems.
-        digest: the digest of the command, its options and the files; see `digest_of`.
+        digest: a hash of the command, its options and the files; see `digest_of`.
         recording: the name of the recording in the results: its path as the user gave it.
         path: the path of the recording on this machine.
         is_shared: whether the recording has this path on every machine.
@@ -69,7 +71,7 @@ def run_batch(jobs: Iterable[Job], executor: Any) -> Iterator[JobVerdict]:
     Args:
         jobs: the jobs. The next job is read when the executor has room for it.
         executor: runs the jobs, as an executor of `concurrent.futures` does, and turns futures into
-            verdicts. The caller shuts it down.
+            verdicts. The caller shuts the executor down.
     """
     rest = iter(jobs)
     pending: dict[Future[Any], tuple[Job, float]] = {}

@@ -4,7 +4,7 @@ If a worker is lost, Dask gives its job to another worker. A task contains only 
 worker without acp-proxy could not unpickle anything else, and the batch would wait forever.
 
 A thread of a worker cannot be cancelled, but the process of its job can be ended. So the thread
-checks several times a second whether the verdict is still wanted.
+checks several times a second whether anybody still waits for the verdict.
 """
 
 import asyncio
@@ -66,12 +66,12 @@ class DaskExecutor:
 
     @property
     def in_flight(self) -> int:
-        """The number of jobs that are submitted at the same time."""
+        """The largest number of jobs that are submitted and have not ended."""
         return self._most or _AHEAD * max(1, self.threads)
 
     @property
     def threads(self) -> int:
-        """The number of threads of the cluster, now or when it was last connected."""
+        """The number of threads in the cluster, as it was at the last connection."""
         if self._client.status == "running":
             self._threads = sum(self._ask(self._client.nthreads).values())
         return self._threads
@@ -97,7 +97,7 @@ class DaskExecutor:
         self._client.close()
 
     def verdict(self, future: "Future[Any]", job: Job) -> JobVerdict:
-        """Returns the verdict on a job. Writes the recording of the new run on this machine.
+        """Returns the verdict on a job. Stores the recording of the new run on this machine.
 
         Args:
             future: the future of the job.
@@ -140,7 +140,7 @@ class WorkersLost(Exception):
 
 
 async def _reach(address: str) -> None:
-    """Tries once to connect. A client of Dask would print errors if it cannot connect."""
+    """Tries to connect once. A Dask client would print errors if this failed."""
     how = Security().get_connection_args("client")
     await (await connect(address, timeout=_CONNECT_S, **how)).close()
 
@@ -182,7 +182,7 @@ def answer(version: str, shipment: bytes) -> bytes | str:
 
 
 def _surplus_of(worker: Any) -> Callable[[], bool]:
-    """Returns a function that tells whether the task of this thread is abandoned.
+    """Returns a function that tells whether the task of this thread is no longer needed.
 
     The function returns True if nobody waits for the task, or if the worker leaves.
     """

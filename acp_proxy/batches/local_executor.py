@@ -1,7 +1,7 @@
 """Runs each job in its own process on this machine, forked by the forkserver.
 
-The forkserver has imported everything that a job needs. If a worker is killed, only its own job is
-lost. If the process that waits for the verdict ends, the worker and its agent end as well.
+The forkserver has imported everything that a job needs. If a worker process is killed, only its own
+job is lost. If the process that waits for the verdict ends, the worker and its agent end as well.
 """
 
 import multiprocessing
@@ -23,7 +23,7 @@ from acp_proxy.batches.batch import Job, lost
 from acp_proxy.batches.results import JobVerdict
 
 _WORKER = "acp_proxy.cli.batches.batch_worker"
-"""The name of the module that the forkserver imports. (This room may not import the module.)"""
+"""The name of the module that runs a job in a worker. (This room may not import the module.)"""
 _PRELOADED = [_WORKER, "dask.__main__"] if "dask" in sys.modules else [_WORKER]
 """The modules that the forkserver imports when it starts."""
 _AHEAD = 2
@@ -31,7 +31,7 @@ _AHEAD = 2
 _LOOK_S = 0.2
 _HAS_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _LOCK = threading.Lock()
-"""A lock: `multiprocessing` allows only one thread at a time to start and reap processes."""
+"""A lock. `multiprocessing` allows only one thread at a time to start and reap processes."""
 
 
 class LocalExecutor:
@@ -41,7 +41,7 @@ class LocalExecutor:
         jobs: how many jobs run at once.
 
     Attributes:
-        in_flight: how many jobs to submit at once.
+        in_flight: the number of jobs that should be submitted at the same time.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -50,7 +50,7 @@ class LocalExecutor:
         self._is_stopped = threading.Event()
 
     def submit(self, job: Job, /) -> Future[JobVerdict]:
-        """Runs a job."""
+        """Starts a job as soon as a process is free, and returns its future."""
         return self._threads.submit(run, job, self._is_stopped.is_set)
 
     def verdict(self, future: Future[JobVerdict], _: Job) -> JobVerdict:
@@ -121,7 +121,7 @@ def _started(job: Job) -> tuple[BaseProcess, "connection.Connection[Any, Any]"]:
 
 
 def _start_server() -> None:
-    """Starts the forkserver, if it does not run. It imports nothing from the current directory."""
+    """Starts the forkserver, unless it runs. It imports nothing from the current directory."""
     before = {**os.environ}
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
@@ -144,7 +144,7 @@ def _work(pipe: "connection.Connection[Any, Any]", job: Job, environment: dict[s
 
 
 def _end_with(pipe: "connection.Connection[Any, Any]") -> None:
-    """Waits until the other end of the pipe is closed, and then stops this process."""
+    """Waits until the parent process closes its end of the pipe, and then stops this process."""
     with suppress(EOFError, OSError):
         pipe.recv_bytes()
     os.kill(os.getpid(), signal.SIGTERM)

@@ -35,7 +35,7 @@ _BEGINNING = b'{"acp_proxy_results":'
 
 
 class VerdictKind(StrEnum):
-    """The kinds of verdicts."""
+    """The kinds of verdicts on jobs."""
 
     CLEAN = "clean"
     DIFFERS = "differs"
@@ -58,7 +58,7 @@ class VerdictKind(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "VerdictKind | None":
-        """Converts ``killed``, which earlier versions wrote for a killed agent."""
+        """Accepts ``killed``, the word of earlier versions for a killed agent."""
         return cls.DIFFERS if value == "killed" else None
 
 
@@ -79,7 +79,7 @@ class JobVerdict:
     command: str
     digest: str
     exit: int
-    """The command's exit code for this recording alone, from 0 to 3; 3 for a lost job."""
+    """The exit code of the command for this recording alone, from 0 to 3. For a lost job, 3."""
     kind: VerdictKind
     seconds: float
     sha256: str | None = None
@@ -89,18 +89,18 @@ class JobVerdict:
     new_recording: str | None = None
     first_divergence: FirstDivergence | None = None
     broken: int | None = None
-    """The number of all findings, even those that are not listed."""
+    """The number of all findings, including those that are not listed."""
     findings: tuple[Mapping[str, Any], ...] | None = None
     """The worst findings of a check, or the runs of a sweep."""
     error: str | None = None
     """Why the job failed, in one line."""
     ending: str | None = None
-    """How the agent ended, with its last line on stderr; None if this explains nothing."""
+    """How the agent ended, with its last line on stderr. None if the ending explains no problem."""
 
 
 @frozen
 class ResultsHeader:
-    """The first line of a results file. It describes the batch of all verdicts in the file."""
+    """The first line of a results file. It describes the batch that the file belongs to."""
 
     acp_proxy_results: int = field(default=FORMAT, kw_only=True)
     """The number of the format. A results file begins with this member."""
@@ -170,7 +170,7 @@ def _structured(members: Any, kind: type[T], name: str) -> T:
 
 
 def digest_of(command: str, words: Sequence[str]) -> str:
-    """Returns a hash of a command and its words. All verdicts in a results file have the same hash.
+    """Returns a hash of a command and its words. All verdicts of a results file have this hash.
 
     Args:
         command: the name of the command.
@@ -180,7 +180,7 @@ def digest_of(command: str, words: Sequence[str]) -> str:
 
 
 def worst_exit(exits: Iterable[int]) -> int:
-    """Returns the exit code of a batch: the first of 2, 3, 1 and 0 among its jobs' exit codes."""
+    """Returns the exit code of a batch: the first of 2, 3, 1 and 0 that any of its jobs had."""
     codes = set(exits)
     return next((code for code in _SEVEREST if code in codes), 0)
 
@@ -193,7 +193,7 @@ def is_results_file(path: Path) -> bool:
 
 
 class ResultsFile:
-    """A results file that is open for writing. Other processes cannot write it.
+    """A results file that is open for writing. No other process can write to the file.
 
     The file is a context manager.
 
@@ -203,7 +203,7 @@ class ResultsFile:
             markers of masked words.
 
     Attributes:
-        verdicts: the verdicts that were in the file before, by recording.
+        verdicts: the verdicts that the file contained when it was opened, by recording.
 
     Raises:
         BadResults: the file cannot be read or written, it belongs to another batch, or another
@@ -233,7 +233,7 @@ class ResultsFile:
         os.close(self._fd)
 
     def add(self, verdict: JobVerdict) -> None:
-        """Appends a verdict.
+        """Appends a verdict to the file.
 
         Raises:
             BadResults: writing failed, for example because the disk is full. Earlier verdicts are

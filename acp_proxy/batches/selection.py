@@ -34,7 +34,9 @@ class SelectedRecording:
 def selected(
     words: Iterable[str], find: Callable[[str], Path], without: Collection[Path] = ()
 ) -> list[SelectedRecording]:
-    """Finds all recordings that words name, each once, in the same order on every machine.
+    """Finds all recordings that words name.
+
+    Each recording is listed once, and the order is the same on every machine.
 
     Args:
         words: files, directories, patterns, or any names of recordings.

@@ -49,8 +49,8 @@ def unpacked(data: bytes, directory: Path) -> tuple[Job, dict[str, str]]:
         directory: an empty directory.
 
     Returns:
-        The job with paths on this machine, and for each of these paths the path on the sender's
-        machine.
+        The job with paths on this machine, and a mapping from these paths to the paths on the
+        sender's machine.
     """
     job, files = _from_bytes(data)
     places: dict[str, str] = {}
@@ -85,7 +85,9 @@ def reply_of(verdict: JobVerdict, names: Mapping[str, str]) -> bytes:
 
 
 def delivered(data: bytes, job: Job) -> JobVerdict:
-    """Writes the new run to the job's output path, or to a similar free path; returns the verdict.
+    """Writes the recording of the new run to a file, and returns the verdict.
+
+    The file has the job's output path, or a similar path that is free.
 
     Args:
         data: the result of `reply_of`. It must come from a trusted sender, since unpacking can run
@@ -120,7 +122,7 @@ def _from_bytes(data: bytes) -> Any:
 
 
 def _with_place(word: str, places: Mapping[str, str]) -> str:
-    """Replaces the path in an option that names a file."""
+    """Returns an option. If the option names a file, its path is replaced."""
     option, equals, path = word.partition("=")
     place = places.get(str(Path(path))) if equals and path else None
     return word if place is None else f"{option}={place}"

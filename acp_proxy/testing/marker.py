@@ -37,7 +37,7 @@ def default_name(module: Path, names: Sequence[str]) -> str:
 
 
 def recording_place(name: str, beside: Path, directory: Path | None) -> Path:
-    """Returns the file of a recording, which need not exist.
+    """Returns the path of a recording, which need not exist.
 
     Args:
         name: the name or path.
@@ -57,7 +57,9 @@ def recording_place(name: str, beside: Path, directory: Path | None) -> Path:
 
 
 def numbered(place: Path, number: int) -> Path:
-    """Returns the recording's file for a start of the agent; only the first file has no number.
+    """Returns the path of the recording of one start of the agent.
+
+    The path for the first start has no number.
 
     Args:
         place: the file of the first start.
@@ -67,13 +69,13 @@ def numbered(place: Path, number: int) -> Path:
 
 
 def files_of(place: Path) -> list[Path]:
-    """Returns the recordings of all starts whose files exist, in order."""
+    """Returns the existing files among the recordings of all starts, in order."""
     files = (numbered(place, number) for number in itertools.count(1))
     return list(itertools.takewhile(Path.is_file, files))
 
 
 def replay_arguments(options: Mapping[str, Any]) -> list[str]:
-    """Returns the arguments of ``acp-proxy replay`` for options of the marker.
+    """Turns the options of the marker into arguments of ``acp-proxy replay``.
 
     Raises:
         BadOption: an option is unknown.
@@ -93,7 +95,7 @@ def replay_arguments(options: Mapping[str, Any]) -> list[str]:
 
 
 def strings(value: Any) -> list[str]:
-    """Returns a list for an option that is one string or several strings.
+    """Returns the value of an option as a list of strings. One string becomes a list of one.
 
     Raises:
         BadOption: the value is neither a string nor a list of strings.

@@ -1,7 +1,7 @@
 """Replays new recordings to their own clients, and keeps recordings that replay without divergence.
 
-Both sides of this replay come from the recording, and there are no pipes and no clock. So only the
-recording itself can cause a divergence.
+Both sides of this replay come from the recording, and there are no pipes and no clock. Only the
+recording itself can therefore cause a divergence.
 """
 
 import os
@@ -25,11 +25,13 @@ class NotKept(Exception):
 
 
 def keep(databases: list[Path], place: Path) -> list[Path]:
-    """Replaces a test's recordings; writes text forms, or databases if the name ends in .db.
+    """Replaces the recordings of a test by new recordings.
+
+    If the name of the file ends in .db, the new files are databases; otherwise, text forms.
 
     Args:
         databases: the new recordings, one for each start of the agent.
-        place: the file for the first recording.
+        place: the file of the first recording.
 
     Raises:
         NotKept: a recording does not replay to its own client; nothing was written.
@@ -68,7 +70,7 @@ def _replace(file: Path, content: bytes) -> None:
 
 
 def rehearse(reader: RecordingReader) -> ReplayReport:
-    """Replays a recording to its own client; the verdict is ``clean`` if that works."""
+    """Replays a recording to its own client. Returns the report, ``clean`` without divergence."""
     return _Rehearsal(reader).run()
 
 

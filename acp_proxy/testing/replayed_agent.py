@@ -33,11 +33,11 @@ class RunReport(NamedTuple):
 
 
 class AgentRun:
-    """One start of the agent.
+    """One run of the agent, which begins when the client starts the agent.
 
     Attributes:
-        number: the number of the start, from 1.
-        was_ended: whether the test had to end the agent.
+        number: the number of the run, from 1.
+        was_ended: whether the agent still ran after the test, and was ended.
     """
 
     def __init__(self, directory: Path, number: int) -> None:
@@ -47,7 +47,7 @@ class AgentRun:
 
     @property
     def database(self) -> Path:
-        """The path of this start's recording, which need not exist."""
+        """The path of the recording of this run, which need not exist."""
         return self._base.with_suffix(".db")
 
     @property
@@ -73,7 +73,7 @@ class AgentRun:
         return True
 
     def end(self) -> None:
-        """Ends the agent's process if it runs, first with SIGTERM as a client would."""
+        """Ends the agent's process if it still runs. It gets SIGTERM first, as from a client."""
         for signum in (signal.SIGTERM, signal.SIGKILL):
             if wait([self], 0):
                 return
@@ -83,7 +83,7 @@ class AgentRun:
                 return
 
     def report(self) -> RunReport | None:
-        """Reads the report of a replay; returns None if there is no report."""
+        """Reads the report of the replay; None if there is no readable report."""
         try:
             data = json.loads(self._base.with_suffix(".json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -103,17 +103,17 @@ class AgentRun:
 
 
 def runs_in(directory: Path) -> list[AgentRun]:
-    """Returns all starts of the agent, in order."""
+    """Returns all runs of the agent, in order."""
     numbers = [int(path.stem) for path in directory.glob("*.lock") if path.stem.isdecimal()]
     return [AgentRun(directory, number) for number in sorted(numbers)]
 
 
 def wait(runs: list[AgentRun], seconds: float) -> bool:
-    """Waits until the processes of some starts have ended; returns whether all of them have ended.
+    """Waits until all given runs of the agent have ended. Returns whether they have.
 
     Args:
-        runs: the starts.
-        seconds: how many seconds to wait at most.
+        runs: the runs.
+        seconds: the longest wait in seconds.
     """
     deadline = time.monotonic() + seconds
     while not all(run.is_over() for run in runs):
@@ -144,7 +144,7 @@ _STILL_RUNNING = (
 
 
 class AcpAgent:
-    """A recorded agent for the client under test to start."""
+    """A recorded agent that the client under test starts."""
 
     def __init__(
         self,
@@ -159,12 +159,13 @@ class AcpAgent:
         """Prepares the command.
 
         Args:
-            directory: an empty directory for the files of the agent's starts.
+            directory: an empty directory for the files of the agent's runs.
             recording: the file of the recording; if there are several, the file of the first
                 recording.
-            recordings: the file for each start of the agent; a single file is played by all starts.
+            recordings: a recording for each run of the agent. A single recording is played in all
+                runs.
             options: the arguments of ``acp-proxy replay``.
-            real_agent: the command of a real agent to record, instead of a replay.
+            real_agent: the command of a real agent, which is recorded; None to replay.
             patience_s: seconds to wait for the agent's end after the test.
         """
         self.recording = recording
@@ -195,12 +196,12 @@ class AcpAgent:
 
     @property
     def runs(self) -> list[AgentRun]:
-        """All starts of the agent so far."""
+        """All runs of the agent so far."""
         return [self._runs.setdefault(run.number, run) for run in runs_in(self._directory)]
 
     @property
     def reports(self) -> list[RunReport]:
-        """The reports of all starts; waits until all starts have ended.
+        """The reports of all runs. Waits until all runs have ended.
 
         Raises:
             RuntimeError: the agent was never started, still runs, or has left no report.
@@ -219,11 +220,11 @@ class AcpAgent:
 
     @property
     def report(self) -> RunReport:
-        """The report of the last start; see `reports`."""
+        """The report of the last run; see `reports`."""
         return self.reports[-1]
 
     def open(self) -> "OpenRecording":
-        """Opens the played recording, or the new recording of a real agent's last start.
+        """Opens the recording: the played one, or the new one of a real agent's last run.
 
         Raises:
             RuntimeError: the real agent was never started.
@@ -260,12 +261,12 @@ class AcpAgent:
         return self.runs[-1].database
 
     def verdict(self) -> str:
-        """Returns the first verdict that is not ``clean``, otherwise ``clean``; see `reports`."""
+        """Returns the first verdict in `reports` that is not ``clean``; else ``clean``."""
         verdicts = [report.verdict for report in self.reports]
         return next((verdict for verdict in verdicts if verdict != "clean"), "clean")
 
     def complaint(self) -> str | None:
-        """Ends all starts after a test that passed; returns the problem, or None."""
+        """Ends all runs after a test that passed. Returns what is wrong; None if nothing is."""
         runs = self._begun()
         if not runs:
             return (
@@ -287,7 +288,7 @@ class AcpAgent:
         return f"{_TITLE}: {_BLANK_LINE.join(problems)}" if problems else None
 
     def account(self) -> str:
-        """Ends all starts after a test that failed; returns a text about each start."""
+        """Ends all runs after a test that failed. Returns a text about each run."""
         paragraphs = []
         for run in self.runs:
             run.end()
@@ -299,7 +300,7 @@ class AcpAgent:
         return _BLANK_LINE.join(paragraphs) or "the agent was not started"
 
     def _begun(self) -> list[AgentRun]:
-        """Returns all starts; waits a moment if the first start may just be happening."""
+        """Returns all runs so far. Without a run, waits a moment for the first."""
         deadline = time.monotonic() + min(self._patience_s, _BEGIN_S)
         while not (runs := self.runs) and time.monotonic() < deadline:
             time.sleep(_BEGIN_S / 100)

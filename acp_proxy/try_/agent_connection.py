@@ -45,7 +45,7 @@ class RequestError(Exception):
 
 
 class AgentLeft(Exception):
-    """The agent's output has ended or the agent hangs, so an expected answer will never come."""
+    """The agent's output has ended or the agent hangs, so no further answer will come."""
 
 
 @define(eq=False)
@@ -68,15 +68,16 @@ class AgentConnection:
     answering: int = field(init=False, default=0)
     """How many requests of the agent are being answered."""
     has_left: trio.Event = field(init=False, factory=trio.Event)
-    """Set when the agent's output has ended, or when the wait for a hanging agent was ended."""
+    """Set when the agent's output has ended, or when nobody waits for a hanging agent any
+    longer."""
     _numbers: Iterator[int] = field(init=False, factory=count)
     _pending: dict[str, trio.MemorySendChannel[Any]] = field(init=False, factory=dict)
-    """By name: the channel that receives an awaited answer or update.
+    """For each awaited answer or update, by name: the channel that receives it.
 
-    The name of an answer is the JSON text of its request's id.
+    The name of an answer is the id of its request as JSON text.
     """
     _lock: trio.Lock = field(init=False, factory=trio.Lock)
-    """Held while a line is written, so that lines do not mix."""
+    """Held while a line is written, so that two lines are never mixed."""
 
     async def run(self) -> None:
         """Reads the agent's messages until its output ends, and answers its requests."""
@@ -93,7 +94,7 @@ class AgentConnection:
             nursery.cancel_scope.cancel()
 
     def leave(self) -> None:
-        """Ends the wait for all answers, because no further answer will come."""
+        """Ends the wait for all open answers, because no further answer will come."""
         self.has_left.set()
         for answers in self._pending.values():
             answers.close()
@@ -101,11 +102,11 @@ class AgentConnection:
     async def fall_silent(self, limit_s: float, is_held_up: Callable[[], bool]) -> None:
         """Waits until the agent has been silent for too long, although it has to act.
 
-        The agent has to act while a request of ours is open and no request of the agent waits for
-        our answer.
+        The agent has to act while it has not answered a request, unless it waits for an answer
+        itself.
 
         Args:
-            limit_s: how many seconds of silence are too long.
+            limit_s: a silence of this many seconds is too long.
             is_held_up: returns whether the agent waits for anything else, such as a command.
         """
         while True:
@@ -136,13 +137,13 @@ class AgentConnection:
 
     @contextlib.contextmanager
     def expected(self, token: str) -> Iterator[trio.MemoryReceiveChannel[Any]]:
-        """Waits for one answer or update while the context is open.
+        """Waits for an answer or an update while the context is open.
 
         Yields:
             The channel on which the answer or update arrives.
 
         Args:
-            token: the name that `give` uses for the answer or update.
+            token: the name under which `give` passes on the answer or update.
 
         Raises:
             AgentLeft: the agent's output ends before the answer or update comes.
@@ -156,10 +157,10 @@ class AgentConnection:
             self._pending.pop(token, None)
 
     def give(self, token: str | None, thing: Any) -> None:
-        """Passes an answer or update to the code that waits for it; drops it if no code waits.
+        """Passes an answer or update to the code that waits for its name; drops it if none does.
 
         Args:
-            token: the name of the answer or update; for an answer, its request's id as JSON text.
+            token: the name: for an answer, the id of its request as JSON text.
             thing: the answer or update.
         """
         if (things := self._pending.pop(token or "", None)) is not None:

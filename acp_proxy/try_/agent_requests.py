@@ -195,7 +195,7 @@ class AgentRequests:
         return {"terminalId": name}
 
     async def _allowed(self, method: str, message: Any) -> None:
-        """Returns if the policy or the user allows a request.
+        """Returns normally if the policy or the user allows a request.
 
         Raises:
             RequestError: the user refuses the request.

@@ -18,23 +18,23 @@ from acp_proxy.try_.agent_connection import AgentConnection, Watch
 from acp_proxy.try_.agent_requests import AgentRequests, Ask, Policy
 
 _MOMENT_S = 0.5
-"""How many seconds stderr is still read after the agent has ended."""
+"""How many seconds the agent's stderr is still read after the agent has ended."""
 GRACE_S = 5.0
 """How many seconds an agent has to end after its input was closed, before it is stopped."""
 
 RunningAgent = AbstractAsyncContextManager[RecorderProcess]
 """A context that starts a recorder and its agent, and ends both on exit."""
 started_agent = partial(recorded, grace=GRACE_S, stderr=PIPE)
-"""Returns a context for `connected` that starts an agent below a recorder."""
+"""Returns a context, for `connected`, that starts an agent and a recorder above it."""
 
 
 @define(eq=False)
 class ConnectedAgent:
-    """An agent that is running, and our connection with it.
+    """A running agent, and the connection with it.
 
     Attributes:
         recorder: the recorder, a child process that runs the agent.
-        requests: answers the agent's requests.
+        requests: the object that answers the agent's requests.
         peer: the connection.
         silence: a sentence about how long a hanging agent was silent; empty if it did not hang.
     """
@@ -48,7 +48,7 @@ class ConnectedAgent:
         """Gives up on the agent when it is silent for too long, although it has to act.
 
         Args:
-            limit_s: how many seconds of silence are too long.
+            limit_s: a silence of this many seconds is too long.
         """
         await self.peer.fall_silent(limit_s, lambda: self.requests.are_running)
         self.recorder.is_hopeless = True

@@ -27,11 +27,11 @@ def stored(name: str) -> Any:
 
 
 def filled(form: Any, known: Mapping[str, Any]) -> Any:
-    """Returns a JSON value in which each string ``{name}`` is replaced by the value of that name.
+    """Returns a JSON value in which values replace the strings that have the form ``{name}``.
 
     Args:
         form: the JSON value with the names.
-        known: the value of each name; a string with an unknown name is kept.
+        known: the value for each name. A string with an unknown name stays.
     """
 
     def meaning(match: re.Match[str]) -> str:

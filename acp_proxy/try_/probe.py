@@ -1,6 +1,6 @@
 """Plays the probes with an agent, and judges the agent's answers.
 
-Probes that begin alike share one agent, which is started anew when it has ended or hangs.
+Probes that begin alike share one agent. A new agent is started when an agent has ended or hangs.
 
 A step that may stay without an answer is followed by a request with an unknown method. The answer
 to this request shows that the agent has read the step, since an agent reads its input in order.
@@ -27,7 +27,7 @@ from acp_proxy.try_.probes import Probe, ProbeStep, brief, misfit, probes
 
 _UNKNOWN = "_acp-proxy/no_such_method"
 _MOMENT_S = 1.0
-"""Seconds in which a line must be answered after the agent has answered a later request."""
+"""Once the agent has answered a later request, it has this many seconds left to answer a line."""
 _RACE_S = 2.0
 """If a turn ends within this many seconds after its cancellation, the agent may have read the
 cancellation too late."""
@@ -45,34 +45,35 @@ class ProbeVerdict(StrEnum):
 
 @frozen
 class ProbeResult:
-    """The verdict on one probe."""
+    """The verdict on a probe, with its reason."""
 
     id: str
     text: str
-    """A sentence about the right behaviour of an agent; the probe holds if it is true."""
+    """A sentence about the right behaviour of an agent. The probe holds if the sentence is true."""
     source: tuple[str, ...]
     """The sections of the specifications that require this behaviour."""
     severity: str
-    """``error`` if the agent broke a MUST, ended or hung; otherwise ``warning``. Also ``warning``
-    if the agent may have read a cancellation too late."""
+    """How bad a broken probe is: ``error`` if the agent broke a MUST, ended or hung, otherwise
+    ``warning``. Also ``warning`` if the agent may have read a cancellation too late."""
     verdict: ProbeVerdict
     detail: str
     """The wrong answer, or the reason why the probe was not tested; empty if the probe holds."""
     start: int = field(default=0, metadata={"hidden": True})
-    """Which start of the agent the verdict is about, from 1 on; 0 for all starts."""
+    """The number of the agent's start that the verdict is about, from 1; 0 for all starts."""
     lines: Sequence[LinePlace] = field(default=(), metadata={"hidden": True})
     recording: str | None = None
-    """The path of the recording that shows the reason for the verdict; None without frames."""
+    """The path of the recording that shows the reason for the verdict; None if no frame shows
+    it."""
     frames: Sequence[int] = ()
-    """The numbers of the recording's frames that the probe sent and received."""
+    """The numbers of the frames, in the recording, that the probe sent and received."""
 
 
 class _NotTested(Exception):
-    """Raised if a probe cannot be judged with this agent; the message is the reason."""
+    """Raised if a probe cannot be judged with this agent. The message is the reason."""
 
 
 async def _nobody(_question: ConsentQuestion) -> int | None:
-    """Answers no question; it is never called, since probes reject all requests."""
+    """Never called: probes reject all requests of the agent, so nobody is asked."""
     return None
 
 
@@ -83,8 +84,8 @@ class Prober:
     Args:
         start: starts the agent; called several times.
         tell: receives a few words about each probe before the probe is played.
-        dialect: the first dialect to use; changed to the version that the agent answers.
-        prompts: the texts of the prompts of a turn that ends, and of a turn that is cancelled.
+        dialect: the dialect to begin with. It changes to the version that the agent answers.
+        prompts: the text of a prompt whose turn ends, and of a prompt whose turn is cancelled.
         timeout_s: the seconds of silence after which an agent that has to answer counts as hung.
 
     Attributes:
@@ -111,7 +112,8 @@ class Prober:
     _state: int = field(init=False, default=0)
     """The highest rank of probes that the agent is ready for; see `Probe.rank`."""
     _end: str = field(init=False, default="")
-    """A few words that the agent has ended or hangs; empty while the agent can answer."""
+    """A few words on why the agent gives no more answers: it has ended, or hangs. Otherwise
+    empty."""
     _cancelled_s: float = field(init=False, default=inf)
     """When the current probe cancelled its turn, on trio's clock; infinite without a
     cancellation."""
@@ -123,7 +125,7 @@ class Prober:
     """The answer to ``initialize``, and the kept answers to ``session/new`` by their names."""
 
     async def play(self) -> list[ProbeResult]:
-        """Plays the probes of the dialect, and returns the verdicts in the order of the probes."""
+        """Plays all probes of the dialect. Returns the verdicts in the order of the probes."""
         played = [probe for probe in probes() if probe.steps and not probe.opens]
         queue = sorted(played, key=lambda probe: not probe.rank)
         while queue and not self.is_mute:
@@ -136,9 +138,9 @@ class Prober:
         return [self.results[probe.id] for probe in mine]
 
     async def _serve(self, queue: list[Probe]) -> None:
-        """Starts an agent, and plays probes from the start of the queue with this agent.
+        """Starts an agent, and plays probes from the start of the queue with it.
 
-        Played probes are removed from the queue.
+        Each probe that was played is removed from the queue.
         """
         self._state, self._end, self._why, self._facts = 0, "", "", {}
         self._tape = ProbeTape()
@@ -163,7 +165,7 @@ class Prober:
         self.left_behind += self._agent.recorder.left_behind
 
     async def _reach(self, probe: Probe) -> None:
-        """Plays a probe, after the probes that bring the agent to the required rank.
+        """Plays a probe. If the agent is not ready, first plays the probes that make it ready.
 
         A probe of another dialect is not played.
         """
@@ -203,14 +205,14 @@ class Prober:
         self._keep(probe, verdict, detail, len(self._tapes), self._tape.lines)
 
     def _keep(self, probe: Probe, verdict: ProbeVerdict, detail: str | None, *place: Any) -> None:
-        """Stores the verdict on a probe; an earlier verdict on the same probe stays."""
+        """Stores the verdict on a probe, unless the probe already has a verdict."""
         result = ProbeResult(
             probe.id, probe.text, probe.source, probe.severity, verdict, detail or "", *place
         )
         self.results.setdefault(probe.id, result)
 
     def _keep_watched(self, probe: Probe) -> None:
-        """Judges a probe without steps, from the lines that all other probes sent and received."""
+        """Judges a probe without steps by the lines of all other probes."""
         for number, tape in enumerate(self._tapes, 1):
             if offences := tape.offences.get(probe.id):
                 lines = [line for line, _ in offences if line is not None]
@@ -219,7 +221,7 @@ class Prober:
         self._keep(probe, ProbeVerdict.NOT_TESTED if detail else ProbeVerdict.HOLDS, detail)
 
     def _obstacle(self, probe: Probe) -> str | None:
-        """Returns why a probe cannot be played or judged; None if nothing prevents it."""
+        """Returns why a probe cannot be played or judged; None if it can."""
         if probe.steps and (self._end or self._state < probe.rank):
             return self._why
         if probe.needs and member(self._facts, *probe.needs.split(".")) is None:
@@ -254,7 +256,7 @@ class Prober:
         return None
 
     def _values(self) -> dict[str, Any]:
-        """Returns the value of each name ``{name}`` that steps of probes may contain."""
+        """Returns the value for each ``{name}`` that steps of probes may contain."""
         forms = Forms(self.dialect)
         session = member(self._facts, "session", "sessionId")
         prompt, long_prompt = (forms.prompt(session, text) for text in self._prompts)
@@ -267,7 +269,7 @@ class Prober:
         }  # fmt: skip
 
     def _learn(self, probe: Probe, step: ProbeStep, result: Any) -> None:
-        """Stores what later probes need from an answer: session, capabilities and dialect."""
+        """Stores what an answer contains for later probes: session, capabilities and dialect."""
         if step.keep and isinstance(member(result, "sessionId"), str):
             self._facts[step.keep] = result
         elif probe.opens and not step.keep and isinstance(result, dict):

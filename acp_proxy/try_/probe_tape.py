@@ -17,8 +17,8 @@ from acp_proxy.protocol.updates import TURN_OUTPUT, UPDATE
 from acp_proxy.try_.probes import brief
 
 NEXT = ":next"
-"""The end of the id of a request whose answer only shows that the agent has read everything before
-it."""
+"""The end of the id of an extra request. Its answer shows that the agent has read all earlier
+lines."""
 _ANSWERS = (Kind.RESPONSE, Kind.ERROR)
 _OFFERED = (PERMISSION, "fs/read_text_file", "_", "$")
 """The beginnings of the methods that the agent may call; ``_`` and ``$`` begin extensions."""
@@ -34,12 +34,13 @@ class ProbeTape:
 
     Attributes:
         lines: the lines that the current probe sent, and the answers to these lines.
-        offences: by the id of each broken probe without steps: the lines that break the probe, each
-            with a few words. A line is None if no single line breaks the probe.
+        offences: by the id of a broken probe without steps: the lines that break the probe, each
+            with a few words. None in place of a line if no single line breaks the probe.
         open: the session of each open request, by the request's id as JSON text.
-        strays: the answers that belong to no open request; None if the current step expects no such
-            answers.
-        moved: set by an update in a session with an open request, and by each answer.
+        strays: the answers that belong to no open request. None if no answer of this kind is
+            expected now.
+        moved: an event. It is set by each answer, and by an update in a session with an open
+            request.
     """
 
     lines: list[LinePlace] = field(factory=list)

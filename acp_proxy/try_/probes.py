@@ -30,10 +30,9 @@ class ProbeStep:
     """A line to send unchanged, such as broken JSON."""
     params: Any = None
     expect: Any = None
-    """The form of the right answer, see `misfit`; None if the agent must not answer."""
+    """The form of the right answer, see `misfit`. None if an answer would be wrong."""
     cancel: str | None = None
-    """When the turn is cancelled, ``at-once`` or ``first-update``; None if the turn is not
-    cancelled."""
+    """When to cancel the turn: ``at-once`` or ``first-update``; None not to cancel the turn."""
     keep: str | None = None
     """A name for the session id in the answer, which later steps use; None if no step needs it."""
 
@@ -44,7 +43,7 @@ class Probe:
 
     id: str
     text: str
-    """A sentence about the right behaviour of an agent; the probe holds if it is true."""
+    """A sentence about the right behaviour of an agent. The probe holds if the sentence is true."""
     severity: str
     """How bad another answer is: ``error`` if the protocol says MUST, otherwise ``warning``."""
     source: tuple[str, ...]
@@ -65,7 +64,7 @@ class Probe:
 
     @property
     def prompts(self) -> int:
-        """How many turns of the model the probe causes: its prompts that must have a result."""
+        """How many turns of the model the probe causes: its prompts that must succeed."""
         return sum(step.request == PROMPT and "result" in step.expect for step in self.steps)
 
 
@@ -83,7 +82,7 @@ def misfit(form: Any, value: Any, name: str = "the answer") -> str | None:
             value may be null or missing. ``{"not": X}`` allows any value except X. Any other object
             contains the forms of the value's members.
         value: the JSON value; None if it is missing.
-        name: what the words call the value.
+        name: the words for the value at the beginning of the result.
     """
     shown = "missing" if value is None else brief(value)
     if isinstance(form, list):

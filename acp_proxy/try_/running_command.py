@@ -1,4 +1,4 @@
-"""Runs a command that an agent asks for, in a process group that ends with acp-proxy.
+"""Runs a command for an agent, in a process group that ends with acp-proxy.
 
 A guardian process leads the group, as for a recorded agent. When acp-proxy ends, even by SIGKILL,
 the guardian kills the group.
@@ -19,7 +19,7 @@ from acp_proxy.protocol.json_text import member
 from acp_proxy.record.capture.process_groups import GUARDIAN, SHELL
 
 _MOMENT_S = 0.5
-"""How many seconds the output is still read after the command has ended."""
+"""How many seconds the command's output is still read after the command has ended."""
 _MOST_OUTPUT = 1_000_000
 """How many bytes from the end of the output are kept if the agent names no limit."""
 
@@ -46,7 +46,7 @@ class RunningCommand:
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
         """Starts the command, collects its output, and waits until the command is released.
 
-        At the end, this method kills the processes of the command that still run.
+        Then kills the processes of the command that still run.
 
         Args:
             task_status: started as soon as the command runs.
@@ -122,7 +122,7 @@ class RunningCommand:
         return {"exitCode": None, "signal": signal.Signals(-code).name}
 
     def release(self) -> None:
-        """Ends the command if it still runs, and ends `run`."""
+        """Ends the command if it still runs. Then `run` ends as well."""
         self.life.cancel()
 
     def kill(self) -> None:

@@ -12,14 +12,14 @@ from acp_proxy.base.limits import CHUNK
 
 @define(eq=False)
 class TerminalInput:
-    """Standard input on a terminal. The terminal passes each line when the user types Enter."""
+    """Standard input on a terminal, which passes on each line when the user types Enter."""
 
     prompt: str = field(init=False, default="")
     """The words before the cursor while the user types a line; otherwise empty."""
     _typing: trio.Lock = field(init=False, factory=trio.Lock)
 
     def forget(self) -> None:
-        """Discards the typed keys that were not read yet, since a new question will be shown."""
+        """Discards the keys that were typed but not read, since a new question will be shown."""
         with contextlib.suppress(termios.error):
             termios.tcflush(0, termios.TCIFLUSH)
 

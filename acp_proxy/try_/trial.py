@@ -20,7 +20,7 @@ from acp_proxy.try_.forms import Forms
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _IDLE = "idle"
-"""The name of the update that ends a turn of v2, for `AgentConnection.expected`."""
+"""The name under which `AgentConnection.expected` waits for the update that ends a turn of v2."""
 
 
 class Refused(Exception):
@@ -34,7 +34,7 @@ class TrialScreen(Protocol):
     ask: Ask
 
     def prompts(self) -> AsyncGenerator[str, None]:
-        """Yields the prompts; each is requested when the turn before it has ended."""
+        """Yields the prompts. The next prompt is requested when a turn has ended."""
         ...
 
     def stderr(self, text: bytes) -> None:
@@ -83,7 +83,7 @@ class Trial:
     """The id of the session whose turn can be cancelled; None if there is none."""
 
     async def play(self) -> None:
-        """Starts the agent, plays the conversation to its end, and ends the agent."""
+        """Starts the agent, talks to it until the conversation is over, and ends the agent."""
         with received(*_SIGNALS) as signals:
             async with (
                 connected(

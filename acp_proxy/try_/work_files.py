@@ -30,7 +30,7 @@ class WorkFiles:
         """Returns the absolute path of a file or directory, with all symbolic links resolved.
 
         Args:
-            path: the path in the agent's request; a relative path begins at the directory.
+            path: the path in the agent's request. A relative path begins at the directory `root`.
 
         Raises:
             ValueError: the path leads out of the directory, or the value is not a path, for example
