@@ -40,7 +40,8 @@ class Rule:
     detection: str
     """How a recording shows that the rule was broken."""
     source: tuple[str, ...]
-    """The places in the specification. For a rule that no specification states, only `HOUSE`."""
+    """Where the specifications state the rule. For a rule that no specification states, only
+    `HOUSE`."""
     lost_if: tuple[str, ...] | None = None
     """The facts (words of `Fact`) that an imported recording must have for the rule to be checked.
     None for a rule about the whole conversation: `CHECKS` lists the facts for its checks."""
@@ -165,7 +166,7 @@ def dialect_name(dialect: str | None) -> str:
 
 
 def not_offered(what: str, capability: str, side: str) -> str:
-    """Returns a sentence: a side has not announced a required capability.
+    """Returns a sentence: a side lacks a capability that a message requires.
 
     Args:
         what: the method, or anything else, that requires the capability.

@@ -76,7 +76,7 @@ class DialectSchema:
         Args:
             direction: the direction of the request or notification.
             method: the name of the method.
-            is_result: whether the method must have a result.
+            is_result: True to look for the type of the result, False for that of the params.
         """
         return _member(direction, method, is_result) in self._schema["properties"]
 

@@ -30,7 +30,7 @@ _REPEATED = "\ue002{}\ue003"
 """The suffix of a key that would otherwise equal another key of its object."""
 _TIME = "(a time)"
 _MOST_MEMBERS = 64
-"""The largest number of members of an object whose layout is cached."""
+"""The layout of an object with more members than this is not cached."""
 
 
 class Canonical(NamedTuple):
@@ -43,7 +43,7 @@ class Canonical(NamedTuple):
 
 
 class Canonicalizer:
-    """Replaces the values in the messages of one recording. Messages come in recorded order.
+    """Replaces the values in the messages of one recording, which come in recorded order.
 
     Args:
         rules: the places that are left out, and the places that contain values.
@@ -224,7 +224,7 @@ class Walk:
     def _new_layout(self, value: dict[str, Any], place: PlaceState) -> Layout | None:
         """Returns the layout for all objects with the same keys at a place.
 
-        None if a key may contain a value, such as a path.
+        The result is None if a key may contain a value, such as a path.
         """
         keys = sorted(value)
         if not all(key.isidentifier() and key.isascii() for key in keys):
@@ -287,9 +287,9 @@ class Walk:
         return text[: cut[0]] + self._put(cut[1], is_whole=False)
 
     def _with_processes(self, value: Any) -> Any:
-        """Replaces the process ids of a message in the texts of the same message.
+        """Replaces the process ids of a message in the texts of this message.
 
-        In any other message, the same small number may mean something else.
+        In any other message, an equal number may mean something else.
         """
         if isinstance(value, dict):
             return {key: self._with_processes(inner) for key, inner in value.items()}

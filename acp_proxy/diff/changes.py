@@ -40,7 +40,7 @@ class Changes:
     """The items that only B has, each with the preceding item of A; -1 if no item precedes it."""
     changed: list[GroupPair] = field(factory=list)
     beside: list[GroupPair] = field(factory=list)
-    """Equal texts with chunks that differ in members other than the text."""
+    """Pairs of equal texts whose chunks differ in members other than the text."""
     moved: list[ItemPair] = field(factory=list)
 
 
@@ -161,7 +161,7 @@ def changed_responses(
 
 
 def _spans(same: list[ItemPair], size_a: int, size_b: int) -> Iterator[UnalignedSpan]:
-    """Yields each span between two aligned pairs, except empty spans."""
+    """Yields the unaligned items between each two aligned pairs, if there are any."""
     for place, (of_a, of_b) in enumerate(gaps(same, size_a, size_b)):
         if of_a or of_b:
             items_a, items_b = [*map(ItemIndex, of_a)], [*map(ItemIndex, of_b)]

@@ -1,4 +1,4 @@
-"""Makes the items of two recordings comparable. Also decides whether their order matters."""
+"""Makes the items of two recordings comparable, and decides whether the order of items matters."""
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
@@ -13,7 +13,7 @@ CommonIndex = NewType("CommonIndex", int)
 """An index that corresponding values of A and B share: the index in A. It is negative for a value
 that only B has."""
 MOST_PASSED = 1000
-"""The largest number of items that another item may have passed by chance."""
+"""A moved item can have passed at most this many items by chance."""
 
 _NEVER = (0, 0)
 
@@ -158,10 +158,10 @@ class ComparedItems:
 def is_race(
     a: ComparedItems, b: ComparedItems, item: ItemIndex, passed: Sequence[ItemIndex]
 ) -> bool:
-    """Whether a moved item may have passed other items by chance, so that its order does not count.
+    """Whether a moved item may have passed other items by chance, so that the move does not count.
 
-    These orders depend on chance: in which order parallel calls end, in which order answers come,
-    and in which order an agent reads things.
+    Chance decides in which order parallel calls end, in which order answers come, and in which
+    order an agent reads things.
 
     Args:
         a: the items of A.

@@ -41,7 +41,7 @@ def handshake_fields(a: Messages, b: Messages, options: DiffOptions) -> Iterator
 
 
 def ending_fields(a: Recording, b: Recording) -> Iterator[Field]:
-    """Yields differences in how the agents ended, if both recordings have the ending.
+    """Yields differences between the endings of the two agents, if both endings were recorded.
 
     Args:
         a: one recording.

@@ -48,7 +48,7 @@ def diff(
     options: DiffOptions | None = None,
     watch: Watch = UNWATCHED,
 ) -> Diff:
-    """Compares two recordings. Both must stay open until all entries of the result are read.
+    """Compares two recordings. Both recordings must stay open while the result is read.
 
     Args:
         a: one recording, A.
@@ -249,7 +249,7 @@ def _side(reader: RecordingReader, frames: int) -> Side:
 def _aliases(
     a: SideIndex, b: SideIndex, pairing: Pairing
 ) -> dict[str, tuple[str | None, str | None]]:
-    """Returns the values in A and B of each stable name, for the first names of each kind."""
+    """Returns the first stable names of each kind, each with its value in A and its value in B."""
     every_a, every_b = a.canonicalizer.values.every, b.canonicalizer.values.every
     of_a = {name: every_a[index].text for index, name in pairing.names_a.items()}
     of_b = {name: every_b[index].text for index, name in pairing.names_b.items()}

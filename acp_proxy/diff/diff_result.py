@@ -42,7 +42,7 @@ class DiffOptions:
         same: pairs of directories that are known to correspond: a directory of B, and a directory
             of A.
         pauses: periods in which the client of B caused a delay, in nanoseconds since the start of
-            B. An exchange that was open in one of them has no latency.
+            B. An exchange that was open in one of these periods has no latency.
     """
 
     expect: Expect = Expect.FRAMES
@@ -79,8 +79,8 @@ class Field:
     """A place where two messages differ. The values are JSON, with stable names for ids."""
 
     pointer: str
-    """The JSON pointer (RFC 6901) of the place from the root of the message. List items have their
-    numbers in A."""
+    """The JSON pointer (RFC 6901) of the place from the root of the message. List items are
+    numbered as in A."""
     a: Any = None
     b: Any = None
     only: str | None = None
@@ -246,7 +246,7 @@ class Diff:
         return not self.counts.total
 
     def entries(self) -> Iterator[DiffEntry]:
-        """Yields the differences, one sequence after the other, each in recorded order."""
+        """Yields the differences, sequence by sequence, and in recorded order within a sequence."""
         for sequence in self.sequences():
             for step in sequence.steps:
                 if not isinstance(step, int):

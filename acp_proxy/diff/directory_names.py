@@ -15,13 +15,13 @@ _SYSTEM = {
 _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _WORD, _PATH = r"[\w.-]", r"[\w./\\-]"
-"""The characters that may not precede an absolute path, and those that may not precede any other
-path."""
+"""Two sets of characters: those that may not precede an absolute path, and those that may not
+precede any other path."""
 _MEANT = re.compile(rf"\\\\|\w+:/|\[redacted:|{_ABSOLUTE.pattern}")
 """The beginnings of absolute directories, and of markers, which may stand for a directory."""
 _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
-"""Directories that are links below `/private` on macOS."""
+"""Directories that, on macOS, are links to directories below `/private`."""
 _LEAST_CUT = 4
 """The smallest number of characters at the end of a cut text that identify a directory."""
 
@@ -125,7 +125,7 @@ class Directories:
 
 
 def _spellings(directory: str) -> Iterator[str]:
-    """Yields the spellings of a directory: as given, relative to the root, as a URI, on macOS."""
+    """Yields the spellings of a directory: unchanged, relative to the root, as a URI, on macOS."""
     slashed = directory.replace("\\", "/")
     encoded = [quote(slashed, safe=safe, errors="surrogatepass") for safe in ("/:", "/:@", "/")]
     lower = [_ENCODED.sub(lambda match: match[0].lower(), text) for text in encoded]

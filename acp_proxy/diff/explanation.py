@@ -116,7 +116,7 @@ TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
 """Members whose values identify an item of a list."""
 _NEAR = 16
-"""The largest distance between two frame numbers that are read in one query."""
+"""Frames whose numbers differ by at most this number are read in one query."""
 _Path = tuple[str, ...]
 
 

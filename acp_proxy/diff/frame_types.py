@@ -37,8 +37,8 @@ class ItemType(NamedTuple):
     """The name of the type, such as ``session/update tool_call`` or ``the answer to
     session/prompt``."""
     sort: str
-    """The kind of the frames. For responses and errors, ``answer``; if only the decision is
-    compared, ``decision``."""
+    """The kind of the frames. It is ``answer`` for all responses and errors, or ``decision`` if
+    only the decision is compared."""
 
 
 class RequestPeers(NamedTuple):

@@ -1,4 +1,4 @@
-"""Finds rules that make two recordings equal, from their differences."""
+"""Derives rules from the differences of two recordings, so that the recordings become equal."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class Learned:
         ignored: JSON pointers of values to leave out.
         aliases: JSON pointers of values that get stable names.
         apart: kinds of messages whose position is ignored.
-        rest: the numbers of the differences that remain with these rules.
+        rest: how many differences of each kind remain with these rules.
     """
 
     ignored: tuple[str, ...]

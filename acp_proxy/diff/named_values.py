@@ -134,7 +134,7 @@ class Values:
         self.index(PATH, text, None)
 
     def same(self, known: str, other: str) -> None:
-        """Makes one value of two directories.
+        """Makes two directories one value.
 
         Args:
             known: the path of the value.
@@ -145,7 +145,7 @@ class Values:
             self._add_directory(path, is_sure=True)
 
     def place(self, template: int, placeholders: Iterable[ValueIndex]) -> None:
-        """Notes that the values of a message occur at their places.
+        """Notes the place of each value in a message.
 
         Args:
             template: the template of the message.

@@ -296,7 +296,7 @@ class _UnpairedSides:
             for k, placeholder in enumerate(a.placeholders)
             if not self._groups_a.keys().isdisjoint(placeholder)
         }
-        """The indexes of A's placeholders that contain unpaired values."""
+        """The indexes of those placeholders of A that contain unpaired values."""
         self._hashes_a = _hashes(a, {i: i for i in pairs.values()})
         self._hashes_b = _hashes(b, pairs)
 

@@ -18,9 +18,9 @@ from acp_proxy.diff.frame_types import ItemType
 from acp_proxy.diff.sequences import ItemGroup, ItemIndex, ItemPair
 
 _MOST_SPANS = 4
-"""The largest number of consecutive spans with the parts of one text."""
+"""The parts of a text may be spread over at most this many consecutive spans."""
 _MOST_BETWEEN = 16
-"""The largest number of aligned items between the first and the last of the spans with a text."""
+"""The largest number of aligned items between the first and the last span with parts of a text."""
 _MOST_READ = 4096
 """The largest number of parts that are read. Each further part is a separate difference."""
 _WEIGHT = 2
@@ -51,7 +51,7 @@ class ResplitText:
     moved: list[ItemPair] = field(factory=list)
     """Pairs whose order differs between A and B. Most are items between the parts of a text."""
     beside: list[GroupPair] = field(factory=list)
-    """Parts with chunks that differ in members other than the text."""
+    """Pairs of parts whose chunks differ in members other than the text."""
 
 
 def resplit_texts(
@@ -102,8 +102,8 @@ def empty_texts(
             side.
 
     Returns:
-        The empty texts. The value is None if the other side has a text with the same key. Otherwise
-        it is the partner of the neighbouring text, with which the empty text is compared.
+        The empty texts, each with the partner of its neighbouring text, with which it is compared.
+        The partner is None if the other side has a text with the same key.
     """
     pairs: dict[ItemIndex, ItemIndex | None] = {}
     for item in items:
@@ -191,7 +191,7 @@ def _cuts(
 
 
 def _beside(a: ComparedItems, b: ComparedItems, text: _EqualText) -> Iterator[GroupPair]:
-    """Yields pairs of parts of a text with chunks that differ in members other than the text."""
+    """Yields pairs of parts of a text whose chunks differ in members other than the text."""
     for i, j in dict.fromkeys(text.cuts):
         if a.texts[i] != b.texts[j]:
             yield (i,), (j,)

@@ -109,7 +109,7 @@ class SequenceWriter:
 
 @frozen
 class Route:
-    """The properties of all frames of one type in one session and direction."""
+    """The properties that all frames of one type in one session and direction share."""
 
     writer: SequenceWriter
     item_type: TypeIndex

@@ -1,4 +1,4 @@
-"""Reads a recording into sequences of items that can be compared."""
+"""Turns a recording into sequences of items, so that two recordings can be compared."""
 
 import contextlib
 import re
@@ -190,7 +190,7 @@ class _FrameHandler:
         self._builder.end()
 
     def _is_pushed(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Adds pushed output, or skips an acknowledgement. Returns whether the frame was either."""
+        """Adds pushed output, or skips an acknowledgement; returns False for any other frame."""
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
         if is_acknowledgement(frame):

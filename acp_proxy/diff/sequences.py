@@ -53,7 +53,7 @@ class TextChunks:
 
 @define
 class MessageSequence:
-    """Items in recorded order, in columns, to save memory."""
+    """The items of a sequence in recorded order. They are stored in columns to save memory."""
 
     templates: "array[int]" = field(factory=lambda: array("q"))
     placeholders: list[PlaceholdersIndex] = field(factory=list)
@@ -90,7 +90,8 @@ class SideIndex:
     looking: set[ValueIndex] = field(factory=set)
     """The ids of tool calls that only read."""
     handshake: dict[str, int] = field(factory=dict)
-    """The frame of the first ``initialize`` as ``request``, and of its answer as ``response``."""
+    """The handshake: ``request`` is the frame of the first ``initialize``, ``response`` that of its
+    answer."""
     decisions: dict[int, str] = field(factory=dict)
     """Decisions on permission requests, by the frame of the answer; only for `Expect.OUTCOME`."""
     prompts: dict[Scope, list[int]] = field(factory=dict)

@@ -68,8 +68,7 @@ class AgentConnection:
     answering: int = field(init=False, default=0)
     """How many requests of the agent are being answered."""
     has_left: trio.Event = field(init=False, factory=trio.Event)
-    """Set when the agent's output has ended, or when nobody waits for a hanging agent any
-    longer."""
+    """Set when the agent's output has ended, or when the wait for a hanging agent is given up."""
     _numbers: Iterator[int] = field(init=False, factory=count)
     _pending: dict[str, trio.MemorySendChannel[Any]] = field(init=False, factory=dict)
     """For each awaited answer or update, by name: the channel that receives it.

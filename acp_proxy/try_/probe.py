@@ -110,7 +110,7 @@ class Prober:
     _tape: ProbeTape = field(init=False)
     _agent: ConnectedAgent = field(init=False)
     _state: int = field(init=False, default=0)
-    """The highest rank of probes that the agent is ready for; see `Probe.rank`."""
+    """Why the agent gives no more answers, in a few words; empty while the agent can answer."""
     _end: str = field(init=False, default="")
     """A few words on why the agent gives no more answers: it has ended, or hangs. Otherwise
     empty."""

@@ -76,8 +76,8 @@ class RuleMemory:
     """By the frame of a permission request: the frame of the cancel that must settle this
     request."""
     written_files: Remembered[tuple[str | None, str], tuple[int, int]] = field(factory=Remembered)
-    """By session and path: the frame of the last write, and the hash of the text. Removed when the
-    file is read."""
+    """By session and path: the frame of the last write, and the hash of the text. An entry is
+    removed when the file is read."""
     leaked_terminals: Remembered[str, int] = field(factory=Remembered)
     """Terminals that were not released by the end of their turn, each with the frame that ended the
     turn."""
@@ -177,7 +177,7 @@ class MistakenPairs:
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether the latest prompt named an unknown session in place of a given session."""
+        """Whether the latest prompt may belong to a session: it names another, unknown session."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:
@@ -210,7 +210,7 @@ class Conversation:
     answered: dict[Direction, Remembered[str, int]] = field(
         factory=lambda: {way: Remembered(10_000) for way in Direction}
     )
-    """By the direction of the request, the ids that were answered, each with the frame of the
+    """For each direction of requests: the ids of answered requests, each with the frame of the
     answer."""
     sessions: Remembered[str, SessionRecord] = field(factory=Remembered)
     listed: Remembered[str, int] = field(factory=lambda: Remembered(10_000))
@@ -300,7 +300,7 @@ class Conversation:
         return None if open_turn is None else self.turns.get(open_turn.id)
 
     def other_turn(self, session: str | None, number: int | None) -> TurnRecord | None:
-        """Returns the newest open turn of a session, except one given turn; None without a turn.
+        """Returns the newest open turn of a session, other than a given turn; None without one.
 
         Args:
             session: the session.
@@ -337,7 +337,7 @@ class Conversation:
         return any(r.session == session and r.method in methods for r in requests)
 
     def request_of(self, answer: CheckedMessage) -> CheckedMessage | None:
-        """Removes the request of an answer from `opening`. Returns the request; None if unknown."""
+        """Removes the request of an answer from `opening`. Returns the request, if it is known."""
         if (exchange := answer.answered) is None:
             return None
         self.opening.pop(exchange.id, None)

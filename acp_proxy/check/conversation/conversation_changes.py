@@ -348,7 +348,7 @@ def _update(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def _announce(conversation: Conversation, message: CheckedMessage) -> None:
-    """Adds or changes a child session, as an update in the parent session announces it."""
+    """Adds or changes a child session that is announced by an update of its parent session."""
     name, parent = message.update.get("sessionId"), conversation.session(message.session)
     if not isinstance(name, str):
         return

@@ -273,7 +273,7 @@ class SessionRecord:
         return known
 
     def take_plan(self, update: dict[str, Any], seq: int, turn: int | None) -> None:
-        """Replaces a plan by an update. Notes the unfinished entries that the update leaves out.
+        """Replaces a plan by its new version. Notes the unfinished entries that the update omits.
 
         Args:
             update: the members of the update.

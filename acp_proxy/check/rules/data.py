@@ -106,7 +106,7 @@ def custom_requests_are_answered(conversation: Conversation) -> Breaches:
 
 @rule("ext.unanswered", answers=(ANY,))
 def unknown_is_not_found(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds refusals of unknown custom requests that have the wrong code."""
+    """Finds errors with a wrong code among the answers to unknown custom requests."""
     code = message.parsed.error_code
     if not message.is_error or not _is_custom(message) or code in (None, _NOT_FOUND):
         return

@@ -176,7 +176,7 @@ def attachments_are_offered(message: CheckedMessage, conversation: Conversation)
 
 @rule("s4.mode-notified", results=("session/set_mode",))
 def remember_new_modes(message: CheckedMessage, conversation: Conversation) -> None:
-    """Remembers a mode that was set, if no update has reported it."""
+    """Remembers that a mode was set, until an update reports the mode."""
     request, name = message.request, message.session
     if request is None or name is None or message.sender != AGENT:
         return
@@ -197,7 +197,7 @@ def remember_mode_updates(message: CheckedMessage, conversation: Conversation) -
 
 @turn_rule("s4.mode-notified")
 def modes_are_reported(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds modes that were set before a turn, but not reported by its end."""
+    """Finds modes that were set before a turn, but not reported by the end of the turn."""
     name, turn = ended.turn.session, ended.turn
     seq = None if name is None else conversation.memory.set_modes.get(name)
     if name is not None and seq is not None and seq < turn.prompt_seq:
@@ -208,7 +208,7 @@ def modes_are_reported(ended: EndedTurn, conversation: Conversation) -> Breaches
 
 @rule("s4.error-code", answers=(ANY,))
 def code_fits(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports errors about an unknown session whose code means something else."""
+    """Reports errors that are about an unknown session, but have the code for another problem."""
     request, code = message.request, message.parsed.error_code
     if not message.is_error or request is None or code is None or message.sender != AGENT:
         return

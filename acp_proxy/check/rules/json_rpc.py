@@ -97,7 +97,7 @@ def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation)
 
 @rule("rpc.id-reused", requests=(ANY,))
 def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds requests that reuse an id. To reuse the id of an answered request is only an info."""
+    """Finds requests that reuse an id. If the first request was answered, this is an info."""
     opened, token = message.transition.opened, message.parsed.rpc_id or "null"
     if opened is None or token == "null":
         return
@@ -250,7 +250,7 @@ def notifications_have_none(message: CheckedMessage, conversation: Conversation)
 
 @rule("rpc.advertised-missing", answers=(ANY,))
 def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds the error "method not found" for a method that its sender offers or must handle."""
+    """Finds "method not found" errors for methods that the sender of the error has to support."""
     method = message.method or ""
     if not message.is_error or message.parsed.error_code != -32601 or conversation.dialect is None:
         return
@@ -270,7 +270,7 @@ def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -
 
 @rule("rpc.cancel-request-target", notifications=(CANCEL_REQUEST,))
 def cancels_its_own(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds cancels of unknown requests. To cancel an answered request is only an info."""
+    """Finds cancels of unknown requests. If the request was answered, this is an info."""
     target = message.parsed.target
     if target is None or message.transition.cancelled is not None:
         return

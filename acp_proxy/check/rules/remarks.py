@@ -74,7 +74,7 @@ def text_comes_once(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @turn_rule("update.text-twice")
 def turns_say_all_once(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds a turn whose text is the same text twice in a row. Short texts are left out."""
+    """Finds a turn whose text consists of one text twice. Short texts are left out."""
     said = conversation.memory.texts.get(ended.turn.session or "")
     if said is None or said.turn != ended.turn.id:
         return

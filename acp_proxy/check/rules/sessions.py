@@ -57,7 +57,7 @@ def id_is_known(message: CheckedMessage, conversation: Conversation) -> Breaches
 
 @rule("session.update-early", results=("session/new", FORK))
 def updates_follow_the_answer(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds updates of a session before the answer with the session's id."""
+    """Finds updates of a session that come before the answer with the session's id."""
     name = message.result.get("sessionId")
     seq = conversation.memory.early_updates.get(name) if isinstance(name, str) else None
     if seq is not None and (message.request is None or seq > message.request.seq):

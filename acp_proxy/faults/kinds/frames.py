@@ -1,4 +1,4 @@
-"""Kinds that lose, repeat, move or change frames."""
+"""Kinds of faults that lose, repeat, move or change frames."""
 
 import json
 from codecs import BOM_UTF8

@@ -1,4 +1,4 @@
-"""Kinds that end or stop the agent: ``kill``, ``pause``, ``resume``, ``terminate``, ``exit``."""
+"""Kinds of faults that end or stop the agent, or let a stopped agent go on."""
 
 import signal
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Kinds about requests, their replies and their cancellations."""
+"""Kinds of faults that concern requests, their replies and their cancellations."""
 
 import json
 from collections.abc import Iterable

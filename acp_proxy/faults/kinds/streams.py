@@ -1,4 +1,4 @@
-"""Kinds about whole streams: a stream stops, ends early, or has unexpected bytes."""
+"""Kinds of faults that concern a stream: it stops, ends early, or has unexpected bytes."""
 
 from collections.abc import Iterable
 

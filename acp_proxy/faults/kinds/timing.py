@@ -1,4 +1,4 @@
-"""Kinds that change when bytes go out, and the kind that changes nothing."""
+"""Kinds of faults that change when bytes go out, and the kind that changes nothing."""
 
 from collections.abc import Iterable, Iterator
 

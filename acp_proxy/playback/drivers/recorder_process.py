@@ -87,7 +87,7 @@ class RecorderProcess:
             scope.cancel()
 
     async def kill_on_signal(self, signals: AsyncIterator[int]) -> None:
-        """Ends the recorder, and so its agent, as soon as a signal comes.
+        """Ends the recorder, and so its agent, when this process gets a signal.
 
         The recorder gets SIGTERM first, so that it completes the recording. If it was told to stop
         before, it gets SIGKILL.

@@ -98,10 +98,10 @@ class StreamProgress:
 
 
 def increment_of(raw: bytes, method: str | None) -> Increment:
-    """Returns the progress by a message of the agent that is not an answer.
+    """Returns the progress that a message of the agent makes.
 
     Args:
-        raw: the message.
+        raw: the message, which must not be an answer.
         method: the method; None if it is not a notification.
     """
     if method != UPDATE:
