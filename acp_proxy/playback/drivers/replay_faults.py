@@ -189,7 +189,7 @@ class ReplayFaults:
 def play_with_faults(
     plan: Plan, seed: int, replay: Replay | RecordingChoice, source: int, sink: int
 ) -> tuple[dict[str, int], SignalEffect | ExitEffect | None]:
-    """Plays a replay on two descriptors; returns how often each rule fired, and the `fate`.
+    """Plays a replay with faults. Returns how often each rule fired, and `ReplayFaults.fate`.
 
     Args:
         plan: the faults.
@@ -230,7 +230,7 @@ async def let_go_on_signal(
 
     Args:
         streams: the streams of the replayed agent.
-        task_status: reports the start once signals are received.
+        task_status: is told when the task begins to receive signals.
     """
     with received(*STOP_SIGNALS) as signals:
         task_status.started()

@@ -324,7 +324,7 @@ class ReplayEnding:
                     )
 
     def _is_more_expected(self) -> bool:
-        """Whether any message that the recorded agent got before its end has not come."""
+        """Whether any message is missing that the recorded agent received before its end."""
         left_at = self._state.script.agent_left_at or 0
         lanes = self._state.schedule.expecting
         return any(step.seq < left_at for lane in lanes for step in lane.expected)

@@ -182,7 +182,7 @@ def path_in(uri: str) -> str | None:
 
 
 def _is_named(root: str) -> bool:
-    """Whether a directory is absolute and not a root; its name cannot be an ordinary word."""
+    """Whether a directory is absolute and no root, so that its name is not an ordinary word."""
     return _ABSOLUTE.match(root) is not None and root.strip("/\\") != ""
 
 
