@@ -76,7 +76,8 @@ class LocalExecutor:
 def run(job: Job, is_surplus: Callable[[], bool] = lambda: False) -> JobVerdict:
     """Runs a job in a process of its own.
 
-    Any thread of any process may call this. A job whose process is killed is lost.
+    Any thread of any process may call this function. If the job's process is killed, the verdict
+    says that the job is lost.
 
     Args:
         job: the job.

@@ -303,9 +303,9 @@ class Fault(ABC):
     def new_state(self) -> Any:
         """Returns the state that this kind keeps between frames, or None if it keeps no state.
 
-        The engine calls this once for each rule and direction of a connection. `apply` changes the
-        state (`PassingFrame.state`) in place. A fault may depend only on the state, the frame and
-        its chance, so that the same frames give the same faults.
+        The engine calls this method once for each rule and direction of a connection. `apply`
+        changes the state (`PassingFrame.state`) in place. A fault may depend only on the state, the
+        frame and the random numbers of the match, so that equal frames give equal faults.
         """
         return None
 

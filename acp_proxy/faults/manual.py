@@ -89,7 +89,7 @@ def summary(
     Args:
         plan: the rules.
         fired: how often each rule fired, by name.
-        seed: the seed of all random draws.
+        seed: the seed of all random numbers.
         masked: for the name and for the place of each rule, a text without secrets.
     """
     counts = ", ".join(f"{masked[name]} {_times(count)}" for name, count in fired.items() if count)

@@ -3,8 +3,8 @@
 A plan comes from a TOML file, or from rules on the command line. Both use the same names of
 settings. An invalid plan is refused with the place, the reason and the nearest valid word.
 
-The random draws of a rule depend on its name, or else on its settings, and never on its position in
-the plan. So adding a rule does not change other rules.
+The random numbers of a rule depend on its name, or else on its settings, and never on its position
+in the plan. So adding a rule does not change other rules.
 """
 
 import hashlib
@@ -70,7 +70,7 @@ class FaultRule:
         chosen: the filter of the frames that match, from `Trigger.where`.
         name: the given name, or else the kind. If several rules without a name have this kind, a
             hash of the settings is appended.
-        key: the text that the rule's random draws depend on.
+        key: the text that the rule's random numbers depend on.
         place: where the rule is in a file or on the command line, for error messages.
         is_named: whether the plan gives the name.
     """
@@ -91,7 +91,7 @@ class FaultRule:
 
 @frozen
 class Plan:
-    """Rules in order, and the seed of all random draws."""
+    """Rules in order, and the seed of all random numbers."""
 
     rules: tuple[FaultRule, ...] = ()
     seed: int | None = None

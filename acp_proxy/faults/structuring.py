@@ -177,7 +177,7 @@ def _exactly(words: str) -> Callable[[Any, type], Any]:
 
 
 def _text(value: Any, kind: type) -> Any:
-    """Returns a text or a member of an enumeration."""
+    """Returns a setting's value as a text, or as a member of an enumeration."""
     if issubclass(kind, StrEnum):
         return _word(value, kind)
     return _exactly("a text")(value, kind)

@@ -18,7 +18,7 @@ _DIRECTORIES = ("recordings", "acp_recordings")
 _VALUES = ("order", "timing", "idle_cap", "stall_timeout")
 _SWITCHES = ("lenient", "inert", "allow_outside", "rewrite_text")
 NAMES = (*_VALUES, *_SWITCHES, "ignore", "agent")
-"""All options of the marker; ``agent`` is the command to record from."""
+"""All options of the marker. The option ``agent`` is the command of an agent to record."""
 
 
 class BadOption(Exception):

@@ -34,7 +34,8 @@ class ProbeStep:
     cancel: str | None = None
     """When to cancel the turn: ``at-once`` or ``first-update``; None not to cancel the turn."""
     keep: str | None = None
-    """A name for the session id in the answer, which later steps use; None if no step needs it."""
+    """The name under which later steps use the session id in the answer; None if no step needs
+    it."""
 
 
 @frozen
@@ -45,7 +46,7 @@ class Probe:
     text: str
     """A sentence about the right behaviour of an agent. The probe holds if the sentence is true."""
     severity: str
-    """How bad another answer is: ``error`` if the protocol says MUST, otherwise ``warning``."""
+    """How bad a wrong answer is: ``error`` if the protocol says MUST, otherwise ``warning``."""
     source: tuple[str, ...]
     """The sections of the specifications that require the answer."""
     rank: int
