@@ -1,8 +1,8 @@
 """Plays the client of a recording against a live agent or a replay.
 
 ``python -m acp_proxy.client RECORDING -- AGENT [ARGS...]`` runs the agent and sends the client's
-recorded messages. Each message is sent when all messages that the agent sent before it in the
-recording have arrived.
+recorded messages. A message of the client is sent as soon as the agent has sent all messages that
+come before it in the recording.
 
 The exit code is 0 if the agent sends exactly the recorded lines. Otherwise the first different line
 is printed, and the exit code is 1.

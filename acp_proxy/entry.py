@@ -48,7 +48,7 @@ def _start_recording() -> None:
 
 
 def _block_signals() -> None:
-    """Blocks the signals that end a replay; the replay unblocks them when it is able to report."""
+    """Blocks the signals that end a replay. The replay unblocks the signals once it can report."""
     try:
         from _signal import SIG_BLOCK, SIGHUP, SIGINT, SIGTERM, pthread_sigmask
     except ImportError:  # on Windows
@@ -57,7 +57,7 @@ def _block_signals() -> None:
 
 
 def _is_command(options: "RecordOptions") -> bool:
-    """Whether the agent's command can be executed; replaces ``@NAME`` if an agent has this name."""
+    """Whether the agent's command can be executed. Replaces ``@NAME`` by the command of NAME."""
     if not options.command[0].startswith("@"):
         return True
     from acp_proxy.editors.known_agents import expanded

@@ -48,19 +48,19 @@ class _AgentCheck:
     def __init__(self, agent: AcpAgent, *, is_shared: bool) -> None:
         self.agent = agent
         self.is_shared = is_shared
-        """Whether another fixture uses the agent; that fixture may end the agent only after the
-        test."""
+        """Whether another fixture uses the agent. The client of the other fixture may end the agent
+        only after the test."""
         self.is_done = False
         self.has_failed = False
         self.has_failed_late = False
 
     def can_wait(self) -> bool:
-        """Whether something may end the agent after the test's own code."""
+        """Whether the check can wait, since another fixture may still end the agent."""
         runs = self.agent.runs
         return self.is_shared and not (runs and all(run.is_over() for run in runs))
 
     def run(self, item: pytest.Item) -> None:
-        """Fails the test if anything is wrong; otherwise stores any new recording."""
+        """Fails the test if the agent has a complaint or a new recording cannot be stored."""
         self.is_done = True
         complaint = self.agent.complaint()
         if complaint is None and self.agent.is_recording:
@@ -215,7 +215,7 @@ def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
 
 
 def _settings(item: pytest.Item) -> tuple[str | None, list[str], list[str] | None, float] | str:
-    """Returns name, replay options, real agent and patience in seconds; or an error message."""
+    """Returns the settings (name, replay options, real agent, patience in seconds) or an error."""
     try:
         name, options = _marked(item)
         words = replay_arguments(options)
@@ -283,7 +283,7 @@ def _mode(config: pytest.Config) -> str:
 
 
 def _is_shared(item: pytest.Item) -> bool:
-    """Whether another fixture uses our fixture; its client may end only after the test."""
+    """Whether another fixture uses `acp_agent`; its client may end only after the test."""
     known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     return any("acp_agent" in fixture.argnames for every in known.values() for fixture in every)
 

@@ -24,7 +24,8 @@ from operator import lt
 Items = Sequence[Hashable]
 Pair = tuple[int, int]
 _STRETCHES = (1, 2, 4, 8, 16, 32)
-"""The lengths of the runs of items to search for, in this order."""
+"""The lengths of the runs of items that are searched for unique runs, in the order of the
+searches."""
 _PASSES = 32
 """After this many passes over all items, the remaining ranges are aligned in one pass that is less
 precise."""
@@ -112,7 +113,7 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _anchors(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
-    """Returns the pairs to keep: pairs of unique items or runs, or pairs of rare items.
+    """Returns the pairs of unique items; without any, the pairs of unique runs, or of rare items.
 
     In the result, the positions in A and the positions in B increase.
     """
@@ -165,8 +166,8 @@ def _places(items: Items, within: range) -> defaultdict[Hashable, list[int]]:
 def _exactly(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pair]:
     """Yields the pairs of the longest common subsequence. Compares each item of A with each of B.
 
-    If several subsequences are the longest, chooses the subsequence that leaves the most unpaired
-    items of A and B side by side.
+    Of several longest subsequences, chooses the one that leaves the most unpaired items of A and B
+    side by side.
     """
     width, b_start = len(range_b), range_b.start
     a_start, a_end = range_a.start, range_a.stop

@@ -70,7 +70,7 @@ class BadSettings(AcpProxyError):
 
 
 class NoSuchRule(AcpProxyError):
-    """Raised when no rule of the protocol has the given name, or when that rule is not checked."""
+    """Raised when a given name is not a rule of the protocol, or is a rule that is not checked."""
 
 
 class BadBaseline(AcpProxyError):

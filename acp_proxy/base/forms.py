@@ -2,8 +2,8 @@
 
 The metadata of an attrs field decides how the field is written:
 
-- ``{"json": "problems"}`` sets the name of the field in JSON. A field that is computed is written
-  only with this entry.
+- ``{"json": "problems"}`` sets the name of the field in JSON. A computed field is written only if
+  it has this entry.
 - ``{"optional": True}`` omits the field while it has its default value.
 - ``{"hidden": True}`` always omits the field.
 

@@ -16,18 +16,19 @@ READ_AHEAD = 1 << 20
 LINE_EDGE = 64 << 10
 """For a line that is too large to be read whole: the number of bytes that are read at each end."""
 LOG_HEAD = 64 << 10
-"""Bytes that are read to recognize another tool's log."""
+"""The number of bytes at the beginning of a file that are read to recognize another tool's log."""
 SMALL_LINE = 1 << 20
-"""Bytes of the longest line that is parsed as a whole by code that has to be fast."""
+"""The longest line, in bytes, that is parsed as a whole by code that has to be fast."""
 LARGE_LINE = 2 << 20
-"""Bytes of the longest line, with its newline, that is parsed as a whole."""
+"""The longest line, in bytes with its newline, that is parsed as a whole."""
 WHOLE_LINE = 4 << 20
-"""Bytes of the longest line that is parsed as a whole to describe its message."""
+"""The longest line, in bytes, that is parsed as a whole to describe its message."""
 PREVIEWED_LINE = 8_000_000
 """The longest line, in bytes, that a preview reads whole. Of a longer line, a preview reads only
 the beginning."""
 PLAYED_LINE = 64 << 20
-"""Bytes of the largest line that is played; sending a line needs about three times its memory."""
+"""The longest line, in bytes, that is played. To send a line takes about three times its size in
+memory."""
 LINE_WITHOUT_END = 256 << 20
 """The largest number of bytes without a newline that are stored as one line."""
 
@@ -35,15 +36,15 @@ LINE_WITHOUT_END = 256 << 20
 LABEL = 4 << 20
 """The most bytes of a label, or of a recording's metadata. Recorders never write longer labels."""
 WHOLE_VALUE = 16 << 20
-"""Bytes of the largest value of a database that is read as a whole."""
+"""The largest value of a database, in bytes, that is read as a whole."""
 PLAN_FILE = 1_000_000
-"""Bytes of the largest plan of faults."""
+"""The largest plan of faults that is read, in bytes."""
 SETTINGS_FILE = 16 << 20
-"""Bytes of the largest settings file of a client that is read."""
+"""The largest settings file of a client that is read, in bytes."""
 
 # Memory.
 WAITING_BYTES = 1 << 20
-"""The most bytes of frames that may wait to be sent."""
+"""The most bytes of frames that may wait to be sent at one time."""
 COMPARED_TEXT = 1 << 18
 """The most characters of a text that are kept in memory and aligned as a whole."""
 KEPT_CONTENTS = 64 << 20

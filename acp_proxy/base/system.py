@@ -1,4 +1,4 @@
-"""Differences between operating systems, for the code that also runs on Windows.
+"""Hides differences between operating systems from the code that also runs on Windows.
 
 Code that starts agents needs process groups and signals. It does not run on Windows, and uses the
 standard library directly.
@@ -41,7 +41,7 @@ PLAIN = flags("O_NONBLOCK", "O_NOFOLLOW")
 
 
 def signals(*names: str) -> tuple[signal.Signals, ...]:
-    """Returns the signals with these names, without those that the system lacks."""
+    """Returns the signals with these names; leaves out each name that the system lacks."""
     return tuple(getattr(signal, name) for name in names if hasattr(signal, name))
 
 
@@ -60,8 +60,8 @@ def signal_name(number: int) -> str:
 SIGKILL: int = getattr(signal, "SIGKILL", 9)
 SIGSTOP: int = getattr(signal, "SIGSTOP", 19)
 SIGCONT: int = getattr(signal, "SIGCONT", 18)
-"""The signals that faults can send. Windows lacks these signals, so the constants have the numbers
-of Linux there."""
+"""SIGKILL, SIGSTOP and SIGCONT are the signals that faults can send. Windows lacks these signals,
+so the constants have the numbers of Linux there."""
 
 
 def unblock(signums: tuple[signal.Signals, ...]) -> None:

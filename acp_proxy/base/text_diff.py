@@ -131,7 +131,7 @@ def readable_diff(a: Any, b: Any, longest: int) -> list[Piece]:
 
 
 def excerpts(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Yields excerpts: each is a change and the text around it, or several changes close together.
+    """Yields the changes of a text, each with the text around it; close changes form one excerpt.
 
     An ellipsis marks omitted text.
 

@@ -103,7 +103,7 @@ def listed(words: Sequence[str], most: int) -> str:
 
 
 def without_middle(text: str, most: int) -> str:
-    """Cuts the middle out of a long text: the end of an error often has the reason.
+    """Cuts the middle out of a long text, since the end of an error often contains the reason.
 
     Args:
         text: the text.
@@ -114,7 +114,7 @@ def without_middle(text: str, most: int) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Writes a part of a whole as a percentage; a part below half a percent becomes ``<1%``.
+    """Writes the size of a part as a percentage of a whole; less than half a percent is ``<1%``.
 
     Args:
         part: the size of the part.

@@ -1,14 +1,14 @@
 """Decides which messages are about the same tool call, since some agents reuse ids.
 
-A message belongs to the latest call with its id, even after the turn of this call. Only the
-messages of `Beginning` can begin another call with the id:
+A message usually belongs to the latest call with its id, even if the turn of the call has ended.
+Only the messages that `Beginning` lists can begin a new call with a used id:
 
-- If the latest call is over, a message of `Beginning` begins another call.
-- An announcement or a permission request also begins another call if no earlier message of its turn
+- If the latest call is over, each of these messages begins a new call.
+- An announcement or a permission request also begins a new call if no earlier message of its turn
   has named the latest call.
-- In all other cases, the message is about the latest call.
+- Otherwise the message is about the latest call.
 
-The same rules apply to the history of a loaded session. Code that counts tool calls skips this
+These rules also apply to the history of a loaded session. Code that counts tool calls skips this
 history, or counts a repeated call only once.
 """
 
@@ -57,7 +57,7 @@ def beginning(
 
 
 def is_another(how: Beginning | None, *, is_over: bool, is_of_turn: bool) -> bool:
-    """Whether a message begins a new tool call although its id was used before.
+    """Whether a message begins a new tool call although an earlier call has the same id.
 
     Args:
         how: how the message can begin a call; None if the message cannot.

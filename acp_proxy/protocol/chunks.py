@@ -118,8 +118,8 @@ class ChunkSplitter:
         """Returns the text of a line that differs from the previous chunk only in its text.
 
         Returns:
-            The text; None if the line differs in more than its text. Also None in doubtful cases,
-            which `split` decides.
+            The text; None if the line differs in more than its text, or if this is uncertain. After
+            None, call `split`.
         """
         if raw.startswith(self._before) and raw.endswith(self._after):
             start, end = self._start, len(raw) - self._end
@@ -189,7 +189,7 @@ def split(raw: bytes) -> SplitChunk | None:
 
 
 def _split_half(raw: bytes) -> SplitChunk | None:
-    """Splits a chunk that contains half of a surrogate pair; the decoder refuses such chunks."""
+    """Splits a chunk whose text contains half of a surrogate pair, which `decode` refuses."""
     for place, key in _KEYS.items():
         keys = [*key.finditer(raw)]
         literal = _LITERAL.match(raw, keys[0].end()) if len(keys) == 1 else None
@@ -203,7 +203,7 @@ def _split_half(raw: bytes) -> SplitChunk | None:
 
 
 def _text_in(params: Params) -> tuple[str | None, str | None, TextPlace]:
-    """Returns the kind of update, its text, and the path of the text."""
+    """Returns the kind of a session update, the text in the update, and the path of the text."""
     update = params.update
     if update is not None:
         content = update.content

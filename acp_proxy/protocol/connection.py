@@ -1,8 +1,8 @@
 """The state of one ACP connection: the only code that tracks which requests and turns are open.
 
-`Connection.feed` accepts one message at a time, in order. The returned transition contains what the
-message belongs to and what it changed. `State` is everything that the state machine remembers. The
-state machine uses no file, clock or database.
+`Connection.feed` accepts one message at a time, in order. The returned transition contains the
+labels of the message and the changes that the message made. `State` is everything that the state
+machine remembers. The state machine uses no file, clock or database.
 
 - An answer belongs to the oldest open request of the *other* direction with the same id token. An
   id alone is ambiguous, since both peers number their requests from 0.
@@ -47,7 +47,8 @@ FORCED = "forced by --dialect"
 """The reason for a dialect that the user has chosen. Messages never change this dialect."""
 
 _CANCELLED_CODES = {-32800: None, -32003: DRAFT}
-"""The error codes of cancelled requests, each with its only dialect; None for all dialects."""
+"""The error codes of cancelled requests. The value is the only dialect that has the code; None if
+every dialect has the code."""
 # Looking up a member of an enum is slow.
 _NOTIFICATION, _REQUEST, _BATCH = Kind.NOTIFICATION, Kind.REQUEST, Kind.BATCH
 _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR
@@ -127,7 +128,7 @@ class Connection:
         return Transition()
 
     def _batch(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
-        """Processes all members of a batch; the batch gets the labels that all members share."""
+        """Processes all members of a batch. The batch has the labels that its members share."""
         members = [self.feed(seq, t_ns, direction, member) for member in message.members]
         transition = Transition(members=members)
         for name in ("exchange", "session", "turn", "tool_call", "terminal"):
@@ -265,7 +266,8 @@ class Connection:
     def _session_of_server(self, message: Message) -> str | None:
         """Returns the session of a message to or from an MCP server.
 
-        None if the session is unknown or ambiguous; "" stands for turns without a session.
+        None if the session is unknown or ambiguous; "" if the message belongs to a turn whose
+        prompt names no session.
         """
         turns = self.state.turns
         candidates = self.state.servers.candidates(body(message, "params"))
@@ -277,7 +279,8 @@ class Connection:
     def _session_of(self, terminal: str | None, message: Message) -> str | None:
         """Returns the session of a draft message that does not name its session.
 
-        None if the session is unknown or ambiguous; "" stands for turns without a session.
+        None if the session is unknown or ambiguous; "" if the message belongs to a turn whose
+        prompt names no session.
         """
         directories, turns = self.state.unnamed, self.state.turns
         known = self.state.terminals.get(terminal or "")

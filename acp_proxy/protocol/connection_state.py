@@ -1,7 +1,7 @@
 """The memory of a connection's state machine, and the effects of one message on it.
 
-`State` is stored with every batch of rows, so any reader can continue after the batch. The names of
-its fields are part of a file format, and a new field needs a default value.
+`State` is stored with every batch of rows, so that a reader can continue after the batch. The names
+of its fields are part of a file format, and a new field needs a default value.
 """
 
 from collections.abc import Sequence
@@ -222,7 +222,8 @@ class State:
     open: dict[Direction, dict[str, list[Exchange]]] = field(
         factory=lambda: {Direction.TO_AGENT: {}, Direction.TO_CLIENT: {}}
     )
-    """Unanswered requests by direction and id token; the oldest request of each token first."""
+    """Unanswered requests by direction and id token. The requests with one token are in order,
+    oldest first."""
     turns: dict[str, list[Turn]] = field(factory=dict)
     """Open turns by session id ("" if a prompt names no session), oldest first."""
     handshake: Handshake = field(factory=Handshake)
@@ -230,7 +231,7 @@ class State:
     evidence: Evidence = field(factory=Evidence)
     """The evidence for the dialect, up to the end of the first turn."""
     unnamed: SessionDirectories = field(factory=SessionDirectories)
-    """The directories of sessions, while the dialect may be the draft."""
+    """The directories of sessions. They are tracked only while the dialect may be the draft."""
     sessions: dict[str, Session] = field(factory=dict)
     servers: McpServers = field(factory=McpServers)
     terminals: dict[str, Terminal] = field(factory=dict)

@@ -24,10 +24,10 @@ V1, V2, DRAFT = "v1", "v2", "draft-1.0"
 
 INITIALIZE = ("initialize", "_proxy/initialize", "proxy/initialize")
 """The methods that initialize a connection. The last two initialize a proxy in a chain of proxies:
-as implemented, and as proposed."""
+implementations use ``_proxy/initialize``, and the proposal names ``proxy/initialize``."""
 SUCCESSOR = ("proxy/successor", "_proxy/successor")
-"""The methods that wrap a message between a proxy and the next component in a chain of proxies: as
-proposed, and as implemented."""
+"""The methods that wrap a message between a proxy and the next component in a chain of proxies. The
+proposal names ``proxy/successor``, and implementations use ``_proxy/successor``."""
 LOGIN = ("authenticate", "auth/login")
 HANDSHAKE = (*INITIALIZE, *LOGIN)
 FORK = "session/fork"

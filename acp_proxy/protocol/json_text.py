@@ -24,8 +24,8 @@ _TOKEN = re.compile(
 )
 _CLOSERS = {b"{": b"}", b"[": b"]"}
 _Closers = tuple[bytes, Any] | None
-"""The closing brackets that are still needed, innermost first. A linked list is saved without
-copying."""
+"""The closing brackets that are still needed, innermost first. The type is a linked list, so that a
+state can be saved without copying."""
 
 
 def parse(raw: bytes) -> Any:

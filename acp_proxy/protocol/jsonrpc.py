@@ -48,7 +48,7 @@ class Direction(StrEnum):
 
     @property
     def other(self) -> "Direction":
-        """The opposite direction: the direction of an answer."""
+        """The opposite direction, in which answers to requests of this direction travel."""
         return _OTHER[self]
 
 
@@ -82,7 +82,7 @@ MESSAGE_KINDS = (Kind.REQUEST, Kind.RESPONSE, Kind.ERROR, Kind.NOTIFICATION, Kin
 
 @define
 class Message:
-    """The labels of one JSON-RPC message."""
+    """The labels of one JSON-RPC message, and the message itself."""
 
     kind: Kind
     method: str | None = None

@@ -27,7 +27,7 @@ _ID_AT_END = re.compile(rb',\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+|null)
 def _paths(
     kind: type[Struct], outer: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """Yields the paths that `envelope` reads, each with whether its value is an object."""
+    """Yields the paths that `envelope` reads, and for each path whether its value is an object."""
     for name, (inner, is_scalar) in fields_of(kind).items():
         path = (*outer, name)
         if inner is not None and inner is not Block:

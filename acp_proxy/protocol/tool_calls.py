@@ -25,7 +25,7 @@ _ABOUT_UPDATE = frozenset({"sessionUpdate", "_meta"})
 
 @define
 class CallStatus:
-    """The status of a tool call, for code that needs nothing else of the call."""
+    """Tracks only the status of a tool call."""
 
     status: str = ""
     """The latest status; empty until a message names a status."""

@@ -40,7 +40,8 @@ class Place(Enum):
 
 
 Places = dict[str, Any]
-"""The places to search, nested like the message: by key, with ``*`` for every item of an array."""
+"""The places to search, as nested dicts: a key is a member's name, or ``*`` for every item of an
+array."""
 
 
 _PLACES = {
@@ -83,7 +84,7 @@ def places_of(kind: str, method: str | None, *roles: Role) -> Places:
 
 
 def _put(places: Places, path: tuple[str, ...], place: Place) -> None:
-    """Adds a place at its path, unless an outer place contains the path."""
+    """Adds a place at its path, unless the tree already has a place at an outer path."""
     *outer, last = path
     for key in outer:
         inner = places.setdefault(key, {})
@@ -118,7 +119,7 @@ def spans(text: str, places: Places) -> list[Span]:
 
 
 def _collect(text: str, at: int, places: Places, hits: list[Span]) -> int:
-    """Finds the typed values in the JSON value that begins at ``at``.
+    """Adds the typed values in the JSON value that begins at ``at`` to ``hits``.
 
     Returns:
         The index after the last member of the JSON value.

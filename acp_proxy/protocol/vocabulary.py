@@ -94,7 +94,7 @@ _PART = (
     Position(Role.PATH, "/changes/*/newPath"),
     *_BLOCK[:3],
 )
-"""The places in an item of a tool call's content (in the draft: of its output). The last row is for
+"""The places in an item of a tool call's content (in the draft: of its output). The last row covers
 an item that is itself a content block, as in an official example."""
 _CALL = (
     Position(Role.CALL, "/toolCallId"),
@@ -223,7 +223,7 @@ TABLE: tuple[Position, ...] = (
 
 @cache
 def positions(method: str | None, *, is_response: bool) -> tuple[Position, ...]:
-    """Returns where a method's messages may have typed values: the rows of all dialects, in order.
+    """Returns the rows of the table whose places a method's messages may have, in any dialect.
 
     Args:
         method: the method of the messages; for answers, the method of the requests.
