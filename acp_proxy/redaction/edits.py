@@ -66,8 +66,8 @@ def merge_edits(edits: Iterable[Edit]) -> Edits:
 def without_mending(pieces: Pieces, edits: list[Edit]) -> list[Edit]:
     """Returns the edits of an invalid line, changed so that the line does not become valid JSON.
 
-    Otherwise an invalid line could become a message by masking. Lines that are longer than
-    `SMALL_LINE` after masking are not checked.
+    Masking must not turn an invalid line into a message. Lines that are longer than `SMALL_LINE`
+    after masking are not checked.
 
     Args:
         pieces: returns the bytes of the line.
@@ -155,7 +155,7 @@ def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[
 
 
 def _flaw(raw: bytes) -> bytes:
-    """Returns bytes that are invalid for the same reason as a string; empty if the string is valid.
+    """Returns bytes with the same flaw as an invalid JSON string; empty if the string is valid.
 
     Args:
         raw: the bytes between the quotes.

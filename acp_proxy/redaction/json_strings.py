@@ -2,7 +2,7 @@
 
 The line is never parsed into values, so repeated keys, broken lines and lines of any size can be
 read. A string longer than `WINDOW` bytes is yielded in overlapping parts: each secret is complete
-in one of the parts. This module also decodes and encodes base64.
+in one of the parts. The module also decodes and encodes base64.
 """
 
 import base64
@@ -47,7 +47,7 @@ class JsonString(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The offset in the line of the first byte after `raw`."""
+        """The offset of the first byte after `raw` in the line."""
         return self.start + len(self.raw)
 
 
@@ -135,12 +135,12 @@ class _Open:
     number: int
     is_object: bool
     key: str | None = None
-    """The key of the next value; None in an array, and where a key is expected."""
+    """The key of the next value. None in an array, and in an object that expects a key next."""
 
 
 @define
 class StringWalk:
-    """Reads a line once, incrementally, and yields its strings."""
+    """Reads a line once, piece by piece, and yields its strings."""
 
     is_json: bool = True
     """Whether the line is valid JSON as far as it was read; only tokens are checked."""

@@ -57,7 +57,7 @@ def _row(line: str) -> KeyFormat:
 
 
 def _encoded(row: KeyFormat) -> KeyFormat:
-    """Returns the format of the same keys encoded in base64, as in the secrets of Kubernetes."""
+    """Returns the format that the keys of a row have when they are encoded in base64."""
     prefix = b64encode(row.prefix[:_CODED].encode()).decode()
     least = (len(row.prefix) - _CODED + row.least) * 4 // 3
     return KeyFormat(prefix, "base64", least, None, False)

@@ -24,16 +24,18 @@ from acp_proxy.redaction.randomness import is_path, is_plain, is_random
 from acp_proxy.redaction.text_search import SecretMatch
 
 BEGINNING = 3
-"""The least number of characters at the end of a text that may be the beginning of a secret."""
+"""The least number of characters at the end of a text that count as the possible beginning of a
+secret."""
 _WORD = 8
-"""The most bytes of a needle. A needle is a part of a form, usually its beginning."""
+"""The largest needle, in bytes. A needle is a part of a form (a value, unchanged or encoded),
+usually its beginning."""
 SHORTEST = 8
-"""The length of the shortest value that is searched for."""
+"""The shortest value, in characters, that is searched for."""
 LONGEST = 64 << 10
-"""The length of the longest value that is searched for as a whole. A longer value is searched for
+"""The longest value, in characters, that is searched for as a whole. A longer value is searched for
 line by line."""
 _LONG_LINE = 20
-"""The length of the shortest line of a value that is also searched for by itself."""
+"""The shortest line of a value, in characters, that is also searched for by itself."""
 _PLAIN = re.compile(r"[-+]?[0-9.,:]+")
 _HOST = re.compile(r"localhost:\d+|(?:[a-z0-9-]{1,63}\.)+[a-z]{2,20}(?::\d+)?")
 _ESCAPED = re.compile(rb'["\\/\x00-\x1f\x7f-\xff]')
@@ -42,8 +44,9 @@ _SETTING = re.compile(
     r"|v?\d+(?:\.\d+)+[\w.+-]{0,20}|o[1-9](?:-[a-z-]+)?|(?:[\w.-]+/)?(?i:claude|codestral|command|deepseek|devstral|gemini|gemma"
     r"|glm|gpt|grok|kimi|llama|magistral|mistral|qwen|sonar)[\w.:-]{0,40}"
 )
-"""Matches usual settings: a word, an address, a language, a region, a version, a model. A usual
-setting is searched for elsewhere only if its variable has the name of a secret."""
+"""Matches usual settings: a word, an address, a language, a region, a version, a model. The value
+of a variable that is a usual setting is searched for only if the variable has the name of a
+secret."""
 _MOST_FRAGMENTS = 200_000
 
 
@@ -52,12 +55,12 @@ class SecretValues:
     """The values of secrets, each with the marker that replaces it."""
 
     needles: GrowingNeedles = field(factory=GrowingNeedles)
-    """Every text and every line of JSON that contains a value contains one of these words. The
-    owner of this object may add other words."""
+    """The words to search for. Each text or line of JSON with a value contains at least one of
+    these words. The owner of this object may add words."""
     markers: dict[str, str] = field(factory=dict)
     """The marker of each value."""
     forms: dict[str, str] = field(factory=dict)
-    """The markers of the values, by each form of a value: unchanged or encoded."""
+    """The marker of each form of a value: the value unchanged, or the value encoded."""
     _sizes: dict[int, list[int]] = field(factory=dict)
     """For each needle, by its number: the lengths of the forms that begin with it, longest
     first."""
@@ -115,14 +118,14 @@ class SecretValues:
                 self._beginnings[end] = (*known, beginning)
 
     def ends_open(self, text: str) -> bool:
-        """Whether the end of a text without needles may be the beginning of a value; fast."""
+        """Whether a text without needles may end with the beginning of a value; fast."""
         return text.endswith(self._beginnings.get(text[-BEGINNING:], ()))
 
     def find(self, text: str, places: Places | None = None) -> list[SecretMatch]:
         """Returns the values in a text, in order and without overlaps.
 
-        The kind of each match is the marker of the value. Of several values that begin at one
-        index, the longest is returned.
+        The ``kind`` of each match is the marker of the value. If several values begin at one index,
+        only the longest is returned.
 
         Args:
             text: any text.
@@ -143,7 +146,7 @@ class SecretValues:
         return matches
 
     def _starts(self, text: str, places: Places | None) -> dict[int, list[int]]:
-        """Returns the lengths of possible values by the index of their start, longest first."""
+        """Returns the possible lengths of a value, longest first, by the index of its start."""
         if not self.forms:
             return {}
         starts: dict[int, list[int]] = {}
@@ -154,10 +157,10 @@ class SecretValues:
         return starts
 
     def fragments(self, data: bytes) -> Iterator[tuple[int, int, str]]:
-        """Yields the start, the end and the marker of each piece of a value in the data; slow.
+        """Yields the start, the end and the marker of each piece of a value that the data contains.
 
-        Pieces of fewer than `SHORTEST` bytes are not found. The yielded pieces may overlap, and are
-        in any order.
+        The search is slow, and does not find pieces of fewer than `SHORTEST` bytes. The yielded
+        pieces may overlap, and are in any order.
         """
         for form in self._unbroken:
             if self._fragments.count > _MOST_FRAGMENTS:
@@ -171,9 +174,9 @@ class SecretValues:
             yield start, start + SHORTEST, self._fragment_markers[number]
 
     def tail(self, text: str, places: Places | None = None) -> int:
-        """Returns the index of the beginning of a value that the end of a text may cut off.
+        """Returns the index where a value may begin that is cut off by the end of a text.
 
-        Fewer than `BEGINNING` characters do not count as a beginning.
+        The value must have at least `BEGINNING` characters in the text.
 
         Args:
             text: any text.

@@ -52,10 +52,10 @@ class Markers:
 
 
 class NumberedMarkers(Markers):
-    """Makes markers for a live conversation: with a number in place of the hash.
+    """Makes markers for a live conversation, with a number in place of the hash.
 
-    The numbers are the same in each run, and reveal nothing about the secrets. Use an object with
-    one redactor only.
+    The numbers are equal in each run, and reveal nothing about the secrets. Use a new object for
+    each redactor.
 
     Args:
         known: existing markers, by secret.

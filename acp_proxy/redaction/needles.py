@@ -25,8 +25,8 @@ COMMANDS = (
 FORMS = (
     "eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u", "?sig=", "&sig=", ":AA", *COMMANDS,
 )  # fmt: skip
-"""The needles of secrets without a listed name or prefix. Each of these secrets contains one of the
-words, or is next to one."""
+"""The needles of secrets that have neither a listed name nor a listed prefix. Each of these secrets
+contains one of the words, or is next to one."""
 PLACES = (
     'env"', "env\\", "headers", "credential", 'url"', "url\\",
     "\\u00",  # an escape of an ASCII character, may hide any needle
@@ -36,7 +36,7 @@ PLACES = (
 
 
 Places = list[tuple[int, int]]
-"""The matches of words: for each, the number of the word and the index where the match begins."""
+"""The matches in a text: the number of each matched word, and the index where the match begins."""
 
 
 def one_byte_each(text: str) -> bytes:

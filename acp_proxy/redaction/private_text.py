@@ -46,7 +46,7 @@ def private_text(text: str, path: Path) -> str:
 
 
 def is_blanked(text: str) -> bool:
-    """Whether a text, from a recording with masked private text, is a replacement."""
+    """Whether a text in a recording with masked private text is a replacement."""
     return _BLANKED.fullmatch(text) is not None
 
 

@@ -47,7 +47,7 @@ from acp_proxy.redaction.text_streams import Following, StreamEnd, TextStreams
 
 _STDERR = Stream.STDERR  # enum lookups are slow
 _LONGEST_WORD = 64
-"""A number of bytes that is larger than the length of any word that is searched for."""
+"""A length in bytes that no searched word reaches."""
 
 _KEY_EDGE = re.compile(rb"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,40}-----")
 _KEY_LINE = re.compile(rb"[\s|>]*(?:[A-Za-z0-9+/=]{1,100}|[A-Z][A-Za-z-]+: .{1,100})?\s*")
@@ -107,14 +107,14 @@ class Redactor:
         self._streams = TextStreams(self._finder, state.streams, is_thorough=self._is_thorough)
         self._harmless = b""
         self._harmless_for = 0
-        """The `around` of the latest harmless piece, and how many secrets were known at that
-        time."""
+        """The value of `known` when the bytes around the latest piece were found to be harmless.
+        `_harmless` has these bytes."""
         self.count = 0
         """The number of values masked."""
 
     @property
     def known(self) -> int:
-        """A number that grows with each recognized secret that earlier lines may contain."""
+        """A number that grows with each new secret, since earlier lines may contain the secret."""
         return len(self._finder.values.markers) + self._streams.left
 
     def again(self) -> "Redactor":
@@ -164,9 +164,9 @@ class Redactor:
         return None if self._finder.may_hold(raw) else self._finder.needles.count
 
     def holds_nothing(self, lines: list[bytes]) -> bool:
-        """Whether a single search shows that consecutive lines have nothing to mask.
+        """Whether one search shows that all of several consecutive lines have nothing to mask.
 
-        If the result is False, pass each of the lines to `line`.
+        If the result is False, pass each line to `line`.
 
         Args:
             lines: lines of messages, not of stderr.
@@ -272,11 +272,11 @@ class Redactor:
         return masked
 
     def mark(self) -> object:
-        """Returns a mark for `restore`, which can undo the effect of the next lines."""
+        """Returns a mark, so that `restore` can undo the effect of the next lines."""
         return dict(self._streams.kept), self._state.in_private_key
 
     def restore(self, mark: Any) -> None:
-        """Forgets the lines that were passed after a mark, but not the secrets in these lines.
+        """Undoes the effect of the lines that were passed after a mark. Their secrets stay known.
 
         Args:
             mark: the value that `mark` returned.
@@ -345,7 +345,7 @@ class Redactor:
     # Text that is not JSON
 
     def _stderr_line(self, raw: bytes) -> Edits:
-        """Returns the edits of a line of stderr, which may be part of a private key."""
+        """Returns the edits of a line of stderr. The line may be a part of a private key."""
         was_inside = self._state.in_private_key and bool(_KEY_LINE.fullmatch(raw))
         edges = _KEY_EDGE.findall(raw)
         self._state.in_private_key = edges[-1] == b"BEGIN" if edges else was_inside

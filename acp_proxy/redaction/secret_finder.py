@@ -64,7 +64,7 @@ class SecretFinder:
     def _with_coloured(
         self, text: str, spans: list[MaskedSpan], *, loose: bool
     ) -> list[MaskedSpan]:
-        """Returns the given spans, and the spans of secrets that contain terminal colours."""
+        """Returns the given spans, and the spans of secrets with terminal colours inside."""
         starts, shifts = [0], [0]
         for code in _COLOUR.finditer(text):
             starts.append(code.start() - shifts[-1])
@@ -110,9 +110,9 @@ class SecretFinder:
         return secret_patterns.search(text, loose=loose, places=places, seams=seams)
 
     def tail(self, searched: Search) -> int:
-        """Returns the index of the beginning of a secret that the end of a text may cut off.
+        """Returns the index where a secret may begin that is cut off by the end of a text.
 
-        If no secret can be cut off, returns the length of the text.
+        Without a possible secret at the end, returns the length of the text.
         """
         text = searched.text
         return min(secret_patterns.tail(text, searched), self.values.tail(text, searched.places))

@@ -22,10 +22,10 @@ _LAST_PARTS = dict.fromkeys(("pass", "pw", "otp", "pin"), "password")
 _LAST_PARTS |= {"auth": "credential", "bearer": "token"}
 """Endings that count only if they are a separate word: in `DB_PASS`, but not in `bypass`."""
 _VARIABLE_ENDINGS = {"key": "key", "session": "cookie"}
-"""Endings that count only for headers, variables and parameters of a URL."""
+"""Endings that mark a secret only in the names of headers, variables and URL parameters."""
 _VARIABLE_LAST_PARTS = {"sig": "secret", "pat": "token", "salt": "secret"}
-"""Endings that count only for headers, variables and URL parameters, and only as a separate word:
-``sig``, but not ``design``."""
+"""Endings that mark a secret only in the names of headers, variables and URL parameters, and only
+as a separate word: ``sig``, but not ``design``."""
 _HARMLESS_ENDINGS = (
     # Positions in lists, and ids of the Model Context Protocol.
     "progresstoken", "pagetoken", "nexttoken", "continuationtoken", "synctoken", "synccursor",

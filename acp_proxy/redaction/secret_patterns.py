@@ -41,7 +41,7 @@ class Needle(NamedTuple):
 
     word: str
     exact: bool
-    """Whether the case of the letters must match."""
+    """Whether the text must match the word's upper and lower case."""
     read: Reader | None
     """Reads the secret at the word. None if the word only shows that a line must be decoded."""
 
@@ -63,7 +63,7 @@ def find(text: str, *, loose: bool) -> list[SecretMatch]:
 def search(
     text: str, *, loose: bool, places: Places | None = None, seams: Sequence[int] = ()
 ) -> Search:
-    """Searches a text for secrets, and for a beginning of a secret that the text's end cuts off.
+    """Searches a text for secrets, including a secret that is cut off by the end of the text.
 
     Args:
         text: any text, decoded.
@@ -130,15 +130,15 @@ LONGEST = 1 << 14
 """The largest number of characters at the end of a text that `tail` reads."""
 _LONGEST_CUT = 24
 _PART_OF_NAME = re.compile(r"[-_:\\%\x1b]|[a-z][A-Z].?$")
-"""Matches what may be before a part of a name: a separator, a change of case, an escape, or a
-scheme's colon."""
+"""Matches what may be before the searched part of a name: a separator, a change of case, an escape,
+or a scheme's colon."""
 
 
 def tail(text: str, searched: Search | None = None) -> int:
-    """Returns the index of the beginning of a secret that the end of a text may cut off.
+    """Returns the index where a secret may begin that is cut off by the end of a text.
 
-    The caller keeps the text from this index on, and searches it again together with the next text.
-    Then `find` finds all secrets, wherever the text is cut. The exceptions are:
+    The caller keeps the text from this index on, and passes it to `find` together with the next
+    text. Then `find` finds each secret that was cut off. The exceptions are:
 
     - a cut after the first character of a key, such as the `s` of `sk-`;
     - a cut after the first or second character of a listed name or scheme, such as `to` of `token`;
@@ -181,9 +181,9 @@ def tail(text: str, searched: Search | None = None) -> int:
 
 
 def ends_open(text: str, seams: Sequence[int] = ()) -> bool:
-    """Whether the end of a text without needles may be the beginning of a secret.
+    """Whether a text without needles may end with the beginning of a secret.
 
-    Fast, and True when in doubt.
+    The function is fast, and returns True when in doubt.
 
     Args:
         text: any text.
@@ -209,7 +209,7 @@ def ends_open(text: str, seams: Sequence[int] = ()) -> bool:
 def _endings() -> dict[str, tuple[str, ...]]:
     """Returns the prefixes of needles by their last three characters.
 
-    A prefix of two characters is listed under these two characters.
+    The key of a prefix of two characters is the prefix itself.
     """
     exact, folded, _ = _beginnings()
     endings: dict[str, list[str]] = defaultdict(list)
@@ -219,7 +219,7 @@ def _endings() -> dict[str, tuple[str, ...]]:
 
 
 def _partial(searched: Search) -> Iterator[int]:
-    """Yields each index where a needle may begin that the end of the text cuts off."""
+    """Yields each index where a needle may begin that is cut off by the end of the text."""
     text = searched.text
     exact, folded, longest = _beginnings()
     for length in range(min(longest, len(text)), 0, -1):

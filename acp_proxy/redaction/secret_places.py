@@ -1,6 +1,6 @@
 """Decides by a string's path how the string is treated: as a secret, a command, an id or a text.
 
-Only the end of a path is compared, so a rule also applies in a batch and in forwarded params.
+Rules compare only the end of a path, so they also apply in a batch and in forwarded params.
 
 A secret is recognized by the name of its member (``env``, ``headers``, or a name such as
 ``apiKey``) in every dialect and method. If a member is a secret in only one method, its rule names
@@ -39,7 +39,8 @@ class Treatment(Enum):
     NAME = auto()
     """The ``name`` member of an object in an ``env`` or ``headers`` array."""
     ENTRY = auto()
-    """A value in an ``env`` or ``headers`` array: a secret, unless its name is harmless."""
+    """The value of an object in an ``env`` or ``headers`` array. It is a secret unless its name is
+    harmless."""
     VARIABLE = auto()
     """The name of a variable that holds a secret."""
     PRIVATE = auto()
@@ -194,7 +195,7 @@ def _plain(key: str) -> str:
 
 
 def _is_named(path: Path) -> bool:
-    """Whether a string has the name of a secret, or is within a collection of secrets."""
+    """Whether a string's member has the name of a secret, or is in a collection of secrets."""
     names = [key for key in path if key != "*"]
     if names and is_secret_name(names[-1]):
         return True

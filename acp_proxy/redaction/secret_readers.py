@@ -1,8 +1,8 @@
 """Reads secrets with a known form, such as provider keys, and values with secret names.
 
-A reader gets the index of a needle, reads the characters there, and returns the secret or None. An
-assigned value is after its name, as in `API_TOKEN=x`, `"password": "x"` and `--token x`. A password
-in a command is recognized by its place, and the needle is a word of the command.
+A reader gets the index of a needle, reads the text around this index, and returns the secret or
+None. The needle of an assigned value is in its name, as in `API_TOKEN=x`, `"password": "x"` and
+`--token x`. The needle of a password in a command is a word of the command.
 """
 
 import re
@@ -38,7 +38,7 @@ _kind_of_name = lru_cache(maxsize=1024)(
 
 
 def read_assignment(search: Search, place: int) -> SecretMatch | None:
-    """Returns the secret value whose name contains a needle; None if there is no secret.
+    """Returns the secret value assigned to the name at a needle; None if there is no secret.
 
     Args:
         search: the search of the text; it notes which runs have been read.
@@ -145,7 +145,8 @@ _COMMANDS = (
 _LONGEST = 400
 """The largest number of characters of a command, including its password."""
 _PATIENCE = 120
-"""The largest number of characters of a command that are kept while the rest may still arrive."""
+"""An unfinished command is kept until it has this many characters, since the rest may still
+arrive."""
 _SAMPLES = {"password", "passwd", "secret", "pass", "pw", "xxx", "to", "for", "and", "or", "the"}
 
 
@@ -301,7 +302,7 @@ def _read_user_info(search: Search, start: int) -> SecretMatch | None:
 
 
 def _read_curl_user(search: Search, start: int) -> SecretMatch | None:
-    """Reads the password in `curl -u user:password`."""
+    """Reads the password in a command such as `curl -u user:password`."""
     if not search.loose or "curl" not in search.text[max(0, start - 1000) : start]:
         return None
     match = expressions().curl_user.match(search.text, start)

@@ -24,7 +24,7 @@ _PUSHED = {
 _CHUNK, _PUSH = b"_chunk", b"terminal/output"
 """Every line with a piece contains one of these two texts."""
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")
-"""Matches ASCII text without escapes."""
+"""Matches ASCII text that has no escapes."""
 
 
 class Piece(NamedTuple):
@@ -60,8 +60,8 @@ class PieceReader:
     def read(self, raw: bytes) -> Piece | None:
         """Returns the piece in a line; None if the line has no piece.
 
-        The result is also None for a piece in an unusual notation. The caller then masks the line
-        without its neighbours.
+        The result is also None if the notation of a piece is unusual. The caller then masks the
+        line without regard to neighbouring lines.
         """
         if _CHUNK in raw:
             chunk = self._splitter.split(raw)

@@ -1,4 +1,4 @@
-"""One search of a text: its secrets, the runs already read, and the secret that its end cuts off.
+"""One search of a text. Its result is the secrets in the text, and a secret that may be cut off.
 
 The regular expressions are compiled when the first needle matches, since compiling takes long.
 """
@@ -75,7 +75,7 @@ expressions = cache(Expressions)
 
 
 _RETRIES = 8
-"""The largest number of needles that are examined within one run of characters."""
+"""The most needles that are examined within one run of characters."""
 _NAME_CHARACTERS = "-_.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LONGEST_NAME = 80
 """The largest number of characters of a name."""
@@ -117,7 +117,7 @@ class Search:
     def may_read(self, run: str, start: int) -> bool:
         """Whether a reader should read a run of characters.
 
-        False if the run has already been read for many needles.
+        False if the run has been read for `_RETRIES` needles.
 
         Args:
             run: the name of the run's alphabet.
@@ -130,7 +130,7 @@ class Search:
         return self._tries[run] <= _RETRIES
 
     def have_read(self, run: str, start: int, end: int) -> None:
-        """Notes that a run was read; calls `leave_open` if the run extends to the text's end.
+        """Notes that a run was read, and calls `leave_open` if the run reaches the end of the text.
 
         Args:
             run: the name of the run's alphabet.
@@ -155,7 +155,7 @@ class Search:
         return self.seams[bisect_right(self.seams, after) : bisect_right(self.seams, last)]
 
     def begins_word(self, start: int, *, joined: bool = False) -> bool:
-        """Whether a word may begin at an index.
+        """Whether a word may begin at an index of the text.
 
         Args:
             start: the index.

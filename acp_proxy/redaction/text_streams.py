@@ -17,20 +17,21 @@ from acp_proxy.redaction.text_search import Search
 CONTEXT = 32
 """The number of characters before a piece that are searched together with the piece."""
 _LONGEST_CONTEXT = 512
-"""The most characters before a piece that are searched together with the piece, if secrets are
+"""The most characters before a piece that are searched together with the piece, if some secrets are
 known only by hashes. A hash recognizes only a whole secret."""
 _SEAM = 24
-"""The number of characters before and after the start of a piece that are searched together."""
+"""The number of characters on either side of a piece's start that are searched together."""
 _MOST_TEXT = 16 << 10
-"""The largest number of characters of later pieces that are searched together with a piece."""
+"""The most characters of later pieces that are searched together with a piece."""
 _MOST_LINES = 400
-"""The lowest limit of lines that are read ahead. Each long search that finds no end of a secret
-halves the limit."""
+"""The limit of lines that are read ahead starts at `_MOST_PIECES`. Each long search that finds no
+end of a secret halves the limit, but not below this number."""
 _MOST_PIECES = 4000
-"""The most lines that are read ahead at first. A private key of 3,200 characters may arrive in
+"""The first limit of lines that are read ahead. A private key of 3,200 characters may arrive in
 pieces of one letter."""
 _SEARCHED_AT_ONCE = 256
-"""A growing text that is longer than this is searched again only after it has doubled."""
+"""A growing text that is longer than this number of characters is searched again only after its
+length has doubled."""
 _MOST_STREAMS = 256
 
 
@@ -39,7 +40,7 @@ class NotYet(Exception):
 
 
 Following = Callable[[], Iterator[bytes]]
-"""Yields the next lines of the stream; at their end raises `NotYet` if more lines may arrive."""
+"""Returns the next lines of a stream. After the last line, raises `NotYet` if more may arrive."""
 
 
 StreamEnd = tuple[str, list[tuple[int, int, str]]]
@@ -59,8 +60,8 @@ class TextStreams:
 
     Attributes:
         kept: the ends of the texts so far, by key.
-        left: the number of secrets that were left unmasked because they were recognized too late.
-            If all pieces are masked again, these secrets are masked.
+        left: the number of secrets that were recognized too late and so were not masked. To mask
+            these secrets, mask all pieces again.
     """
 
     def __init__(
@@ -73,19 +74,20 @@ class TextStreams:
         self._ahead = PieceReader()
         self._most_lines = _MOST_PIECES
         self._decided: tuple[StreamEnd, int, int] = _NOTHING, 0, 0
-        """The latest text whose next pieces were searched: its end, how many later characters were
-        decided, and how many secrets were known. A new secret makes the decision invalid."""
+        """The latest result of a search in later pieces: the end of the text, the number of decided
+        characters after this end, and the number of secrets known then. A new secret makes the
+        result invalid."""
         self._size = max(CONTEXT, min(finder.hashed.longest, _LONGEST_CONTEXT))
 
     def passes(self, key: str, text: str) -> bool:
-        """Accepts a piece without needles if nothing in the piece must be masked.
+        """Adds a piece without needles to its text if the piece certainly has nothing to mask.
 
         Args:
             key: the key of the text.
             text: the piece.
 
         Returns:
-            Whether it is certain that nothing must be masked; if not, pass the piece to `spans`.
+            Whether the piece was added; if not, pass the piece to `spans`.
         """
         left, spans = self.kept.get(key, _NOTHING)
         if spans:
@@ -155,12 +157,12 @@ class TextStreams:
         return own
 
     def _decided_after(self, stream: StreamEnd) -> int:
-        """Returns how many characters after a text are decided: harmless, or in a kept span."""
+        """Returns how many characters after a text an earlier search has already decided."""
         latest, size, known = self._decided
         return size if latest is stream and known == len(self._finder.values.markers) else 0
 
     def _alone(self, piece: Piece, begin: int, seams: list[int]) -> list[MaskedSpan]:
-        """Searches a piece without the text before it, since that text may hide a secret."""
+        """Searches a piece without the earlier text, which may hide a secret in the piece."""
         if not seams:
             return []
         alone = self._finder.spans(piece.text, loose=False)
@@ -206,9 +208,10 @@ class TextStreams:
     def _divided(
         self, known: list[MaskedSpan], masked_spans: list[MaskedSpan], begin: int, end: int
     ) -> tuple[list[MaskedSpan], list[tuple[int, int, str]]]:
-        """Splits spans at the end of a piece: into spans in the piece and spans in later pieces.
+        """Splits spans into the parts in the current piece and the parts in later pieces.
 
-        Spans in the piece are relative to the piece's start, and spans in later pieces to its end.
+        Offsets in the first list count from the piece's start, offsets in the second list from its
+        end.
         """
         own, later = [], []
         for span in join_spans([*known, *masked_spans]):
@@ -237,7 +240,7 @@ class TextStreams:
             del streams[next(iter(streams))]
 
     def _cut_off(self, text: str, tail: int) -> list[MaskedSpan]:
-        """Returns a span for the beginning of a known secret that the end of a text cuts off."""
+        """Returns a span for a known secret that begins in a text and is cut off by its end."""
         beginning = text[tail:]
         if self._finder.values.tail(text) == tail and len(beginning) >= 8:
             return [MaskedSpan(tail, len(text), self._finder.markers.of("secret", beginning))]
@@ -261,7 +264,7 @@ def _may_join(left: str, text: str) -> bool:
 
 
 def _is_seam(left: str, text: str) -> bool:
-    """Whether two texts meet without a space between them."""
+    """Whether one text follows another without white space between them."""
     return text != "" and not text[0].isspace() and left != "" and not left[-1].isspace()
 
 
