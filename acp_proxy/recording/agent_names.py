@@ -1,7 +1,7 @@
-"""Finds the word of a command that names the agent; programs such as ``npx`` only start the agent.
+"""Finds the word that names the agent in a command such as ``npx some-agent``.
 
-The word becomes part of a recording's name just before the agent is started. To save time, this
-module imports nothing. A program that is not in the table counts as the agent.
+The word becomes part of a recording's file name just before the agent is started. To save time,
+this module imports nothing. A program that is not in the table counts as the agent.
 """
 
 TYPE_CHECKING = False
@@ -144,7 +144,7 @@ def _after(runner: _Runner, words: "list[str]") -> "tuple[list[str], str]":
 
 
 def _of_shell(line: str) -> "list[str]":
-    """Finds the first command in a shell line that can be an agent, and returns its words."""
+    """Returns the words of the first command in a shell line that can be an agent."""
     for part in line.replace("&&", ";").replace("||", ";").replace("\n", ";").split(";"):
         words = [word.strip("'\"") for word in part.split()]
         while words and (_is_assignment(words[0]) or not words[0]):

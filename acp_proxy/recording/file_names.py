@@ -25,8 +25,8 @@ _LONGEST_AGENT = 40
 def recordings_directory(environ: "Mapping[str, str]") -> str:
     """Returns ``$ACP_PROXY_RECORDINGS`` if it is set, else the user's data directory for acp-proxy.
 
-    The data directory equals ``platformdirs.user_data_dir("acp-proxy", appauthor=False)``; a test
-    checks this. Importing platformdirs would delay the start of the agent.
+    The data directory equals ``platformdirs.user_data_dir("acp-proxy", appauthor=False)``. This
+    module does not import platformdirs, since the import would delay the start of the agent.
 
     Args:
         environ: the environment variables.
@@ -79,7 +79,7 @@ def fresh_name(command: "Sequence[str]", recording_id: str, wall_ns: int) -> str
 
 
 def candidates(path: str) -> "Iterator[str]":
-    """Yields ``path``, then alternatives if it is taken: ``NAME-2.db``, ``NAME-3.db`` and so on."""
+    """Yields ``path``, then the names to try if a file exists: ``NAME-2.db`` and so on."""
     stem, suffix = os.path.splitext(path)
     yield path
     for n in range(2, 1_000_000):

@@ -109,7 +109,7 @@ class RecordedMessage:
     first_seq: int
     last_seq: int
     seconds: float | None
-    """Seconds from the start of the recording to the first chunk; None if unknown."""
+    """Seconds from the start of the recording to the first chunk; None if the times are unknown."""
 
 
 @frozen

@@ -1,7 +1,8 @@
-"""Notes at rows: lines of a recording's note that begin with the number of a frame or event.
+"""Notes about single frames and events, as parts of the one note of a recording.
 
-A recording has one text as its note. From a line ``#42 text`` on, the text is about frame or event
-42, up to the next numbered line. Text before the first numbered line is about the whole recording.
+The note of a recording is one text. A line ``#42 text``, and the lines up to the next numbered
+line, are about the frame or event 42. Text before the first numbered line is about the whole
+recording.
 """
 
 import re
@@ -10,7 +11,8 @@ from acp_proxy.base.wording import counted
 
 _AT_ROW = re.compile(r"#([1-9][0-9]{0,14})(?:\s+|$)")
 WHOLE = 0
-"""The number of a note about the whole recording. A note at a row has the number of the row."""
+"""The key of the note about the whole recording. The key of any other note is the number of its
+row."""
 
 
 def read_notes(text: str | None) -> dict[int, str]:
@@ -45,7 +47,7 @@ def changed_note(text: str | None, new: str | None) -> str | None:
 
 
 def note_in_words(text: str | None) -> str:
-    """Returns the note about the whole recording, and then the numbers of the rows with notes.
+    """Returns the note about the whole recording, followed by the numbers of the rows with notes.
 
     The result is empty if there are no notes.
 

@@ -16,8 +16,8 @@ STATES = ("recording", "complete", "unindexed", "incomplete")
 LABELS = {"method": "method", "session": "session", "call": "tool_call", "terminal": "terminal"}
 """The filter keys whose values are labels of frames, each with the column of the label."""
 _YEARS = range(1000, 9000)
-"""The accepted years of a date. Time zones and the times of frames must not lead beyond the
-calendar."""
+"""The accepted years of a date. The limits leave room for time zones and for the times of
+frames."""
 
 
 def read_time(text: str) -> datetime:
@@ -66,10 +66,10 @@ LOST: dict[Lost, str] = {
 Fact = Literal[Lost, "directions", "durations"]
 """The facts that commands, views and rules may need.
 
-``directions`` are known if no direction was inferred. ``durations``, the times between frames, are
+``directions`` is known if no direction was inferred. ``durations`` (the times between frames) is
 known if each frame has its own time.
 
-Conclusions from known facts of `Lost`:
+If facts of `Lost` are known, these conclusions are possible:
 
 - ``middle``: nothing was sent between two neighbouring frames.
 - ``middle`` and ``ending``: a request without a recorded answer was not answered.
@@ -127,8 +127,8 @@ class Origin:
     inferred_directions: int = 0
     """The number of frames whose direction was inferred from their content."""
     inferred_times: int = 0
-    """The number of frames that got the time of the previous frame, because their own time is
-    unknown or earlier."""
+    """The number of frames that got the time of the previous frame. Their own time is unknown, or
+    is before that time."""
     skipped: int = 0
     """The number of lines that could not be read and were left out."""
     named_answers: tuple[NamedAnswer, ...] = field(default=(), metadata={"optional": True})
@@ -283,7 +283,7 @@ class Recording:
 
     @needs("middle", "ending", unknown=True)
     def is_open(self, *, live: bool) -> bool:
-        """Whether a request without a recorded answer may have an answer, or may still get one.
+        """Whether a request without a recorded answer may have an answer or may still get one.
 
         Args:
             live: whether the recorder is running.
@@ -320,9 +320,9 @@ class Recording:
 
     @property
     def step_ns(self) -> int:
-        """The resolution of an imported recording's times in nanoseconds; 0 if it is not known.
+        """The resolution in nanoseconds of an imported recording's times; 0 if it is not known.
 
-        Durations that are shorter than the resolution are unknown.
+        A duration that is shorter than the resolution is unknown.
         """
         return 0 if self.origin is None else self.origin.resolution_ns or 0
 

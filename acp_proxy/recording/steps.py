@@ -6,8 +6,8 @@ conversation proceeds, so a recording of any size starts to play at once.
 A message of the client is *awaited* if frames of the agent wait for it. An awaited message is
 *optional* if the client may omit it: after a second of silence nothing waits for it any longer.
 
-If the session of a message is unknown, a *name* in the message determines its lane. An earlier
-message has introduced this name in the lane:
+If a message names no session, another *name* in the message determines its lane: the lane in which
+an earlier message introduced the name.
 
 - An update of the parent session introduces a child session.
 - The request that opens a session introduces its MCP servers.
@@ -199,7 +199,7 @@ class Step:
         Frames wait for requests, replies and cancellations. The exceptions are:
 
         - the cancellation of a request that is not open, which has no effect;
-        - a reply that answers no request, which only reports a line that the client could not read.
+        - an error without a request, with which the client only reports an unreadable line.
         """
         if self.is_reply or self.method == CANCEL_REQUEST:
             return self.exchange is not None
@@ -229,8 +229,8 @@ class Script(Protocol):
     """The number of the event ``eof`` with which the agent ended its output by itself. None if the
     agent stopped because its input ended or because of a signal, or if the reason is unknown."""
     gave_up_at: int | None
-    """The number of the signal with which the client gave up on the agent. The agent sent later
-    frames only because it was told to end."""
+    """The number of the signal with which the client gave up on the agent. After this signal, the
+    agent sent frames only because it was told to end."""
     dialect: str | None
     redaction: str | None
     """How the recording was masked: ``secrets``, ``private`` or ``none``. None in recordings of
@@ -256,8 +256,8 @@ class LaneFinder:
     """Assigns each step a lane, in recorded order: the lane of an ACP session or of the connection.
 
     A session's lane begins at the request that creates or loads the session. A session without this
-    request, such as a subagent's session, uses the lane of the frame that announces it, or else of
-    the most recently active session.
+    request, such as a subagent's session, has no lane of its own. It uses the lane of the frame
+    that announces the session, or else the lane of the most recently active session.
 
     MCP over ACP uses the lane of the session that declared the server. A frame of the agent without
     a session, such as an invalid line, uses the lane of the previous frame.
@@ -299,7 +299,7 @@ class LaneFinder:
         return {name: lane for name, lane in self._of_session.items() if name != lane}
 
     def _pair_with_unreadable(self, step: Step) -> None:
-        """Pairs an error that answers no request with the oldest unpaired line of invalid JSON."""
+        """Pairs an error without a request with the oldest unpaired line of invalid JSON."""
         if step.rpc_id not in (None, "null") or step.session is not None or not self._unreadable:
             return
         line = self._unreadable.popleft()
@@ -333,8 +333,8 @@ class LaneFinder:
     def _named(self, names: tuple[str, ...]) -> str | None:
         """Returns the lane in which the first known name was introduced.
 
-        If several lanes introduced the name, chooses the lane of the most recently active session,
-        or else the latest lane.
+        If the name was introduced in several lanes, chooses the lane of the most recently active
+        session, or else the latest lane.
         """
         lanes = next((self._of_name[name] for name in names if name in self._of_name), {})
         if self._last_session is not None and self._last_session in lanes:

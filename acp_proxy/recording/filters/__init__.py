@@ -1,8 +1,9 @@
 """The filter grammar, which describes a set of frames.
 
 An example is ``dir:to-client method:session/* not kind:error (size:>10k or latency:>2s)``. A frame
-must match all terms, unless ``or``, ``not`` and parentheses combine them. A term is ``key:value``,
-or a path into the message and a value, such as ``params.update.sessionUpdate=tool_call``.
+must match all terms; ``or``, ``not`` and parentheses combine terms in other ways. A term is
+``key:value``, or a path into the message and a value, such as
+``params.update.sessionUpdate=tool_call``.
 
 The store uses a filter in two steps. The `condition` selects candidates, and `matches` decides for
 each candidate row. Neither step does I/O.

@@ -1,8 +1,8 @@
 """The conditions of a filter on columns, as values that the store translates into a query.
 
 A condition may select too many frames, but never too few. Its columns are the columns of the view
-``frames`` (docs/database.md), and the exchange's ``latency_ns``. This module also defines the facts
-about a recording that the parser needs.
+``frames`` (docs/database.md), and the exchange's ``latency_ns``. The module also defines `Known`,
+the facts about a recording that the parser needs.
 """
 
 from collections.abc import Callable
@@ -83,6 +83,6 @@ class Known:
 
 
 SEVERAL = Known(lambda _: False, None)
-"""The facts for a filter of several recordings."""
+"""The facts for a filter that is applied to several recordings."""
 UNREAD = Known(lambda _: False, 0)
-"""The facts for a filter that is only checked for mistakes, before its recording is opened."""
+"""The facts for checking a filter before its recording is opened."""

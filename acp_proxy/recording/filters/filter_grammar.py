@@ -55,7 +55,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def terms_of(text: str) -> list[str]:
-    """Returns the keys of a filter's terms, and then the first parts of its paths.
+    """Returns the keys of a filter's terms, followed by the first parts of the filter's paths.
 
     Raises:
         BadFilter: a quote is never closed.
@@ -66,7 +66,7 @@ def terms_of(text: str) -> list[str]:
 
 
 class _Parser:
-    """A recursive-descent parser; each token has its column, for error messages."""
+    """A recursive-descent parser of tokens. For error messages, each token has its column."""
 
     def __init__(self, text: str, known: Known | None = SEVERAL) -> None:
         self._text = text

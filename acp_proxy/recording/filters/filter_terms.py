@@ -43,7 +43,7 @@ _OWN_STATES = ("unanswered", "failed")
 """States that can also be written without ``is:``."""
 IS = (*_OWN_STATES, *KINDS)
 _SYNONYMS = {"open": "unanswered", "pending": "unanswered", "running": "in_progress"}
-"""Words that a timeline or people use for a state or a status, each with the accepted word."""
+"""Other words for a state or a status, each with the word that the filter accepts."""
 STATUSES = ("pending", "awaiting_permission", "in_progress", "completed", "failed", "cancelled")
 _BOUND = re.compile(r"(<=|>=|<|>|=)?\s*([0-9]*\.?[0-9]+)\s*([a-zA-Zµ]*)$")
 _INDEX = re.compile("[0-9]{1,9}")
@@ -62,7 +62,7 @@ class Filter:
     """Whether a row of `frames` (with ``latency_ns``) or of `events` matches exactly."""
 
     def finds(self, row: Row) -> bool:
-        """Whether a row matches. A batch with ``members`` matches if one of its members matches."""
+        """Whether a row matches; for a batch in ``members``, whether one of its members matches."""
         members = row.get("members")
         return any(map(self.matches, members)) if members else self.matches(row)
 
@@ -145,8 +145,8 @@ def _kind(value: str, _known: Known | None) -> Filter:
 
 
 NAMED_BY_ANSWER = {"session": "answer_session", "terminal": "answer_terminal"}
-"""The columns whose value may be in the answer to a request. For each: the name of the column that
-has the answer's value."""
+"""The columns whose value may come from the answer to a request. Each has the name of the column
+with the answer's value."""
 
 
 def of_session(session: str) -> Filter:
@@ -161,7 +161,7 @@ def _in(column: str, chosen: list[str]) -> Filter:
 def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
     """Returns a test of a row: whether the text in a column, or in the answer's column, fits.
 
-    `NAMED_BY_ANSWER` names the columns with values of answers.
+    `NAMED_BY_ANSWER` has the columns that also have a column for the answer's value.
     """
     columns = [column, NAMED_BY_ANSWER[column]] if column in NAMED_BY_ANSWER else [column]
 
@@ -172,11 +172,11 @@ def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
 
 
 _NAMES = ("*/", "*_")
-"""Patterns of the text that may precede the wanted word in the name of a method."""
+"""Patterns of what may precede the wanted word in the name of a method."""
 
 
 def _label(column: str, words_after: tuple[str, ...] = ()) -> _Parse:
-    """Makes a term that compares a column with the value: as a pattern, a whole text or a prefix.
+    """Makes the parser of a term that compares a column with a value.
 
     - A value with ``*``, ``?`` or ``[`` is a pattern.
     - A value is a whole text if it is quoted, if the recording has exactly this text, or if the
@@ -213,7 +213,7 @@ def _rpc_id(value: str, _known: Known | None) -> Filter:
 
 
 def _number(column: str, units: dict[str, int], what: str) -> _Parse:
-    """Makes a term for a number, a bound such as ``>10k``, or a range such as ``10..20``.
+    """Makes the parser of a term with a number, a bound such as ``>10k``, or a range (``10..20``).
 
     Args:
         column: the column with the number.
@@ -264,7 +264,7 @@ def _turn(value: str, known: Known | None) -> Filter:
 
 
 def _is(value: str, known: Known | None) -> Filter:
-    """Returns the filter for kinds of frames, for unanswered requests, or for failures."""
+    """Returns the filter for a value of ``is:``: a kind of frames, unanswered, or failed."""
     return any_of([_STATES[word](known) for word in _one_of(value, IS, "state")])
 
 

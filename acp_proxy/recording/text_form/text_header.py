@@ -77,7 +77,7 @@ def read_header(line: bytes, path: Path) -> Recording:
 
 
 def _argv(recording: Recording) -> str | list[str]:
-    """Returns the agent's command as a list, or as the stored text if a list would change it."""
+    """Returns the agent's command as a list, or its stored text if a list would change the text."""
     argv = recording.words
     try:
         _encode(argv)

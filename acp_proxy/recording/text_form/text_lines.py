@@ -21,7 +21,7 @@ from acp_proxy.base.wording import visible_json
 from acp_proxy.protocol.jsonrpc import Stream
 
 DEEPEST = 128
-"""The largest number of nested brackets that every JSON tool can read; ``jq`` fails at 256."""
+"""The largest number of nested brackets that every JSON tool can read; ``jq`` refuses 256."""
 
 _LONG_NUMBER = re.compile(rb"[0-9]{16}")
 
@@ -65,7 +65,7 @@ _SPELL: dict[Style, Callable[[Any], bytes]] = {
 
 
 def _plain_float(text: str) -> float:
-    """Reads a number; raises `ValueError` if other tools may write it differently."""
+    """Reads a number. Raises `ValueError` if another JSON tool may write the number differently."""
     value = float(text)
     if value.is_integer() or repr(value) != text or "e" in text:
         raise ValueError(text)
@@ -112,7 +112,7 @@ def _candidates(raw: bytes) -> tuple[Style, ...]:
 
 
 def is_unchangeable(value: Any, levels: int = DEEPEST) -> bool:
-    """Whether every JSON tool that reads a value writes the same value again.
+    """Whether every JSON tool that reads and writes a value keeps the value.
 
     Args:
         value: parsed JSON.
@@ -159,7 +159,7 @@ is written as a string."""
 _encode = msgspec.json.encode
 
 Pieces = Callable[[], Iterable[bytes]]
-"""A function that returns the pieces of a line; each call starts again at the first piece."""
+"""A function that returns the pieces of a line. Each call begins at the first piece."""
 
 
 class BadLine(Exception):
@@ -210,7 +210,7 @@ def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str
 
 
 def large_member(pieces: Pieces) -> Iterator[bytes]:
-    """Yields a line in pieces as the ``text`` or ``base64`` member of a JSON object."""
+    """Yields the pieces of a member of a JSON object: a line, as ``text`` or as ``base64``."""
     if _is_text(pieces()):
         yield b'"text":"'
         decode = codecs.getincrementaldecoder("utf-8")().decode
@@ -256,7 +256,7 @@ def from_base64(name: str, text: str) -> bytes:
 
 
 def event_data(text: str) -> bytes:
-    """Writes an event's data as a JSON object, or as a string if the object changes the text."""
+    """Writes an event's data as a JSON object; as a string if an object would change the text."""
     try:
         data = json.loads(text)
         small = {name: str(v) if name in _BIG and _is_big(v) else v for name, v in data.items()}

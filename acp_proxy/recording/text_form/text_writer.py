@@ -1,7 +1,7 @@
 """Writes the lines of frames, events and fired faults.
 
-A line has only members that differ from their defaults and cannot be derived. The number of a row
-is derived from the previous line. Kind, method, exchange, session and turn are derived from the
+A line leaves out each member that has its default value or can be derived. The number of a row is
+derived from the previous line. Kind, method, exchange, session and turn are derived from the
 message.
 """
 
