@@ -32,7 +32,7 @@ BACKLOG = 16 << 20
 TRIM = 1 << 20
 """The least size in bytes of a log that is emptied. All of its bytes must be indexed."""
 LAST = 2.0
-"""Seconds after the conversation until the last indexing and the check have to end."""
+"""The seconds after the conversation within which the last indexing and the check have to end."""
 _RETRY = 2.0
 
 
@@ -67,7 +67,7 @@ class Indexing:
     def finish(self) -> None:
         """Indexes the rest of the log, as far as time allows, and closes the recording.
 
-        The next reader indexes what is left in the log.
+        The next command that reads the recording indexes the rest.
         """
         deadline = time.monotonic() + LAST
         while True:
@@ -163,7 +163,10 @@ class Indexing:
         indexer.connection.close()
 
     def _look_through_log(self, direction: Direction) -> bool | None:
-        """Looks for an open request in an index in memory, while there is no database."""
+        """Whether a request of a direction waits for its answer, if there is no database yet.
+
+        The log is indexed in memory to find out. None if unknown.
+        """
         try:
             with contextlib.closing(sqlite3.connect("")) as connection:
                 database.migrate(connection)

@@ -1,6 +1,6 @@
 """Deletes old recordings when a new recording starts, and logs the names of their files.
 
-The search for old recordings may be cancelled at any time. Every deletion is logged, even then.
+The search may be cancelled at any time. Every deletion is logged, even after a cancellation.
 """
 
 import os

@@ -24,8 +24,8 @@ from acp_proxy.record.capture.stdio import warn
 LONGEST = 30.0
 """Seconds after which the command and its descendants are killed."""
 _LOOK, _SOON, _QUIET = 1.0, 0.1, 0.5
-"""In seconds: the longest and the shortest pause between two looks at the recording, and the least
-silence of the agent before a look."""
+"""Times in seconds: the longest and the shortest pause between two looks at the recording, and the
+least silence of the agent before a look."""
 
 
 async def run_at_stalls(relay: Relay, options: RecordOptions, path: Path) -> None:

@@ -172,7 +172,7 @@ async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) ->
 
 
 def look_for_client(relay: Relay) -> tuple[bool, bool]:
-    """Returns whether the client has left for good, and whether nobody reads what we write to it.
+    """Returns whether the client has left for good, and whether nobody reads our output to it.
 
     The client has also left if the process that started us has ended.
     """
@@ -282,7 +282,7 @@ def _s(ns: int) -> str:
 
 
 async def _until_idle(pumps: tuple[Pump, ...], seconds: float, since: int = 0) -> None:
-    """Waits until no byte was read for some seconds while no pump waited for a slow reader.
+    """Waits until no byte was read for some seconds, not counting waits for a slow reader.
 
     Pumps do not measure how long they wait, so this function checks often.
     """

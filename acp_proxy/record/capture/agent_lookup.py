@@ -1,4 +1,4 @@
-"""Replaces ``@NAME`` by the command of a known agent; imported only for such commands."""
+"""Replaces ``@NAME`` by the command of a known agent. Other commands do not import this module."""
 
 import os
 
@@ -21,7 +21,7 @@ def replace_name(command: "Sequence[str]", expand: "Expand") -> "list[str] | Non
 
     Args:
         command: a command that begins with ``@NAME``.
-        expand: the function `expanded` of the table of agents.
+        expand: the function `known_agents.expanded`.
 
     Returns:
         The command; None if no agent has this name.

@@ -74,7 +74,7 @@ class AgentProcess:
 
         Args:
             note_stop: called with SIGTTIN or SIGTTOU when this signal has stopped the agent. The
-                terminal sends the signal to an agent in a background group.
+                terminal sends this signal if the agent is in a background group.
         """
         code = os.waitstatus_to_exitcode(self.group.wait(self.pid, note_stop))
         if code < 0:
@@ -101,7 +101,7 @@ class AgentProcess:
         self.group.end()
 
     def kill_holders(self) -> None:
-        """Kills the processes of an exited agent's group that keep its stdout or stderr open."""
+        """Kills processes in an exited agent's group that keep the agent's output open."""
         self.group.kill_holders(self._outputs)
 
     def _send_to_own_group(self, signum: int) -> None:
@@ -114,7 +114,7 @@ class AgentProcess:
 
 
 def _share_group(program: Program) -> "tuple[OwnGroup, int] | None":
-    """Starts the agent in our process group if we have a terminal and the system supports this."""
+    """Starts the agent in our process group if we have a terminal and the system allows it."""
     if not has_terminal():
         return None
     # Only needed on a terminal. This imports more than all the rest of the startup.

@@ -1,4 +1,4 @@
-"""Ends our process: as the agent ended, or by executing the agent in place of our program."""
+"""Ends our process in the way the agent ended, or replaces our process by the agent."""
 
 import os
 from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
@@ -42,7 +42,7 @@ def give_way(
     mask_text: "Mask",
     mask: "set[int] | None" = None,
 ) -> "NoReturn":
-    """Executes the agent in our place, because the system has too few resources for both.
+    """Replaces our process by the agent, since the system has too few resources for both.
 
     Args:
         options: the options of the command line.
@@ -74,7 +74,8 @@ def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask
     Args:
         program: the program that could not be started.
         error: the reason.
-        log: the log that records the failure, unmasked: log contents are masked later.
+        log: the log that records the failure. The failure is not masked here: logs are masked
+            later.
         mask_text: removes secrets from printed text.
     """
     reason = cannot_start(program, error)

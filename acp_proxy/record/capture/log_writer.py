@@ -1,8 +1,7 @@
 """The capture log: an append-only file of all bytes, which are logged before they are forwarded.
 
 A log is a sequence of records (`log_format`). One ``writev`` under one lock appends each record. So
-appended data survives our own SIGKILL, and the order of the records is *the* order of the
-recording.
+appended data survives our own SIGKILL. The order of the records is the order of the recording.
 
 Offsets are *logical*: they count from the start of the recording and never decrease. The first
 record of a file, ``BASE``, contains the logical offset of the next record. So the indexer can
@@ -131,7 +130,7 @@ class CaptureLog(Log):
             self._append_after_gap(stream, t_ns, chunk, problem)
 
     def append_all(self, records: "list[tuple[int, int, int, bytes]]") -> None:
-        """Logs chunks and the notes on them in one write, or one by one if this write fails.
+        """Logs chunks and the notes on them in one write; if it fails, logs each record by itself.
 
         If a line cannot be logged, the notes on its faults are omitted too.
 
@@ -178,7 +177,7 @@ class CaptureLog(Log):
 
     @property
     def has_gap(self) -> bool:
-        """Whether nothing can be written at present."""
+        """Whether the last write failed, so that a gap in the log has begun."""
         return self._gap is not None
 
     def _append_event(self, kind: int, payload: bytes, stream: int) -> bool:
@@ -195,7 +194,7 @@ class CaptureLog(Log):
             return problem is None
 
     def trim(self, upto: int, masking: bytes = b"") -> bool:
-        """Empties the file if nothing was logged beyond ``upto``; returns whether it was emptied.
+        """Empties the file if its records end at ``upto``; returns whether the file was emptied.
 
         Everything before ``upto`` must be committed, and no line may begin before ``upto`` and end
         after it.
@@ -233,7 +232,7 @@ class CaptureLog(Log):
         os.unlink(self.path)
 
     def _append_after_gap(self, stream: int, t_ns: int, chunk: bytes, problem: str) -> None:
-        """Closes the gap and logs the chunk if writing works, else adds the chunk to the gap."""
+        """Logs a chunk and the end of the gap; if this fails, adds the chunk to the gap."""
         if self._gap is None:
             self._cut_back()
             self._open_gap(problem, t_ns)
@@ -263,7 +262,7 @@ class CaptureLog(Log):
         return problem
 
     def _cut_back(self) -> bool:
-        """Cuts off the bytes that a failed write left; returns whether the last record is whole."""
+        """Removes the bytes of a failed write; returns whether the log ends with a whole record."""
         try:
             os.ftruncate(self.fd, self.physical_size)
             self._torn = False

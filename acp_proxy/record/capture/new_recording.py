@@ -35,8 +35,8 @@ comma-separated ``NAME=MARKER``. `verify` sets this variable."""
 
 
 MADE_BY = "ACP_PROXY_MADE_BY"
-"""The environment variable with the command, such as `verify`, that records for its own use. The
-recording contains this command."""
+"""The environment variable with the name of the command, such as `verify`, that starts the recorder
+for its own use. The recording contains this name."""
 
 
 _OURS = (SECRETS, MADE_BY)
@@ -170,7 +170,7 @@ def _claim(path: str) -> None:
 
 
 def _known_secrets() -> "list[str]":
-    """Returns markers and values of known secrets, alternating."""
+    """Returns a list in which each known secret follows its marker."""
     secrets: list[str] = []
     for part in os.environ.get(SECRETS, "").split(","):
         name, _, marker = part.partition("=")
@@ -187,7 +187,7 @@ def _working_directory() -> str:
 
 
 def secret_hashes(environment: "dict[str, str]", key: bytes) -> "list[str]":
-    """Returns a line for each secret: its hash, its length, and four characters with their offset.
+    """Returns a line for each secret: its hash, its length, and four characters with their index.
 
     Args:
         environment: the values of variables by their names.

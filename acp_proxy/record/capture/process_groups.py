@@ -92,7 +92,7 @@ class OwnGroup:
     """
 
     is_shared = False
-    """Whether the client is in the group too."""
+    """Whether the client belongs to the group, too."""
 
     def __init__(
         self, group: int, guardian: "int | None" = None, complaint: str = "", lifeline: int = -1
@@ -122,7 +122,7 @@ class OwnGroup:
         return cls(guardian or pid, guardian, complaint, lifeline), pid
 
     def send(self, signum: int) -> None:
-        """Sends a signal to the whole group; the guardian goes on running after a stop signal."""
+        """Sends a signal to the whole group. A stop signal does not stop the guardian."""
         if self.id <= 0:
             return
         try:

@@ -108,7 +108,7 @@ def members(ancestor: int, group: int, table: "Iterable[Process]") -> "list[Proc
 
 
 def send(process: Process, signum: int) -> bool:
-    """Sends a signal to a process if its id has not been reused; returns whether it was sent.
+    """Sends a signal to a process unless its id was reused; returns whether the signal was sent.
 
     Args:
         process: the process as it was in the table.

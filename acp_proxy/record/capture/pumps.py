@@ -19,7 +19,7 @@ class Interceptor:
     """Makes plain pumps; its subclass in `faulted.fault_runner` makes pumps with faults."""
 
     streams: "tuple[int, ...]" = ()
-    """Streams whose pumps start only after the relay has been adopted."""
+    """The streams whose pumps do not start until the supervisor has adopted the relay."""
 
     def __init__(self) -> None:
         self.fields: dict[str, str | int | list[str]] = {}
@@ -46,7 +46,7 @@ class Interceptor:
         """
 
     def give_up(self) -> None:
-        """Forwards everything unchanged from now on, because no task keeps time any more."""
+        """Forwards everything unchanged from now on, because no task writes delayed bytes."""
 
     def farewell(self) -> None:
         """Writes a final report to stderr, if there is anything to report."""
@@ -83,8 +83,8 @@ class Pump:
     def run(self) -> None:
         """Relays until the source ends or the sink breaks, logs the reason, and closes both.
 
-        If the sink breaks, the source is closed too: the other peer gets the same broken pipe as
-        without us. A full sink blocks the write, and meanwhile nothing is read from the peer.
+        If the sink breaks, the source is closed too, so that the sender gets a broken pipe, as it
+        would without us. A full sink blocks the write, and meanwhile nothing is read from the peer.
         """
         try:
             reason = self._relay()
@@ -106,7 +106,7 @@ class Pump:
         self.ended.set()
 
     def abandon(self, reason: str) -> None:
-        """Stops waiting for a source that never ends; the thread stays in its read."""
+        """Ends the pump although its source does not end. The thread stays in its read."""
         self._log.event(END, {"reason": reason}, self.stream)
         self.ended.set()
 

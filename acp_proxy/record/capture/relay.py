@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _OF_KEYS = (SIGINT, SIGQUIT)
 """Signals that a key press sends to all processes of the terminal's foreground group."""
 _SI_KERNEL = 0x80
-"""The code of a signal that was not sent by a process."""
+"""The `si_code` of a signal that the kernel sent, and not a process."""
 _STOPPED = "told to stop"
 _SMALL_STACK = 1 << 18
 """Stack size in bytes of a thread if memory does not suffice for the usual 8 MB."""
@@ -144,7 +144,7 @@ class Relay:
                 start_new_thread(pump.run, ())
 
     def adopt(self) -> bool:
-        """Takes over the task of ending the process; returns False if a thread already ends it."""
+        """Takes over the task of ending our process; returns False if a thread already ends it."""
         with self._lock:  # the last thread may be about to check whether it has to end the process
             self._adopted = not self.drained.is_set
             return self._adopted
@@ -259,8 +259,8 @@ class Relay:
         """Waits for a signal.
 
         Returns:
-            The signal; whether the terminal also sent it to the agent; and the field for the log
-            that tells whether our parent sent it.
+            The signal; whether the terminal also sent the signal to the agent; and the field for
+            the log that tells whether our parent sent the signal.
         """
         try:
             from _signal import sigwaitinfo

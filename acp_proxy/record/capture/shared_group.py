@@ -1,4 +1,4 @@
-"""An agent that stays in our process group, and its guardian, which must not kill that group.
+"""An agent that stays in our process group, and its guardian, which kills only the agent.
 
 The agent can read the terminal when its client can, and the terminal itself sends Ctrl-C, Ctrl-Z
 and ``fg`` to the agent. The client is in the group too, so each process of the agent must be found
@@ -8,11 +8,11 @@ The guardian is a fork of our process. It is the agent's parent and a *subreaper
 the agent that loses its parent becomes a child of the guardian. So the guardian always finds all
 descendants of the agent.
 
-The guardian reads a pipe, and only we have the other end. When we end, even by SIGKILL, the
-guardian kills its descendants in the group. A process that has left the group is not killed. The
-guardian has its own session, so no terminal signal reaches it.
+The guardian reads a pipe, and only our process has the other end. When our process ends, even by
+SIGKILL, the guardian kills its descendants in the group. A process that has left the group is not
+killed. The guardian has its own session, so no terminal signal reaches it.
 
-This works only on Linux, which has subreapers, and a table of processes in files.
+A shared group is possible only on Linux, which has subreapers and shows processes as files.
 """
 
 import os
@@ -45,14 +45,14 @@ _IGNORED = (SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGTTIN
 _SET_CHILD_SUBREAPER = 36
 
 _REPORT = struct.Struct("=ii")
-"""A report of the guardian: one of the kinds below, and a number."""
+"""A report of the guardian: `_STARTED`, `_FAILED` or `_ENDED`, and a number."""
 _STARTED = 1  # the agent's process id
 _FAILED = 2  # the error number with which the agent could not be started
 _ENDED = 3  # the agent's `os.waitpid` status
 
 
 class SharedGroup(OwnGroup):
-    """Our own process group; our signals are sent only to the agent's processes in it."""
+    """Our own process group. Signals are sent only to the agent's processes in the group."""
 
     is_shared = True
 
@@ -157,7 +157,7 @@ def become_subreaper() -> bool:
 
 
 class _Guardian:
-    """Runs in the forked child; end of file on the pipe ``lifeline`` means that we have ended."""
+    """The guardian, which runs in a forked child. When our process ends, ``lifeline`` ends too."""
 
     def __init__(self, group: int, lifeline: int, report: int) -> None:
         self._group = group
@@ -166,7 +166,7 @@ class _Guardian:
         self._is_childless = False
 
     def run(self, program: Program) -> None:
-        """Starts the agent, reports how it ends, and then runs until we end."""
+        """Starts the agent, reports how the agent ends, and runs until our process ends."""
         self._let_go(program.descriptors)
         if not become_subreaper():
             return
@@ -194,7 +194,7 @@ class _Guardian:
         forever.acquire()
 
     def _let_go(self, descriptors: "tuple[int, ...]") -> None:
-        """Closes the client's descriptors and our log, since an open copy keeps a pipe alive."""
+        """Closes inherited descriptors, since an open copy keeps a pipe of the client alive."""
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         for fd in (0, 1, 2):
             os.dup2(null, fd)

@@ -4,8 +4,8 @@ Only directions with faults in the plan pass through the engine. Their pumps han
 engine and put its decisions into the schedule (`faults.delivery_schedule`). The pump's thread
 writes bytes that are due at once; threads of `faulted.fault_clock` write delayed bytes.
 
-A direction without faults keeps its plain pump. The engine gets its lines too, since it must match
-answers to requests.
+A direction without faults keeps its plain pump. The engine still reads the lines of this direction,
+since it must match answers to requests.
 
 Lines and fired faults are logged before their bytes go out (`faulted.fault_notes`). One lock guards
 the engine, the schedule and the order of the log.
@@ -212,7 +212,7 @@ class FaultRunner(Interceptor):
             queue.hurry()
 
     def carry_out_effects(self) -> None:
-        """Runs side effects that are due or whose preceding output is written."""
+        """Runs side effects that are due, or whose preceding output has been written."""
         with self._lock:
             for effect in self._schedule.take_effects(self._clock()):
                 self._carry_out(effect)
@@ -258,7 +258,7 @@ class FaultRunner(Interceptor):
                 self._notes.effect((rule, action), stream=STDERR, bytes=len(data))
 
     def _moment(self, fired: Fired, stream: int, t_ns: int) -> Moment:
-        """Returns the delay of a rule's output, or the number of an output that is held back."""
+        """Returns when the output of a rule goes out; None if nothing goes out."""
         if fired.late_ns is not None:
             return "late", fired.late_ns
         if fired.delivered is None:
@@ -278,7 +278,7 @@ class FaultRunner(Interceptor):
             self._notes.sent(stream, t_ns, number, max(0, due[key] - received_ns))
 
     def _add(self, decided: Iterable[Output], stream: int) -> None:
-        """Schedules outputs; the thread reading ``stream`` writes the bytes due on this stream."""
+        """Schedules outputs. The caller, which reads ``stream``, writes this stream's due bytes."""
         now = self._clock()
         outlets = {self._schedule.add(output, now) for output in decided}
         self._follow_up(stream)

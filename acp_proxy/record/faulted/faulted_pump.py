@@ -33,12 +33,12 @@ class _LineReceiver(Protocol):
 class WriteQueue:
     """The bytes that wait for one outlet, and the sink that they are written to.
 
-    All queues of a schedule share its lock, which guards the outbox.
+    All queues of one schedule share the lock of the schedule.
 
     Attributes:
-        wake: called when bytes remain that are due later, or that another thread has to write.
-        passed: called under the lock when bytes have gone out or were lost.
-        error: why the sink broke, or None.
+        wake: called if bytes remain in the queue that are due later, or that another thread must
+        write. passed: called under the lock when bytes have gone out or were lost. error: why the
+        sink broke, or None.
     """
 
     _outbox: Outbox
@@ -50,7 +50,8 @@ class WriteQueue:
     error: OSError | None = field(init=False, default=None)
     _changed: threading.Condition = field(init=False)
     _waiting: int = field(init=False, default=0)
-    """The number of waiting threads. While it is 0, no notification is sent, which saves time."""
+    """The number of threads that wait for a change. Without waiting threads, no notification is
+    sent, which saves time."""
 
     def __attrs_post_init__(self) -> None:
         self._changed = threading.Condition(self._lock)
@@ -114,7 +115,7 @@ class WriteQueue:
         self.wake()
 
     def _wait_until(self, holds: Callable[[], bool]) -> None:
-        """Blocks until a condition is true; after `hurry`, this thread writes the bytes."""
+        """Blocks until a condition is true. After `hurry`, the blocked thread writes due bytes."""
         while True:
             with self._lock:
                 while self.error is None and not holds() and not self._is_left_to_us():
@@ -218,7 +219,7 @@ class FaultedPump(Pump):
 
 
 class TappedLog(Log):
-    """The log of a plain pump that also passes its chunks to the engine."""
+    """The log of a plain pump. The log also passes each chunk to the fault engine."""
 
     def __init__(self, log: Log, follow: Callable[[int, int, bytes], None]) -> None:
         self.event = log.event  # type: ignore[method-assign]
