@@ -32,7 +32,7 @@ _SURE = {
     "session/new": "sessionId",
     "initialize": "protocolVersion",
 }
-"""For some methods, a member that every result of the method has."""
+"""For some methods: the member that every result of the method has."""
 _MOST_OPEN = 10_000
 _LONGEST_ID = 100
 """The longest id in characters; in a key, a longer id is replaced by its hash."""
@@ -138,7 +138,7 @@ _UNKNOWN += " nor its id shows which way it went"
 
 
 class ConnectionBegins(NamedTuple):
-    """A mark that another connection begins, since the client starts another agent."""
+    """A mark between entries: the client starts another agent, so another connection begins."""
 
 
 class Sent(NamedTuple):
@@ -154,7 +154,7 @@ Happened = Sent | ConnectionBegins | Remark | UnreadLines | Facts
 
 
 def connections(entries: Iterable[Entry], *, guesses: bool = False) -> Iterator[Happened]:
-    """Yields the entries of a log with directions, and a mark wherever another connection begins.
+    """Yields the entries of a log with directions. A mark shows where another connection begins.
 
     A connection begins with ``initialize``, which a client sends once in each connection.
 

@@ -1,7 +1,7 @@
 """Finds the JSON objects in a text without parsing them, and reads messages.
 
 An object may be on one line or on many lines, or a file may be a single object that contains all
-messages. The text is read in pieces: an object is returned as soon as its last bracket is read.
+messages. The text is read in pieces. An object is returned as soon as its last bracket is read.
 
 Reading a message changes at most the white space of its JSON. Messages without required members are
 read too, so that mistakes of a peer stay visible.
@@ -167,7 +167,7 @@ class Brackets:
         self._in_string = False
 
     def end(self, line: bytes, place: int = 0) -> int | None:
-        """Reads the next line; returns the offset where the value ends, or None if it does not end.
+        """Reads the next line; returns the offset where the value ends, or None if it goes on.
 
         Args:
             line: the line.

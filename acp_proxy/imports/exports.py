@@ -3,12 +3,12 @@
 acp-devtools writes one JSON object with all messages, or one message per line. Each message has its
 original line as a string, so lines that are not JSON are kept too.
 
-A person copies an array of pretty printed objects from Zed's ACP logs. Zed writes the result or the
-error of an answer as a member ``params``, so each message is rebuilt, and an error is recognized by
+A person copies an array of pretty-printed objects from Zed's ACP logs. Zed writes the result or the
+error of an answer as a member ``params``. So each message is rebuilt, and an error is recognized by
 its form. The recording notes that the source does not distinguish results from errors.
 
-Zed also writes the method of an answer, which is kept if the request is not in the log. Excerpts
-and several arrays in a row are read too.
+Zed also writes the method of an answer. The method is kept if the request is not in the log. Parts
+of an array, and several arrays in a row, are read too.
 """
 
 import json

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from acp_proxy.protocol.jsonrpc import Stream
 
 LATEST_NS = 1 << 62
-"""The lowest time that is considered wrong, in nanoseconds since 1970: in the year 2116."""
+"""A time from this one on, in nanoseconds since 1970 (in the year 2116), is considered wrong."""
 EARLIEST_NS = 10**17
 """The lowest time that counts as a date, in nanoseconds since 1970 (in the year 1973). If a log has
-a lower time, its times do not count from 1970."""
+a lower time, the log does not count from 1970."""
 _S = 10**9
 _DAY = 86_400 * _S
 _NOON = 12
@@ -138,7 +138,7 @@ _WORDS = _marks(
 )
 _BRACKETED = re.compile(rb"\[[^\[\]]{0,60}\]")
 _LEVEL = re.compile(rb"[^\w\"'`]*(?:[A-Z]{4,8}[^\w\"'`]*)?")
-"""Matches a text that has no words except a log level. Times are removed from the text before."""
+"""Matches a text without times that has no words except a log level."""
 _LONGEST = 300
 """The largest number of bytes before a message."""
 
@@ -150,7 +150,8 @@ class DirectionMark(NamedTuple):
     names_peers: bool
     """Whether the mark names the two peers. Otherwise its meaning depends on who wrote the log."""
     is_alone: bool
-    """Whether a line with only this mark announces a message. Other marks may be ordinary words."""
+    """Whether the mark alone, as the only text of a line, announces a message. Some marks do not,
+    since they may be ordinary words."""
 
 
 class Heading(NamedTuple):

@@ -45,7 +45,7 @@ class RemarkKind(StrEnum):
     """The kinds of lines without a message."""
 
     REMARK = "remark"
-    """Lines with another text."""
+    """Lines with text that is not a message."""
     BLANK = "blank"
     BRACKETS = "brackets"
     """Lines with only the beginning or the end of an array of messages."""
@@ -69,7 +69,7 @@ class UnreadLines(NamedTuple):
     reason: str
     """The expected and the actual content, as part of a sentence."""
     is_end: bool = False
-    """Whether the input ends inside this message."""
+    """Whether the input ends inside the message."""
 
 
 class Facts(NamedTuple):
@@ -145,7 +145,8 @@ NOT_WHOLE = "expected a message, got a part of one"
 MISPLACED = "expected a message outside of other JSON, or in an array"
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"
 _MOST_HELD = 10_000
-"""How many remarks may follow an incomplete message that still counts as the end of the input."""
+"""The most remarks that may follow an incomplete message if the message is to count as the end of
+the input."""
 
 
 def bad_too_long(number: int) -> UnreadLines:
@@ -154,7 +155,7 @@ def bad_too_long(number: int) -> UnreadLines:
 
 
 def with_end(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yields the entries; sets `is_end` of an incomplete message if only remarks follow it."""
+    """Yields the entries. Sets `is_end` of an incomplete message if only remarks follow it."""
     pending: list[Entry] = []
     for entry in entries:
         if pending and isinstance(entry, Remark) and len(pending) < _MOST_HELD:

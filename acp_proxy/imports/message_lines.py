@@ -71,7 +71,7 @@ def _beginning(head: bytes) -> Iterator[Entry]:
 
 
 def _is_flipped(head: bytes) -> bool:
-    """Whether the agent's side wrote the arrows; the methods of the first messages decide."""
+    """Whether the arrows of a log contradict the methods of its first messages."""
     votes = 0
     for entry in _beginning(head):
         if isinstance(entry, LoggedLine) and entry.stream is not None:
@@ -91,14 +91,14 @@ class _LineReader:
     """Reads the lines of a log.
 
     Args:
-        is_flipped: whether the agent's side wrote the arrows; None if that is not determined yet.
+        is_flipped: whether the agent's side wrote the arrows; None if this is not known yet.
     """
 
     def __init__(self, *, is_flipped: bool | None) -> None:
         self._is_flipped = is_flipped
         self._clock = Clock()
         self._above = _NO_HEADING
-        """The heading that the lines above the next message contain."""
+        """The heading that was read above the next message."""
         self._first: int | None = None
         """The number of the current message's first line; None outside of messages."""
         self._indentation = 0

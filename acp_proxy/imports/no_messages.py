@@ -15,7 +15,7 @@ _KNOWN = (
     (re.compile(rb"\(:direction |\((?:jsonrpc|:object) "),
      "it is Lisp, as Emacs prints it, which does not tell null, false and {} apart"),
 )  # fmt: skip
-"""Logs without messages, or with messages that are not JSON."""
+"""Patterns of logs that have no JSON messages, each with an explanation for the user."""
 _UTF_16 = "it is UTF-16: `iconv -f UTF-16 -t UTF-8 FILE | acp-proxy import -` reads it"
 _BINARY = (
     (b"\x1f\x8b", "it is compressed with gzip: `zcat FILE | acp-proxy import -` reads it"),
@@ -27,7 +27,7 @@ _BINARY = (
     (b"\xff\xfe", _UTF_16),
     (b"\xfe\xff", _UTF_16),
 )  # fmt: skip
-"""The first bytes of files that are not text in UTF-8."""
+"""The first bytes of files that are not text in UTF-8, each with an explanation for the user."""
 _PROBLEMS = (
     (re.compile(rb"[{\[,:]\s{0,9}&(?:quot|#34|#x22);"),
      "its quotation marks are HTML entities, such as &quot;; copy the text of the page instead of"
@@ -43,7 +43,8 @@ _PROBLEMS = (
     (re.compile(rb"[{\[,:]\s{0,9}'[\w/]{1,99}'\s{0,9}[:,}\]]"),
      "its quotation marks are those of Python: print the message with `json.dumps`"),
 )  # fmt: skip
-"""Changes that text editors, web pages, programs and people make to JSON, each with advice."""
+"""Patterns of JSON that a text editor, a web page, a program or a person has changed, each with
+advice."""
 _AROUND = (
     "its messages have other text around them: leave in each line a time, > or <, and the message"
 )
