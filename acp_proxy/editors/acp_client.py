@@ -20,11 +20,12 @@ class AcpClient(ABC):
     """Whether existing settings files show that the client is installed. False for a plugin, whose
     settings are in the files of its editor."""
     section: ClassVar[str] = ""
-    """The member of the settings that contains the agents; empty if acp-proxy cannot write them."""
+    """The name of the member of the settings that contains the agents; empty if acp-proxy cannot
+    write into the settings."""
 
     @abstractmethod
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Returns paths; if the client is installed, at least one of them exists."""
+        """Returns paths. At least one of the paths exists if the client is installed."""
 
     @abstractmethod
     def files(self, machine: Machine) -> Sequence[Path]:
@@ -47,7 +48,7 @@ class AcpClient(ABC):
         return ()
 
     def _agent(self, name: str, entry: Any, path: Path) -> ConfiguredAgent:
-        """Reads an entry, which may be any value."""
+        """Makes an agent from a settings entry, which may be any value."""
         return agent_of(name, entry, path)
 
     @abstractmethod

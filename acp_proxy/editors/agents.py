@@ -1,4 +1,4 @@
-"""The machine of a user, the agents in its settings, and the agents as acp-proxy starts them."""
+"""The machine of a user, the agents in the settings of clients, and agents as recorded."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -130,7 +130,7 @@ class RecordedAgent:
     id: str | None = None
     """The id of the agent if it is a known agent."""
     value: Any = None
-    """The entry in the client's settings from which this agent was made."""
+    """The entry in the client's settings that this agent was made from."""
     hidden: frozenset[str] = frozenset()
     """The names of variables whose values come from the client's settings and must not be shown."""
     notes: tuple[str, ...] = ()
@@ -177,7 +177,7 @@ def known_agent(id_: str, machine: Machine) -> ConfiguredAgent:
 def recorded(
     agent: ConfiguredAgent, own: Sequence[str], machine: Machine, *, is_graphical: bool
 ) -> RecordedAgent:
-    """Returns an agent whose command starts with acp-proxy; both programs have absolute paths.
+    """Returns an agent whose command starts with acp-proxy. Both programs have absolute paths.
 
     Args:
         agent: the agent; its command must not be empty.

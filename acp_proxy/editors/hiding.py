@@ -43,7 +43,7 @@ def hidden_settings(data: bytes, masker: Masker) -> str:
 
 
 def hidden_agent(agent: RecordedAgent, masker: Masker) -> RecordedAgent:
-    """Returns an agent without secrets; values from the client's settings are replaced.
+    """Returns an agent without secrets; hides the variables and headers from client settings.
 
     Args:
         agent: the agent.

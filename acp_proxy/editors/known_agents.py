@@ -26,11 +26,9 @@ if TYPE_CHECKING:
         commit: str
         """The commit of the agent's entry in the registry."""
         compared: str
-        """The day when the package's repository was compared with the agent's; empty if never.
-
-        Without a day, the package is never run: anybody may have published a package under a
-        similar name.
-        """
+        """The day on which the repository that the package names was compared with the agent's
+        repository; empty if never. Without a day, the package is never run: anybody may have
+        published a package under a similar name."""
         repository: str
         """The repository that the package named on the day `compared`."""
 
@@ -85,7 +83,7 @@ def command_of(id_: str, is_installed: "Callable[[str], bool]") -> "list[str]":
 
 
 def advice(id_: str, is_installed: "Callable[[str], bool]") -> str:
-    """Returns what to type to run an agent whose package was not compared, else "".
+    """Returns the command to type for an agent whose package was not compared, otherwise "".
 
     Args:
         id_: the agent's id.

@@ -31,7 +31,7 @@ class JsonClient(AcpClient):
         return entries(data, self.agents_section).items()
 
     def entry(self, agent: RecordedAgent) -> dict[str, Any]:
-        """Returns the settings entry of an agent, with all other members of its original entry."""
+        """Returns the settings entry of an agent. Other members of its original entry are kept."""
         base = agent.value if isinstance(agent.value, dict) else {}
         command = {"command": agent.command[0], "args": [*agent.command[1:]]}
         return {**base, **command, "env": dict(agent.env)}
@@ -50,7 +50,7 @@ class Zed(JsonClient):
     section = agents_section = "agent_servers"
 
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Returns the directories of Zed, and on macOS the program."""
+        """Returns the directories of Zed and, on macOS, the path of the program."""
         return [file.parent for file in self.files(machine)] + [
             machine.data / "zed",
             machine.home / "Library/Application Support/Zed",
@@ -141,7 +141,7 @@ class Acpx(JsonClient):
         return agent if words is None else evolve(agent, command=tuple(words))
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns a document for either settings file; the commands set variables with ``env``."""
+        """Returns the text of a settings file. Commands of agents set variables with ``env``."""
         entries = {agent.key: {"argv": [*agent.env_words, *agent.command]} for agent in agents}
         return "\n".join(format_json({self.agents_section: entries}, "  "))
 
@@ -254,7 +254,7 @@ class FoundClient:
     """The settings file to write into, which need not exist."""
     agents: tuple[ConfiguredAgent, ...]
     problems: tuple[str, ...]
-    """For each settings file that cannot be read, one sentence that says why."""
+    """One sentence for each settings file that cannot be read."""
     unreadable: tuple[Path, ...] = ()
     """The settings files that cannot be read."""
 

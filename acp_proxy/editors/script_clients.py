@@ -39,7 +39,7 @@ def lua_list(words: Sequence[str]) -> str:
 
 
 def agents_in(path: Path, data: bytes, word: str) -> list[ConfiguredAgent]:
-    """Returns the agents whose commands are found in a file, which is not parsed.
+    """Returns the agents whose commands are found in a file. The file is searched, not parsed.
 
     A command is a list of strings that begins with acp-proxy or with the program of a known agent.
 
@@ -94,7 +94,7 @@ _LARGEST = 1 << 20
 
 
 class ScriptClient(AcpClient):
-    """A client whose settings are a program, which is searched for commands of agents."""
+    """A client whose settings are a program. The program is searched for commands of agents."""
 
     owns_files = False
 
@@ -185,7 +185,7 @@ _ADAPTERS = {
     "mistral-vibe": "mistral_vibe",
     "opencode": "opencode",
 }
-"""The adapters that come with CodeCompanion, by the ids of known agents."""
+"""The names of CodeCompanion's own adapters, by the ids of known agents."""
 
 
 class CodeCompanion(NeovimPlugin):
@@ -245,7 +245,7 @@ _VARIABLES = {
     "opencode": "opencode",
     "qwen-code": "qwen",
 }
-"""The agent's name in the names of agent-shell's variables, by the ids of known agents."""
+"""The name of each agent in the variables of agent-shell, by the ids of known agents."""
 
 
 class AgentShell(ScriptClient):

@@ -150,7 +150,7 @@ def _data(path: Path, target: Path) -> bytes | None:
 def _is_writable(path: Path) -> bool:
     """Whether this process may write a file or directory.
 
-    False if the mode forbids everybody to write; also for the superuser, who could still write.
+    False if the mode forbids everybody to write, although the superuser could still write.
     """
     return bool(path.stat().st_mode & _ANY_WRITE) and os.access(path, os.W_OK)
 
@@ -298,7 +298,7 @@ def restored(change: AddedEntry, data: bytes | None) -> bytes | None:
 
 
 def _is_without(change: AddedEntry, data: bytes, rest: bytes) -> bool:
-    """Whether ``rest`` is the settings in ``data`` without the entry of a change."""
+    """Whether ``rest`` equals the settings in ``data``, except for the entry of a change."""
     mine = entries(data, change.section)
     if mine.pop(change.name, None) != change.value or entries(rest, change.section) != mine:
         return False

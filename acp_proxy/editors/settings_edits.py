@@ -1,4 +1,4 @@
-"""Adds an entry to settings in JSON with comments, or removes one; all other bytes stay the same.
+"""Adds an entry to settings in JSON with comments, or removes an entry. All other bytes stay.
 
 A new entry becomes the first entry of its object. So one piece of text is inserted, and each
 comment stays with its entry.
@@ -125,7 +125,7 @@ def _section(root: JsonNode, section: str) -> JsonNode | None:
 
 
 def _piece(text: str, section: str, name: str, value: Any) -> tuple[int, str]:
-    """Returns the index where a new entry is inserted, and the text of the entry."""
+    """Returns the index where the text of a new entry is inserted, and this text."""
     root = parse(text)
     newline = _newline(text)
     if root is None:
@@ -165,7 +165,7 @@ def _prepended(
 
 
 def _spans(text: str, target: JsonNode, member: JsonMember) -> Iterable[tuple[int, int]]:
-    """Yields the ranges to remove: the member itself, and the comma that would be left over."""
+    """Yields the ranges to remove: a member, and the comma that would be left without it."""
     start, end = member.start, member.node.end
     comma = behind_blanks(text, end)
     is_last = text[comma : comma + 1] != ","
@@ -188,7 +188,7 @@ def _spans(text: str, target: JsonNode, member: JsonMember) -> Iterable[tuple[in
 
 
 def format_json(value: Any, unit: str, *, depth: int = 0) -> list[str]:
-    """Returns a JSON value as lines: each member of an object on its own line, a list on one line.
+    """Returns the lines of a JSON value: one for each member of an object, one for a whole list.
 
     Args:
         value: the value.
@@ -211,7 +211,7 @@ def _plain(value: Any) -> str:
 
 
 def _is_encodable(*values: Any) -> bool:
-    """Whether values can be written without escapes: they contain no half of a surrogate pair."""
+    """Whether values can be written without escapes, since they have no half surrogate pair."""
     try:
         json.dumps(values, ensure_ascii=False).encode()
     except UnicodeEncodeError:

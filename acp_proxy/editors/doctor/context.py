@@ -151,7 +151,7 @@ class DoctorContext:
     """Returns the agent's command in arguments of ``record``; raises ValueError for wrong
     arguments."""
     commands: Collection[str]
-    """The names of the commands, whose options can be set by variables."""
+    """The names of acp-proxy's commands. Variables can set the options of these commands."""
     removed: Callable[[str, str], str | None]
     """Returns what replaces a removed option, given its variable and value; None for other
     variables."""
@@ -165,7 +165,7 @@ class DoctorContext:
     """Asks an installed acp-proxy for its version; see `ask_version`."""
 
     def command(self, *words: str | Path) -> str:
-        """Returns a shell command that starts this acp-proxy; only its name if PATH leads to it.
+        """Returns a shell command that starts this acp-proxy, without its path if PATH leads to it.
 
         Args:
             *words: the arguments of acp-proxy.

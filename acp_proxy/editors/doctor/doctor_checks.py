@@ -60,7 +60,7 @@ class _Program:
 
     path: str | None
     is_certain: bool
-    """False if the PATH of the client may differ, so that the client does not find the program."""
+    """False if the client may have a different PATH, so that it may not find the program."""
 
 
 class _Entry:
@@ -93,7 +93,7 @@ class _Entry:
 
     @property
     def _words(self) -> list[str]:
-        """The words of the command after the words that start acp-proxy."""
+        """The words of the agent's command that follow the words for starting acp-proxy."""
         return [*self._agent.command[len(self._agent.proxy) :]]
 
     def _error(self, text: str, advice: str = "") -> CheckResult:
@@ -109,8 +109,8 @@ class _Entry:
         """Asks the acp-proxy in the settings for its version, unless running it may be unsafe.
 
         Returns:
-            The version, and the results that say what is wrong. The version is None if acp-proxy
-            was not run or did not answer.
+            The version, and a result for each problem. The version is None if acp-proxy was not run
+            or did not answer.
         """
         word = self._proxy[0]
         own = shlex.join(self._context.own)
@@ -245,7 +245,7 @@ def _with_path(machine: Machine, path: str) -> Machine:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Divides a command into the words of programs such as ``env`` and the words of acp-proxy."""
+    """Splits a command into the words of programs such as ``env`` and the words of acp-proxy."""
     count = 1 if words[-2:-1] != ("-m",) else 4 if words[-3:-2] == ("-P",) else 3
     return [*words[:-count]], [*words[-count:]]
 

@@ -281,7 +281,7 @@ def _empty(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResul
 
 
 def _side_files(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
-    """Yields warnings for files that SQLite makes beside a database while the database is open."""
+    """Yields warnings for leftover files that SQLite makes beside an open database."""
     lone = []
     for name in sorted(names):
         database, dash, suffix = name.rpartition("-")
@@ -301,7 +301,7 @@ def _side_files(context: DoctorContext, names: frozenset[str]) -> Iterator[Check
 
 
 def _partial(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
-    """Yields a warning for temporary files that a killed command has not renamed or removed."""
+    """Yields a warning for leftover temporary files of commands that were killed."""
     partial = [context.recordings / name for name in names if _PARTIAL.fullmatch(name)]
     for directory in {context.recordings / "setup", *_settings_directories(context)}:
         inside = _names(directory)

@@ -1,4 +1,4 @@
-"""Checks the environment variables of acp-proxy: they change the program's behaviour invisibly."""
+"""Checks the environment variables of acp-proxy, which change what acp-proxy does."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -119,6 +119,6 @@ def _plan_complaint(context: DoctorContext, name: str, value: str) -> str:
 
 
 def _is_of_command(context: DoctorContext, name: str) -> bool:
-    """Whether a variable may belong to an option of another command than ``record``."""
+    """Whether a variable's name, after the prefix, begins with the name of a command."""
     word = name.removeprefix(PREFIX).partition("_")[0].lower()
     return word in context.commands
