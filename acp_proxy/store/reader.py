@@ -149,7 +149,7 @@ class RecordingReader(Rows):
         return self.recording.redaction in LEVELS and self.masked_rows is None
 
     def in_one_place(self) -> "RecordingReader":
-        """Returns a reader with all rows in the main tables: this one, or a copy.
+        """Returns a reader that has all rows in the main tables: this reader, or a copy.
 
         A copy is needed while the latest frames are only in the log. The copy is closed with this
         reader.
@@ -162,7 +162,7 @@ class RecordingReader(Rows):
         return self._files.enter_context(copy)
 
     def refresh(self) -> None:
-        """Brings a live recording up to date; cheap if there is nothing new."""
+        """Brings a live recording up to date; fast if there is nothing new."""
         if self._tail is None:
             return
         try:
@@ -209,7 +209,7 @@ class RecordingReader(Rows):
 
     @contextlib.contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
-        """Closes everything on any failure; the error names the file if the file is broken."""
+        """Closes everything on a failure. If the file is broken, the error names the file."""
         try:
             yield
         except LogMoved:
@@ -334,7 +334,7 @@ class RecordingReader(Rows):
         self._mask()
 
     def _name_rows(self) -> None:
-        """Creates the views that queries use; masks the rows, unless a tail is read first."""
+        """Creates the views that queries use. Masks the rows, unless a tail must be read before."""
         has_tail = self._tail is not None
         self.connection.commit()
         late = None if self._tail is None or self.unredacted else self._tail.indexer
@@ -366,7 +366,7 @@ class RecordingReader(Rows):
             self._masked_before = max(until, before)
 
     def _is_masked_here(self, schemas: tuple[str, ...]) -> bool:
-        """Whether this reader masks secrets."""
+        """Whether this reader itself masks the secrets in the rows."""
         if self.unredacted:
             return False
         if self._level is not None or self._known:
@@ -375,7 +375,7 @@ class RecordingReader(Rows):
 
 
 def is_text(path: Path) -> bool:
-    """Whether a file is the text form of a recording; databases are recognized first, cheaply."""
+    """Whether a file is the text form of a recording. Databases are recognized first and fast."""
     if database.is_sqlite(path):
         return False
     from acp_proxy.store.copies.text_import import is_text_form

@@ -1,4 +1,4 @@
-"""The queries of an open recording, the same for a database, a log and a text form."""
+"""The queries of an open recording. They are equal for a database, a log and a text form."""
 
 import contextlib
 import heapq
@@ -27,7 +27,7 @@ _FIRED = (
 
 
 class FiredRows:
-    """Rows of `faults_fired`, read alongside frames in the order of their numbers.
+    """Rows of `faults_fired`, which are read together with frames, in the order of frame numbers.
 
     Args:
         rows: the rows, sorted by the numbers of the frames; they are read lazily.
@@ -93,7 +93,7 @@ class Rows:
 
         - a request and its response: ``request_seq``, ``response_seq`` and ``latency_ns`` of the
           exchange;
-        - a request: ``answer_session`` and ``answer_terminal``, which the answer named;
+        - a request: ``answer_session`` and ``answer_terminal``, which its answer named;
         - a batch: its ``members``; the filter matches at least one member;
         - a frame on which a fault fired: ``fired``, its rows of `faults_fired`.
 
@@ -163,7 +163,7 @@ class Rows:
                 yield from table.runs(pause_ns, first, single_upto)
 
     def lines_of(self, run: FrameRun) -> Iterator[tuple[int, int, bytes]]:
-        """Streams number, time and line of the frames of a run, three times as fast as `heads`.
+        """Yields number, time and line of the frames of a run, three times as fast as `heads`.
 
         Args:
             run: the run; frames with a large line are left out.
@@ -197,7 +197,7 @@ class Rows:
         return by_stream
 
     def has_label(self, text: str) -> bool:
-        """Whether a text is exactly the name of a method, a session, a tool call or a terminal."""
+        """Whether a method, session, tool call or terminal has exactly this name."""
         with self._damage_reported():
             every = self.tables[0].every
             sql = (
@@ -224,7 +224,7 @@ class Rows:
 
     @contextlib.contextmanager
     def _damage_reported(self) -> Iterator[None]:
-        """Converts the errors of reading a damaged file to an error that names the file."""
+        """Converts errors about a damaged file to an error that names the file."""
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError, Mistyped, LineTooLarge) as e:

@@ -61,7 +61,7 @@ class ImportedLog:
 
     source: LogFormat
     lines: Counter[str]
-    """How many lines had each kind of content; each line is counted once."""
+    """The number of lines of each kind of content. Each line of the log is counted once."""
     connections: tuple[ImportedConnection, ...]
     skipped: tuple[UnreadLines, ...]
     """The first skipped lines."""
@@ -132,7 +132,7 @@ def import_log(
 
 
 def _content(entry: Sent | Remark | UnreadLines | Facts) -> str:
-    """Returns which kind of content the lines of an entry have."""
+    """Returns the kind of content that the lines of an entry have."""
     match entry:
         case Sent():
             return "stderr" if entry.stream is Stream.STDERR else "messages"
@@ -144,7 +144,7 @@ def _content(entry: Sent | Remark | UnreadLines | Facts) -> str:
 
 
 def _numbered(name: str, number: int) -> str:
-    """Returns the name of a log's recording with a given number; numbers begin with 1."""
+    """Returns the name of the recording of a log's N-th connection; numbers begin with 1."""
     return name if number == 1 else f"{name}-{number}"
 
 
@@ -192,7 +192,7 @@ class _Connection:
         self._start_ns: int | None = None
         self._t_ns = 0
         self._step_ns = 10**9
-        """The largest power of ten, up to a second, that divides all times so far."""
+        """The largest power of ten, up to one second, that divides all times read so far."""
 
     @property
     def has_messages(self) -> bool:

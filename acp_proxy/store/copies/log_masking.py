@@ -22,7 +22,7 @@ class MaskedLine(NamedTuple):
 
 
 class LogMasking:
-    """Masks the lines of a log; looks ahead, since a secret may be split over several lines.
+    """Masks the lines of a log. Reads ahead, since a secret may be split over several lines.
 
     Args:
         entries: the entries of the log, in order.

@@ -43,7 +43,7 @@ def write_text_form(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes
 
 
 def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
-    """Yields the text form as `write_text_form` does, but a very large line in several parts.
+    """Yields the text form as `write_text_form` does, but splits very large lines into parts.
 
     Args:
         reader: the recording.
@@ -73,8 +73,8 @@ def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
 def text_lines(reader: Rows, seqs: Collection[int]) -> dict[int, int]:
     """Returns the line numbers of frames and events in the text form, counted from 1.
 
-    For a text form, the numbers count the lines of the file; for a database, the lines that
-    `export` would write. Frames that are not in the recording are left out.
+    If the recording is a text form, the lines of its file are counted. For a database, the lines
+    that `export` would write are counted. Numbers of missing frames are left out.
 
     Args:
         reader: the recording.

@@ -1,7 +1,7 @@
 """Reads the text form of recordings, and makes databases from it; an error leaves no database.
 
-The text contains only what was observed. `RowWriter` derives everything else, as from a recorder's
-log. The memory use does not grow with the number of lines.
+The text contains only what was observed. `RowWriter` derives everything else, as it does for a
+recorder's log. The memory use does not grow with the number of lines.
 """
 
 import io
@@ -84,7 +84,7 @@ def import_text_form(
     stem: str | None = None,
     name: str | None = None,
 ) -> Path:
-    """Makes a database, which only its owner can read, from the text form of a recording.
+    """Makes a database from the text form of a recording. Only the owner can read the database.
 
     Args:
         source: the lines of the text.
@@ -204,7 +204,7 @@ class _TextLines:
 
     @contextmanager
     def errors_located(self, path: Path) -> Iterator[None]:
-        """Adds the name of the file and the number of the line to an error."""
+        """Adds the path of the file and the number of the line to an error."""
         try:
             yield
         except BadLine as e:
@@ -244,7 +244,7 @@ def _add(
 
 
 def message_of(stream: Stream, raw: bytes, newline: bytes) -> Message:
-    """Reads a line as the indexer does: of a large line only the first and last bytes.
+    """Reads a line as the indexer does. Of a large line, only the first and last bytes are read.
 
     Args:
         stream: the stream of the line.

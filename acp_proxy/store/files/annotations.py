@@ -30,7 +30,7 @@ _PATIENCE_S = 2.0
 
 
 def set_note(path: Path, note: str | None) -> None:
-    """Writes notes into a recording; adds the column for notes if it is missing.
+    """Writes notes into a recording. Adds the column for notes if the database lacks the column.
 
     Args:
         path: the recording.
@@ -67,7 +67,7 @@ def _edit_row(path: Path, note: str | None) -> None:
 
 
 def _edit_header(path: Path, note: str | None) -> None:
-    """Writes the text with its new header to a new file, which then replaces the old file."""
+    """Writes the text form with a new header to a new file, and replaces the old file by it."""
     old = header_of(path)
     header = write_header(evolve(old, note=changed_note(old.note, note)))
     fd, made = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)

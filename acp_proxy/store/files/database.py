@@ -1,7 +1,7 @@
-"""Opens the databases of recordings: for their one writer, and safely for any reader.
+"""Opens the databases of recordings: for the one writer of a database, or safely for reading.
 
-This module makes every connection to a database file, after a check of the files beside it. Imports
-also create their databases here.
+The module makes every connection to a database file, after a check of the files beside the
+database. Imports also create their databases here.
 """
 
 import atexit
@@ -85,7 +85,7 @@ def _closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
-    """Opens an existing database for writing; SQLite recovers it if a writer was killed.
+    """Opens an existing database for writing. If a writer was killed, SQLite recovers the file.
 
     Args:
         path: the database, a plain file.
@@ -240,7 +240,7 @@ def is_sqlite(path: Path) -> bool:
 
 
 def _is_refused(path: Path, error: Exception) -> bool:
-    """Whether opening a complete database failed because SQLite cannot create a file beside it."""
+    """Whether opening a complete database failed since SQLite could not make a file beside it."""
     if not isinstance(error, sqlite3.OperationalError) or "locked" in str(error):
         return False
     wal = Path(f"{path}{WAL}")
@@ -248,12 +248,12 @@ def _is_refused(path: Path, error: Exception) -> bool:
 
 
 def _is_interrupted_write(error: Exception) -> bool:
-    """Whether a transaction has to be rolled back before anything can be read."""
+    """Whether an error means that a transaction must be rolled back before any reading."""
     return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY_ROLLBACK
 
 
 def _roll_back(path: Path) -> bool:
-    """Makes SQLite undo the transaction of a killed writer of ours; False if that is not safe."""
+    """Makes SQLite undo the transaction of our killed writer. Returns False if this is not safe."""
     try:
         if not may_be_rolled_back(path, APPLICATION_ID):
             return False
@@ -312,9 +312,9 @@ def _check_header(path: Path) -> None:
 
 
 def new_rows(where: str | Path = "") -> sqlite3.Connection:
-    """Opens an empty database to be filled at once: a temporary database if no path is given.
+    """Opens an empty database that is filled at once; a temporary database without a path.
 
-    A failure makes the database unusable, so no other program may use the file yet.
+    A failure makes the database unusable, so no other program may use the file before it is filled.
     """
     connection = sqlite3.connect(where, check_same_thread=False)
     with _closed_on_failure(connection):
@@ -364,7 +364,7 @@ def plain_name(name: str) -> str:
 
 
 def place(made: Path, target: Path) -> Path:
-    """Moves a database to a free name, such as ``NAME-2.db``, and returns its path.
+    """Moves a database to a path, or to a free path such as ``NAME-2.db``; returns the new path.
 
     Args:
         made: the database.

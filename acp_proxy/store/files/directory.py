@@ -32,19 +32,21 @@ TEXT_SUFFIX = ".jsonl"
 Mapped = Callable[
     [Callable[[Path], "ListedRecording"], Iterable[Path]], Iterator["ListedRecording"]
 ]
-"""A function like `map`: it applies a function to paths and yields listed recordings."""
+"""A function like `map`, which applies a function to paths and yields listed recordings."""
 FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str, Any]]
-"""A function that examines a conversation. It returns the problems, a text that names whom the
-conversation waits for, and the tokens or other numbers. It may raise `UnreadableRecording`."""
+"""A function that examines a conversation. It returns the problems of the conversation, a text that
+names whom the conversation waits for, and numbers such as its tokens. It may raise
+`UnreadableRecording`."""
 
 _MOST_OF_PROMPT = 4000
 """How many bytes of a prompt are read for a list."""
 _LAST_DAY = 253402214400.0
-"""Seconds from 1970 to the last day that Python can represent; a file may have a later time."""
+"""The last day that Python can represent, in seconds since 1970. The time of a file may be
+later."""
 
 
 def paths(directory: Path) -> list[Path]:
-    """Returns the recordings of a directory; a log has the path of its future database."""
+    """Returns the paths of a directory's recordings. A log has the path of its future database."""
     names = set()
     with contextlib.suppress(OSError):
         for entry in os.scandir(directory):
@@ -100,12 +102,12 @@ def recording_at(path: Path) -> Path | None:
 
 
 def recording_files(path: Path) -> list[Path]:
-    """Returns the files that a recording may consist of; a text form is a single file."""
+    """Returns the files that a recording may have; a text form is a single file."""
     return [Path(name) for name in _names(path)]
 
 
 def _names(path: Path) -> list[str]:
-    """Returns the files of a recording as strings, which are checked faster than paths."""
+    """Returns the files of a recording as strings, since strings are checked faster than paths."""
     if path.suffix == TEXT_SUFFIX:
         return [str(path)]
     beside = (f"{path}{suffix}" for suffix in ("", *SUFFIXES))
@@ -168,13 +170,14 @@ class ListedRecording:
     size: int = 0
     """The size on disk in bytes, including the log."""
     masked: int = 0
-    """How many secrets of the file are masked in the other attributes."""
+    """The number of secrets that were masked to fill the attributes of this object."""
     made_by: str | None = None
     """The command that recorded for its own use, such as ``verify``; None if a user recorded."""
     damaged: tuple[Path, ...] = ()
     """The files with the unreadable parts of the recording's log."""
     tokens: Any = None
-    """The tokens or other numbers that the search for problems returned; None if there are none."""
+    """The tokens, or other numbers, that the search for problems returned; None if it returned
+    none."""
 
     @property
     def started_at(self) -> str:
@@ -282,7 +285,7 @@ def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | No
 def _find(
     reader: RecordingReader, find: FindingSearch | None
 ) -> tuple[tuple[tuple[Any, ...] | None, str, Any], str | None]:
-    """Returns the problems that were found, or why the recording could not be examined."""
+    """Returns the results of a search for problems, or why the recording cannot be examined."""
     if find is None:
         return (None, "", None), None
     try:
@@ -309,14 +312,14 @@ def prunable(
     spare: Path | None = None,
     with_noted: bool = False,
 ) -> list[OldRecording]:
-    """Returns the recordings to delete because of their age or of the total size, oldest first.
+    """Returns the recordings that are too old, or that exceed a total size, oldest first.
 
     Running recordings and unreadable files are never returned.
 
     Args:
         directory: the recordings directory.
         older_than: how long ago the last change must be, in seconds.
-        larger_than: the total size to keep, in bytes; the oldest recordings are deleted first.
+        larger_than: the total size to keep, in bytes.
         spare: a recording to keep.
         with_noted: whether recordings with a note may be deleted too.
     """

@@ -31,7 +31,7 @@ class LatestRecording(NamedTuple):
 
     path: Path
     passed_over: _Known | None = None
-    """The newest recording of all, if an older recording was preferred; otherwise None."""
+    """The newest recording of all, if the search preferred an older recording; otherwise None."""
 
 
 def resolve(word: str, directory: Path, here: Path) -> Path:
@@ -64,7 +64,7 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
 
 
 def _at_path(places: Iterable[Path]) -> tuple[Path | None, Path | None]:
-    """Finds the first recording at one of several paths, with a suffix or without.
+    """Finds the first recording at several paths; a path may lack the suffix of the file.
 
     Returns:
         The recording, and the first file that may belong to another tool; each may be None.
@@ -96,15 +96,15 @@ def is_named(word: str, directory: Path) -> bool:
 
 
 def hidden_by(file: Path, word: str, directory: Path) -> Path | None:
-    """Returns the recording of the directory that a file of the same name hides.
+    """Returns the recording that a word would name if no file had the same name.
 
     Args:
-        file: the existing file whose path is the word.
+        file: an existing file at the path that the word names.
         word: the user's word.
         directory: the recordings directory.
 
     Returns:
-        The hidden recording; None if no recording is hidden, or if the file is this recording.
+        The recording; None if there is none, or if the file itself is the recording.
     """
     if Path(word).name != word or not is_plain(file):
         return None
@@ -122,9 +122,9 @@ def _ids(start: str, directory: Path) -> list[Path]:
 
 
 def _is_ours(named: Path, suffix: str) -> bool:
-    """Whether a file is a recording, so that a user may name the file without its suffix.
+    """Whether a file is a recording, so that a user may leave out the suffix of the file's name.
 
-    A file of another tool may have the name of a recording and another suffix. After an import of
+    A file of another tool may differ from a recording only in its suffix. After an import of
     ``app.log``, the word ``app`` must find the recording, not ``app.log`` beside it.
     """
     if is_plain(named):
@@ -169,9 +169,9 @@ def _by_name_or_id(word: str, directory: Path) -> Path:
 
 
 def latest(directory: Path, here: Path) -> LatestRecording:
-    """Finds the newest recording that was made in a directory, or else the newest of all.
+    """Finds the newest recording that was made in the current directory, or else the newest of all.
 
-    An imported recording, or a recording whose directory is unknown, counts as made in any
+    An imported recording, and a recording whose directory is unknown, counts as made in the current
     directory. A recording that a command made for its own use is found only if there is no other
     recording.
 
@@ -242,7 +242,7 @@ def _latest(chosen: Path, newest: tuple[Path, Recording | None]) -> LatestRecord
 
 
 def _readable(every: Iterable[Path]) -> list[_Known]:
-    """Reads some recordings, newest first; leaves out unreadable recordings."""
+    """Reads the recordings at the given paths, newest first; leaves out unreadable recordings."""
     readable = []
     for path in every:
         with contextlib.suppress(UnreadableRecording):
@@ -251,7 +251,7 @@ def _readable(every: Iterable[Path]) -> list[_Known]:
 
 
 def _without_texts_of_databases(knowns: Iterable[_Known]) -> list[_Known]:
-    """Leaves out the text form of a recording if its database is also in the list."""
+    """Leaves out each text form whose recording is also in the list as a database."""
     every = list(knowns)
     databases = {recording.id for path, recording in every if path.suffix != TEXT_SUFFIX}
     return [
@@ -262,7 +262,7 @@ def _without_texts_of_databases(knowns: Iterable[_Known]) -> list[_Known]:
 
 
 def _other(word: str, directory: Path) -> str | None:
-    """Describes what is at a path instead of a recording, unopened; None if nothing is there."""
+    """Describes a file that is not a recording, without opening it; None if there is no file."""
     for place in (Path(word), directory / word) if word else ():
         if (problem := trouble_with(place)) is not None:
             return f"cannot look at {place}: {problem}"

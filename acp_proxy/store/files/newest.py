@@ -34,11 +34,14 @@ _INDEXED = '"next_seq"'
 _UTF_8 = b"\0\0\0\1"
 """The code of the text encoding UTF-8 in the header of a database."""
 _FIRST_S = 1_577_836_800.0
-"""The start of 2020, in seconds since 1970; every recording is newer."""
+"""The start of 2020, in seconds since 1970. Every recording is younger."""
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
-    """Returns the recordings in reading order, each with its negated bound (see the module)."""
+    """Returns recordings in the order in which to read them, each with its negated bound.
+
+    The bound is explained at the top of the module.
+    """
     return sorted((-_bound(path), path) for path in paths(directory))
 
 
@@ -117,9 +120,9 @@ def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
 
 
 def _is_divided(data: bytes, wanted: bytes) -> bool:
-    """Whether a text may begin in one page of a database and continue in another.
+    """Whether a text may begin in one page of a database and continue in another page.
 
-    A page with the rest of a row begins with the number of the next page, in four bytes.
+    The first four bytes of a page with the rest of a row are the number of the next page.
     """
     size = int.from_bytes(data[16:18], "big") or 1
     for start in range(max(size, 512) + 4, len(data), max(size, 512)):

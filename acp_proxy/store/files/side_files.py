@@ -1,8 +1,8 @@
 """Checks the side files of a database before SQLite opens it.
 
 SQLite finds side files by their names, and the archive of a bug report may contain any side file. A
-pipe would make SQLite wait for ever. A rollback journal may name a second file, the super-journal,
-which SQLite would delete, wherever it is. Recorders write no journals that name a super-journal.
+pipe would make SQLite wait for ever. A rollback journal may name another file, the super-journal,
+which SQLite would delete. Recorders write no journals that name a super-journal.
 """
 
 import errno
@@ -16,7 +16,8 @@ from acp_proxy.recording.file_names import LOG_SUFFIX, SQLITE_SUFFIXES
 
 WAL, SHARED_MEMORY, JOURNAL = SQLITE_SUFFIXES
 SUFFIXES = (LOG_SUFFIX, *SQLITE_SUFFIXES)
-"""The suffixes of files that are beside a database until the database is complete and closed."""
+"""The suffixes of the files that stand beside a database until the database is complete and
+closed."""
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
 """The bytes at the start of a rollback journal. A journal that names a super-journal also ends with
 these bytes."""
@@ -79,7 +80,7 @@ def check_plain(path: Path) -> None:
 
 
 def may_be_rolled_back(path: Path, application_id: int) -> bool:
-    """Whether a killed writer of ours may have left a database's rollback journal.
+    """Whether a rollback journal beside a database may come from a killed writer of ours.
 
     Args:
         path: the database, without links; its side files have been checked.
@@ -97,10 +98,10 @@ def has_journal(path: Path) -> bool:
 
 
 def needs_no_side_file(path: Path) -> bool:
-    """Whether a database can be read without its side files, which SQLite would create or change.
+    """Whether a database can be read as if it had no side files, so that SQLite changes none.
 
     True if the database requires a write-ahead log, but the log is missing, or a foreign file has
-    its name.
+    the log's name.
     """
     if _has_wal(path):
         return False
@@ -123,7 +124,7 @@ def _check_begins(path: Path, suffix: str, starts: tuple[bytes, ...], what: str)
 def _read(path: Path | str, size: int) -> bytes:
     """Reads the start of a file, or its end if ``size`` is negative.
 
-    Returns no bytes if the file is missing, or shorter than the requested end.
+    Returns no bytes if the file is missing, or if it is shorter than the requested end.
     """
     try:
         fd = os.open(path, os.O_RDONLY | system.PLAIN)

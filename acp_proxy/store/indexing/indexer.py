@@ -4,8 +4,8 @@ Each batch is one transaction, which also stores the log offset and the state of
 (`IndexerState`). So a later indexer continues exactly at this offset: in this process, in another
 process after a crash, or in a reader.
 
-Other modules decide when the indexer runs (`record.indexing`), who may finish a dead recording
-(`log_recovery`), what a record means (`record_handler`), and how rows are written (`row_writer`).
+`record.indexing` decides when the indexer runs, and `log_recovery` decides who may finish the
+recording of a dead recorder. `record_handler` interprets records, and `row_writer` writes rows.
 """
 
 import sqlite3
@@ -79,7 +79,7 @@ class Indexer:
     def open_requests(self, direction: Direction) -> list[Exchange]:
         """Returns the requests that wait for an answer, as far as the log is indexed.
 
-        Requests that a fault kept from arriving are left out.
+        A request that a fault kept from its receiver is left out.
         """
         waiting = self._rows.conversation.open_requests(direction)
         dropped = self._rows.dropped_by_faults([exchange.request_seq for exchange in waiting])
@@ -130,7 +130,7 @@ class Indexer:
         self._commit()
 
     def _note_damage(self, end: int, t_ns: int) -> None:
-        """Notes that the log could not be read up to an offset."""
+        """Adds a note that the log could not be read up to an offset."""
         self._handler.note(damaged_log.note(self._read_to, end - self._read_to), t_ns)
         self._read_to = end
         self._is_uncommitted = True
@@ -142,7 +142,7 @@ class Indexer:
         return self._handler.masking
 
     def masking_record(self) -> bytes:
-        """Returns the state of masking, for the first record of an emptied log; may be empty."""
+        """Returns the state of masking, to be written into an emptied log; may be empty."""
         return self._handler.masking.dump() if self._handler.masking is not None else b""
 
     def mark_unindexed(self) -> None:

@@ -39,7 +39,8 @@ class IndexerState:
     parts: dict[Stream, list[Segment]] = field(factory=dict)
     """Where the log contains the pieces of a line that a fault changed or injected."""
     delayed: dict[int, int] = field(factory=dict, metadata={"json": "held"})
-    """The frames that faults are holding back: `frames.seq` by the frame's number in the log."""
+    """The frames that faults are holding back: the row number of each frame, by the frame's number
+    in the log."""
     masked_sizes: dict[int, int] = field(factory=dict)
     """The received sizes of the latest masked frames, in bytes without newlines."""
     search_before: int = 0
@@ -67,8 +68,8 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
 def _upgraded(stored: dict[str, Any]) -> dict[str, Any]:
     """Adapts the state that an earlier version stored to the current fields.
 
-    A state from before version 0.2 has the member ``settled``, and only terminals of the draft. Its
-    dialect was detected from a single message, and is kept.
+    A state from before version 0.2 has the member ``settled``, and only terminals of the draft. The
+    dialect in such a state was detected from a single message, and is kept.
     """
     state = stored.get("correlation", {})
     if "evidence" not in state and state.get("handshake", {}).get("dialect"):

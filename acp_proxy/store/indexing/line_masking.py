@@ -76,7 +76,7 @@ class Masking:
         self._searched: int | None = None
         """The result of `Redactor.search_lines` for the lines of the chunk."""
         self._begun = 0
-        """How many of the lines that end in the chunk began in an earlier chunk: 0 or 1."""
+        """The number of lines, 0 or 1, that end in the chunk but began in an earlier chunk."""
 
     def dump(self) -> bytes:
         """Returns the state as the payload of a record; see `load`."""
@@ -179,7 +179,7 @@ def _is_key(text: str) -> bool:
 
 
 class ReadLine(NamedTuple):
-    """A line as it is stored."""
+    """The content of a line as it is stored."""
 
     message: Message
     newline: bytes

@@ -1,4 +1,4 @@
-"""Turns a log's records into frames, events and a recording's row; each kind has a handler.
+"""Turns a log's records into frames, events and a recording's row. Each kind has a handler.
 
 A chunk of a stream is split into lines, and each line is labelled. A record about faults changes
 the last line of its stream, or adds a line. Every other record is an event, and may change the
@@ -47,8 +47,8 @@ class RecordHandler:
         state: the state of the indexer.
         log: the log, for lines that began in an earlier chunk or are too large for memory.
         rows: receives frames and events.
-        waits: whether a piece of text that may end with the start of a secret waits until the log
-            has more of the text.
+        waits: whether to wait for more of the log if a piece of text may end with the start of a
+            secret.
 
     Attributes:
         masking: masks lines and events; None if nothing is masked.
@@ -149,7 +149,7 @@ class RecordHandler:
         bodies: list[bytes | None],
         before: LineFramer,
     ) -> None:
-        """Adds the lines of a chunk once the masking of all these lines is decided."""
+        """Adds the lines of a chunk, after the masking of all the lines is decided."""
         assert self.masking is not None
         self.masking.begin(lines, self._state.framers[stream], record.end, record.payload)
         mark = self.masking.redactor.mark()
@@ -194,7 +194,7 @@ class RecordHandler:
             self._add_line(stream, line, delivered=delivered)
 
     def _keep_part(self, record: LogRecord, stream: Stream) -> None:
-        """Keeps the place of a piece of a line for the next record about a fault."""
+        """Keeps the place of a piece of a line until the next record about a fault."""
         place = (record.offset, len(record.payload))
         self._state.parts.setdefault(stream, []).append(place)
 
@@ -218,7 +218,7 @@ class RecordHandler:
             self._rows.add_fired(seq, rule, action, Same.LINE, delivered, late_ns)
 
     def _add_made(self, record: LogRecord, stream: Stream) -> None:
-        """Adds a line that a fault injected; an injected part of a line has no newline."""
+        """Adds a line that a fault injected. An injected piece of a line has no newline."""
         state, made = self._state, self._take_parts(stream)
         line = self._masked_made(stream, made)
         fields = event_data(record)
@@ -235,7 +235,7 @@ class RecordHandler:
         self._rows.add_frame(stream, message, newline, t_ns, 0, raw, fault=rule, masked=is_masked)
 
     def _late_ns(self, seq: int, fields: _Fields) -> int | None:
-        """Returns the delay of a line; None if the delay is unknown, or not known yet."""
+        """Returns the delay of a line; None if it is unknown, or if the line is still held back."""
         if (key := number(fields, "held", None)) is not None:
             self._state.delayed[key] = seq
         return number(fields, "late", None)
@@ -292,7 +292,7 @@ class RecordHandler:
             self._rows.mark_undelivered(stream, lost)
 
     def _close_gap(self, record: LogRecord, fields: _Fields) -> None:
-        """Ends each line that lost bytes, since the next bytes belong to another line."""
+        """Ends each line that lost bytes, since bytes after the gap belong to another line."""
         for stream in Stream:
             if stream in fields:
                 self._finish_line(stream, record.t_ns)

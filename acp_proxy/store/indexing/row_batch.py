@@ -14,7 +14,7 @@ from acp_proxy.recording.recording import Recording, origin_values
 from acp_proxy.store.tables.schema import DELIVERED_CODES, NEWLINES, STREAM_CODES
 
 _KEPT = {"id", "name", "started_at", "note"}
-"""Columns of `recording` that are written only once; the other columns may be updated later."""
+"""Columns of `recording` that are written only once. All other columns may be updated later."""
 _LATER = ("note", "origin")
 """Columns of `recording` that were added after version 1."""
 _EXCHANGE_COLUMNS = (
@@ -35,7 +35,7 @@ FiredRow = tuple[
 
 
 class Same(Enum):
-    """In a row of ``faults_fired``: stands for bytes that are copied from the frame."""
+    """Stands for bytes in a row of ``faults_fired`` that are copied from the frame."""
 
     LINE = "the line that was received"
 
@@ -57,13 +57,13 @@ class RowBatch:
     frames: list[Row] = field(factory=list)
     """Rows of ``frame_rows``."""
     large: list[tuple[Row, LargeLine]] = field(factory=list)
-    """Rows of ``frame_rows`` for large lines: each row without its line, and the line."""
+    """Rows of ``frame_rows`` for large lines, as pairs: a row without its line, and the line."""
     events: list[Row] = field(factory=list)
     labels: list[tuple[int, str]] = field(factory=list)
     fired: list[FiredRow] = field(factory=list)
     """Rows of ``faults_fired``."""
     late: list[tuple[int, int]] = field(factory=list)
-    """The delay and the number of each frame that a fault held back."""
+    """The delay, and then the number, of each frame that a fault held back."""
     touched: list[tuple[str, int, int]] = field(factory=list)
     """The rule, the code of `delivered`, and the number of each frame that a fault fired on."""
     undelivered: list[_Undelivered] = field(factory=list)
@@ -131,7 +131,7 @@ def _marks(count: int) -> str:
 
 
 def _write_large(connection: sqlite3.Connection, schema: str, row: Row, line: LargeLine) -> None:
-    """Writes a row with an empty BLOB of the line's size, and copies the line into it."""
+    """Writes a row with an empty BLOB of a line's size, and copies the line into the BLOB."""
     marks = ",".join("zeroblob(?)" if n == _RAW else "?" for n in range(_FRAME_COLUMNS))
     values = [line.size if n == _RAW else value for n, value in enumerate(row)]
     connection.execute(f"INSERT INTO {schema}.frame_rows VALUES ({marks})", values)
@@ -180,7 +180,7 @@ def _write_fired(connection: sqlite3.Connection, schema: str, fired: FiredRow) -
 
 
 def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool) -> bytes:
-    """Returns the bytes of a frame in ``schema`` or ``main``, with its newline if ``whole``."""
+    """Returns the line of a frame in ``schema`` or ``main``; with its newline if ``whole``."""
     for place in dict.fromkeys((schema, "main")):
         sql = f"SELECT raw, flags FROM {place}.frame_rows WHERE seq = ?"
         for raw, flags in connection.execute(sql, (seq,)):

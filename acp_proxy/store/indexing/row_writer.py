@@ -105,7 +105,7 @@ class RowWriter:
             newline: the line ending of the frame, a key of ``NEWLINE_CODES``.
             t_ns: nanoseconds from the start of the recording to the last byte of the frame.
             lag_ns: nanoseconds from the first byte of the frame to its last byte.
-            raw: the bytes of the frame without the newline; a large line is copied at the commit.
+            raw: the bytes of the frame without the newline. A large line is copied at the commit.
             delivered: ``full``, ``partial`` or ``none``.
             fault: the rule that fired on the frame.
             masked: whether something in the frame is masked.
@@ -218,7 +218,10 @@ class RowWriter:
         self._batch.undelivered.append((stream, lost, self.state.next_seq, sizes))
 
     def dropped_by_faults(self, seqs: list[int]) -> set[int]:
-        """Returns which of the given written frames were not delivered because of a fault."""
+        """Returns the given frames that a fault kept from their receiver.
+
+        A frame that is not written yet is left out.
+        """
         if not seqs:
             return set()
         sql = (
@@ -259,7 +262,7 @@ class RowWriter:
     def finish(self, recording: Recording) -> None:
         """Writes the remaining rows, and the final row of the recording.
 
-        Unknown durations are removed from the rows of exchanges and turns.
+        If durations are unknown, they are removed from the rows of exchanges and turns.
 
         Args:
             recording: the row of the recording.

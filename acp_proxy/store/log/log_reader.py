@@ -54,7 +54,7 @@ EVENT_KINDS = {
     NOTE: "note",
     EFFECT: "fault",
 }
-"""The documented name of each kind of event; other kinds are notes."""
+"""The documented name of each kind of event. All other kinds are notes."""
 
 LOG_STREAMS = {TO_AGENT: Stream.TO_AGENT, TO_CLIENT: Stream.TO_CLIENT, STDERR: Stream.STDERR}
 _NUMBERS = (
@@ -111,7 +111,7 @@ class LogReader:
 
     @property
     def end(self) -> int:
-        """The logical offset of the end of the file, after an incomplete last record."""
+        """The logical offset of the end of the file, including an incomplete last record."""
         return self.base + max(0, os.fstat(self.fd).st_size - BASE_SIZE)
 
     def check(self) -> None:
@@ -202,7 +202,7 @@ class LogReader:
             yield LogRecord(kind, stream, t_ns, offset + start, block[start:place])
 
     def is_damaged_from(self, offset: int) -> bool:
-        """Whether the end of a log is damaged; an unfinished last record does not count.
+        """Whether the end of a log is damaged. An unfinished last record does not count as damage.
 
         Args:
             offset: the logical offset after the last readable record.
@@ -254,7 +254,7 @@ _LISTS = {
 
 
 def event_data(record: LogRecord) -> dict[str, Any]:
-    """Decodes the fields of an event to texts, numbers, and lists such as arguments and files."""
+    """Decodes the fields of an event to texts, numbers and lists, such as lists of arguments."""
     data: dict[str, Any] = {}
     if name := STREAM_NAMES[record.stream]:
         data["stream"] = name

@@ -81,7 +81,7 @@ def is_free(fd: int) -> bool:
 
 
 def is_finished_or_dead(path: Path) -> bool:
-    """Whether there is a recording at ``path`` without a running recorder; indexes nothing."""
+    """Whether ``path`` has a recording and no running recorder; indexes nothing."""
     try:
         ours = path.exists() and not _is_blank(path)
         fd = open_log(Path(f"{path}{LOG_SUFFIX}"))
@@ -143,7 +143,7 @@ def _import_hint(fd: int, path: Path) -> str:
 
 
 def check_unfinished(path: Path) -> bool:
-    """Whether a reader has to finish a log; neither changes nor creates a file.
+    """Whether a reader has to finish a log. The check changes and creates no file.
 
     Args:
         path: the database's path.
@@ -220,7 +220,8 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
 def _give_back(fd: int, mode: int) -> None:
     """Restores the permissions of a log, unless another reader holds its lock and has changed them.
 
-    Readers share the lock for a moment; a recorder never holds a shared lock.
+    A reader that restores permissions holds a shared lock for a moment. A recorder never holds a
+    shared lock.
     """
     if not system.share_lock(fd):
         return
@@ -338,7 +339,7 @@ class LogTail:
             raise LogMoved
 
     def _indexed(self) -> tuple[int, str]:
-        """Returns the log offset where the rows end, and the indexer's state there."""
+        """Returns the log offset where the rows end, and the indexer's state at this offset."""
         sql = "SELECT log_offset, state FROM main.indexing"
         row: tuple[int, str] | None = self._connection.execute(sql).fetchone()
         return row or (0, "")

@@ -27,7 +27,7 @@ _REQUEST = "SELECT seq, stream, kind, tool_call, terminal, raw FROM frames WHERE
 
 
 def members_of(batch: Row, query: _Query) -> list[Row]:
-    """Returns the messages of a batch in their order; never raises, whatever they contain.
+    """Returns the messages of a batch in order. Invalid messages raise no error.
 
     Args:
         batch: a row of `frames` of kind batch, with at least ``seq``, ``stream`` and ``raw``.
@@ -35,7 +35,8 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
 
     Returns:
         For each message, a copy of the batch's row with the columns of the message and of its
-        exchange, and with ``member``, its index. Empty if the batch was too large to read.
+        exchange. The column ``member`` has the index of the message. The list is empty if the batch
+        was too large to read.
     """
     messages = read(bytes(batch["raw"])).members
     if not messages:
@@ -44,7 +45,8 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
     exchanges = _Exchanges(batch, query)
     begun: dict[str | None, deque[int]] = {}
     latest: dict[str, int | None] = {}
-    """The number of each session's open turn. ``begun`` has the turns that begin in the batch."""
+    """The number of the open turn of each session. ``begun`` has the turns that begin in the
+    batch."""
     rows = []
     for place, message in enumerate(messages):
         row = _member(batch, place, message)
@@ -83,7 +85,7 @@ def _member(batch: Row, place: int, message: Message) -> Row:
 
 
 class _Exchanges:
-    """The exchanges of a batch; each belongs to one message of the batch.
+    """The exchanges of a batch. Each exchange belongs to one message of the batch.
 
     Args:
         batch: the batch.
@@ -129,7 +131,7 @@ class _Exchanges:
         return self._asked[seq]
 
     def _names(self, request: Row, exchange: Row) -> tuple[str | None, str | None]:
-        """Returns the tool call and the terminal of a request, which may itself be in a batch."""
+        """Returns the tool call and the terminal of a request, which may be in another batch."""
         if request["kind"] != Kind.BATCH:
             return request["tool_call"], request["terminal"]
         if (seq := request["seq"]) not in self._in_batch:

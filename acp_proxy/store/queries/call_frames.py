@@ -17,8 +17,8 @@ def call_frames(
 ) -> Iterator[tuple[StoredFrame, bytes | None]]:
     """Yields the frames about the tool calls with an id, in order, except batches.
 
-    The frame of a large line contains the first 64 KiB of the line. The last 64 KiB are yielded
-    with the frame.
+    If a line is large, its frame contains the first 64 KiB, and the last 64 KiB follow as the
+    second value.
 
     Args:
         rows: the recording.
@@ -64,7 +64,7 @@ def edges_of_call(
 
 
 def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
-    """Yields the frame numbers of a turn's updates about tool calls, and of all batches in a span.
+    """Yields the frame numbers of a turn's updates about tool calls, and of all batches.
 
     Args:
         rows: the recording.
@@ -113,7 +113,7 @@ def frames_of_call(rows: Rows, session: str | None, tool_call: str, span: Span) 
 
 
 def frames_of_terminal(rows: Rows, session: str | None, terminal: str, first: int) -> Iterator[int]:
-    """Yields the numbers of the frames about a terminal, its creation included.
+    """Yields the numbers of the frames about a terminal, including its creation.
 
     The frames end where another terminal with the same id is created.
 

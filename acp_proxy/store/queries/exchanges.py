@@ -52,7 +52,7 @@ _TURNS = (
 
 
 _DURING = f"{{}}_seq <= ? AND ifnull({{}}_seq, {LAST_NUMBER}) >= ?"
-"""SQL for whether an exchange or a turn was open all the time between two frames."""
+"""An SQL condition: an exchange or a turn was open all the time between two frames."""
 
 
 def exchanges(
@@ -96,14 +96,14 @@ def exchanges(
 
 
 def initialization(rows: Rows) -> ExchangeRow | None:
-    """Returns the last answered initialization, or else the last initialization, or else None."""
+    """Returns the last initialization that was answered, or else the last one; None without any."""
     order = "response_seq IS NULL, id DESC"
     matches = exchanges(rows, methods=INITIALIZE, direction="to-agent", order=order, most=1)
     return next(matches, None)
 
 
 def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
-    """Yields all exchanges; a request that forks a session counts to the original session."""
+    """Yields all exchanges. The session of a fork is the session that was copied."""
     sql = (
         "SELECT id, direction, method, rpc_id, CASE method WHEN 'session/fork' THEN"
         " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"
@@ -113,7 +113,7 @@ def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
 
 
 def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[int]:
-    """Returns the ids of the answered exchanges that were open during one of several spans of time.
+    """Returns the ids of answered exchanges that were open during one of several time spans.
 
     Args:
         rows: the recording.
@@ -128,7 +128,7 @@ def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[i
 
 
 def latencies_of_answers(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
-    """Returns the latencies of answers in nanoseconds, by the numbers of the answers.
+    """Returns the latencies of answers in nanoseconds, by the answers' frame numbers.
 
     Args:
         rows: the recording.
@@ -153,7 +153,7 @@ def error_count(rows: Rows) -> int:
 
 
 def outcome_counts(rows: Rows, method: str) -> dict[str | None, int]:
-    """Counts a method's requests to the client by outcome; the key None means no answer.
+    """Counts a method's requests to the client by outcome. The key None stands for no answer.
 
     Args:
         rows: the recording.
@@ -224,16 +224,16 @@ def last_turn(rows: Rows) -> int:
 
 
 def turn_speeds(rows: Rows, words: Sequence[str]) -> list[tuple[int | None, int | None]]:
-    """Returns each turn's duration, and the time from its prompt to its first update with a word.
+    """Returns for each turn its duration, and the time from its prompt until a given word occurs.
 
     Args:
         rows: the recording.
-        words: the words to search for, such as kinds of updates. An update must contain one in
-            double quotes.
+        words: the words to search for, such as kinds of updates. A frame must contain one of the
+            words in double quotes.
 
     Returns:
-        Pairs of nanoseconds. The first is None if the turn has not ended; the second is None if no
-        update has one of the words.
+        Two times in nanoseconds for each turn. The duration is None if the turn has not ended. The
+        second time is None if no frame of the turn contains one of the words.
     """
     has_word = " OR ".join(["instr(f.raw, ?)"] * len(words))
     sql = (
@@ -251,7 +251,7 @@ def open_turn_count(rows: Rows) -> int:
 
 
 def first_cancel(rows: Rows, session: str | None, after: int) -> int | None:
-    """Returns the number of a session's first ``session/cancel`` after a frame, or else None.
+    """Returns the frame number of a session's first ``session/cancel`` after a frame, or None.
 
     Args:
         rows: the recording.
@@ -278,7 +278,7 @@ def cancels(rows: Rows, session: str | None, after: int, most: int) -> list[int]
 
 
 def release_after(rows: Rows, seq: int) -> int | None:
-    """Returns the number of the frame that confirms the release of a terminal, or else None.
+    """Returns the number of the answer that confirms the release of a terminal, or None.
 
     Args:
         rows: the recording.

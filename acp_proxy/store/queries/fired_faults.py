@@ -26,7 +26,7 @@ WHERE seq = ? AND received IS NOT NULL ORDER BY rowid DESC LIMIT 1
 
 
 class LostAnswer(NamedTuple):
-    """An answer that never reached its receiver, or that arrived broken, because of a fault."""
+    """An answer that never reached its receiver, or arrived broken, because of a fault."""
 
     method: str | None
     request_seq: int
@@ -63,8 +63,8 @@ class FaultedFrames:
 
         Args:
             seq: the number of the frame.
-            from_agent: whether the agent sent the frame. A frame of the agent counts if it arrived;
-                a frame of the client counts if no fault injected it.
+            from_agent: whether the agent sent the frame. A frame of the agent counts if it arrived.
+                A frame of the client counts if no fault injected it.
         """
         return seq not in (self.lost if from_agent else self.injected)
 
@@ -108,7 +108,7 @@ class FrameEffect(NamedTuple):
     rule: str
     action: str
     effect: str
-    """made, withheld, changed or same; a frame that was only delayed counts as same."""
+    """made (injected), withheld, changed or same. A frame that was only delayed counts as same."""
     frames: int
 
 
@@ -147,7 +147,7 @@ def frames_of_rule(rows: Rows, rule: str, most: int) -> list[int]:
 
 
 def count_undated_frames(rows: Rows) -> int:
-    """Counts the frames of `touched_frames` that were delivered at an unknown time."""
+    """Counts frames that faults touched and that were delivered at an unknown time."""
     sql = (
         "SELECT count(DISTINCT seq) AS n FROM faults_fired"
         " WHERE delivered IS NOT NULL AND late_ns IS NULL"
@@ -156,13 +156,13 @@ def count_undated_frames(rows: Rows) -> int:
 
 
 def injected_frames(rows: Rows) -> dict[int, str]:
-    """Returns the numbers of the frames that faults injected, each with the name of its rule."""
+    """Returns the numbers of the injected frames, each with the name of the injecting rule."""
     sql = "SELECT seq, rule FROM faults_fired WHERE received IS NULL"
     return {row["seq"]: str(row["rule"]) for row in rows.query(sql)}
 
 
 def withheld_frames(rows: Rows, seqs: Iterable[int]) -> dict[int, str]:
-    """Returns which frames a fault kept from their receiver, each with the name of the rule.
+    """Returns the frames that a fault kept from their receiver, each with the name of the rule.
 
     Args:
         rows: the recording.

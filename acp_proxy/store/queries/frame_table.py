@@ -63,16 +63,16 @@ _CONTINUES = (
     " AND f.flags = p.flags"
     " AND f.method = ?3 AND p.method = ?3 AND f.t_ns - p.t_ns <= ?4"
 )
-"""SQL: whether a frame ``f`` continues the run of the frame ``p`` before it. Both must be updates
-of one turn and one stream that concern neither a tool call nor a terminal."""
+"""An SQL condition: a frame ``f`` continues the run of the frame ``p`` before it. Both must be
+updates of one turn and one stream that concern neither a tool call nor a terminal."""
 
 
 @frozen
 class FrameTable:
     """One table of coded rows.
 
-    Every method that reads raises `sqlite3.Error` or `Mistyped` if the file is damaged. It raises
-    `LineTooLarge` if a filter needs the text of a line that can only be read in pieces.
+    Methods that read raise `sqlite3.Error` or `Mistyped` if the file is damaged, and `LineTooLarge`
+    if a filter needs the text of a line that can only be read in pieces.
     """
 
     connection: sqlite3.Connection
@@ -80,9 +80,9 @@ class FrameTable:
     rows: str
     """The table's name."""
     labels: str
-    """The table of labels, or a SELECT in parentheses."""
+    """The labels of this table's rows (their table, or a SELECT in parentheses)."""
     every: str
-    """The labels of the whole recording: a table, or a SELECT in parentheses."""
+    """The labels of the whole recording (its table, or a SELECT in parentheses)."""
     lines: LineColumns = AS_STORED
     masked: str | None = None
     """The database with masked lines, which replace lines of this table; None without masking."""
@@ -233,7 +233,7 @@ class FrameTable:
         }
 
     def _where(self, chosen: "Filter | None") -> Where:
-        """Translates a filter to SQL; adds a search of batches, which is slow, only if needed."""
+        """Translates a filter to SQL. If the table has batches, the SQL selects all batches too."""
         if chosen is None:
             return EVERY_ROW
         from acp_proxy.store.queries.sql_conditions import translate, with_batches
@@ -244,13 +244,13 @@ class FrameTable:
         return with_batches(where) if has_batches else where
 
     def _matches_batch(self, seq: int, chosen: "Filter") -> bool:
-        """Whether a filter matches a message of a batch; the batch's columns do not show this."""
+        """Whether a filter matches a message of a batch. This is decided by reading the batch."""
         from acp_proxy.recording.filters import all_of, parse
 
         return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
 
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:
-        """Streams the frames after a number that meet a condition, and perhaps further frames."""
+        """Yields the frames after a number that may match; some may not meet the condition."""
         lines = self.lines
         line = frame_columns(lines.raw, lines.size, lines.masked)
         columns = f"{line}, {_OF_EXCHANGE}"
@@ -277,7 +277,7 @@ class FrameTable:
 
 
 class _Texts(dict[int | None, str | None]):
-    """The text of each label, read on demand; None for no label."""
+    """The text of each label, by the label's number. Texts are read on demand."""
 
     def __init__(self, connection: sqlite3.Connection, labels: str) -> None:
         super().__init__({None: None})
@@ -293,7 +293,7 @@ class _Texts(dict[int | None, str | None]):
 
 
 def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[StoredFrame]:
-    """Decodes rows with the columns `_HEAD`, the size, and the line or NULL."""
+    """Decodes rows that have the columns `_HEAD`, the size, and either the line or NULL."""
     for seq, t_ns, stream, kind, method, exchange, session, turn, call, terminal, size, raw in rows:
         if type(t_ns) is not int or type(size) is not int:
             raise Mistyped(f"frame {seq} has no time or no size")

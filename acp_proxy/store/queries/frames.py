@@ -39,7 +39,7 @@ def gaps(rows: Rows, least_ns: int) -> Iterator[tuple[int, int, int]]:
     """Yields the pauses between neighbouring frames or events, in order.
 
     A tuple has the number of the row before the pause, the number of the row after the pause, and
-    the length in nanoseconds. The pause ends at the first byte of the row after it.
+    the length of the pause in nanoseconds. A pause ends at the first byte of the later row.
 
     Args:
         rows: the recording.
@@ -84,7 +84,7 @@ def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
 
 
 def frames_with(rows: Rows, text: bytes) -> Iterator[int]:
-    """Yields the numbers of the frames whose lines, after masking, contain a text, in order.
+    """Yields the numbers of the frames whose masked lines contain a text, in order.
 
     Args:
         rows: the recording.
@@ -192,7 +192,8 @@ def frames_of_kind(rows: Rows, kind: str) -> list[int]:
 
     Args:
         rows: the recording.
-        kind: the kind, such as ``stderr`` or ``batch``; fast if there are none.
+        kind: the kind, such as ``stderr`` or ``batch``. The query is fast if no frame has this
+            kind.
     """
     if not rows.first_of_kind(kind):  # uses an index; most recordings have none
         return []
@@ -249,14 +250,14 @@ def stray_errors(rows: Rows, most: int) -> list[int]:
 
 
 def unterminated_frames(rows: Rows) -> list[tuple[int, str]]:
-    """Returns number and stream of the last frame of each direction, if it has no newline."""
+    """Returns number and stream of each direction's last frame if the frame has no newline."""
     sql = "SELECT seq, stream, newline FROM frames WHERE stream = ? ORDER BY seq DESC LIMIT 1"
     last = chain.from_iterable(rows.query(sql, (direction.value,)) for direction in Direction)
     return [(row["seq"], row["stream"]) for row in last if not row["newline"]]
 
 
 def number_after(rows: Rows, count: int) -> int | None:
-    """Skips the first frames of the peers, and returns the number of the next frame, if any.
+    """Returns the number of the frame after the first ``count`` frames of the peers, if any.
 
     Args:
         rows: the recording.
@@ -267,7 +268,7 @@ def number_after(rows: Rows, count: int) -> int | None:
 
 
 def labels_of(rows: Rows, column: str) -> list[str]:
-    """Returns the distinct texts of a column of frames; reads every frame.
+    """Returns the different texts in a column of frames; reads every frame.
 
     Args:
         rows: the recording.
@@ -299,7 +300,7 @@ def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[Stor
     Args:
         rows: the recording.
         stream: ``to-agent``, ``to-client`` or ``stderr``.
-        seq: the number.
+        seq: the number; only frames with a lower number are yielded.
         most: the largest number of frames.
     """
     sql = f"SELECT {FRAME} FROM frames WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT {most}"

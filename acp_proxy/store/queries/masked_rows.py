@@ -117,7 +117,7 @@ class MaskedRows:
 
     Attributes:
         count: how many values were masked.
-        made: the markers that replace these values.
+        made: the markers that replace the masked values.
     """
 
     def __init__(
@@ -133,7 +133,8 @@ class MaskedRows:
         self._level, self._is_asked = (level or Level()).name, level is not None
         self._after, self._until = 0, LAST_NUMBER
         self._learned = 0
-        """The last row in which a secret was recognized after rows were masked again."""
+        """The last row in which a new secret was recognized; 0 for none. All rows up to this row
+        must be masked again."""
         self._fired_after = dict.fromkeys(schemas, 0)
         self._recordings: dict[Recording, Recording] = {}
         self._of_row = redactor.again()
@@ -241,7 +242,7 @@ class MaskedRows:
             self._learned = self._after
 
     def _hold_nothing(self, rows: list[Any], made: set[int]) -> bool:
-        """Whether a single search shows that some consecutive rows have nothing to mask."""
+        """Whether one search shows that all of several consecutive rows have nothing to mask."""
         lines = [raw for _, code, raw, _ in rows if code in _MESSAGES and type(raw) is bytes]
         if len(lines) < len(rows) or not made.isdisjoint(seq for seq, _, _, _ in rows):
             return False
@@ -269,7 +270,7 @@ class MaskedRows:
             self._note_edits(edits)
 
     def _others(self, schema: str) -> Iterator[tuple[int, Callable[[], None]]]:
-        """Returns functions, each with the number of the row (event or fired fault) that it masks.
+        """Returns functions that each mask an event or a fired fault, with the number of its row.
 
         The caller has to call each function before it masks a frame with a higher number.
         """
@@ -291,7 +292,7 @@ class MaskedRows:
         return iter(others)
 
     def _made(self, schema: str) -> set[int]:
-        """Returns the numbers of injected frames, whose texts never continue an earlier text."""
+        """Returns the numbers of injected frames. Their texts never continue an earlier text."""
         sql = f"SELECT seq FROM {schema}.faults_fired WHERE received IS NULL"
         return {seq for (seq,) in self._connection.execute(sql)}
 
@@ -338,7 +339,7 @@ class MaskedRows:
     def _fired(self, schema: str, place: int, seq: int) -> None:
         """Masks the received and the delivered bytes of a fired fault.
 
-        Bytes that equal the frame are replaced by the masked frame.
+        Bytes that equal the bytes of the frame are replaced by the masked frame.
         """
         columns = (
             f"CASE WHEN length({name}) <= {WHOLE_VALUE} THEN {name} END"

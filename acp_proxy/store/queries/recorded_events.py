@@ -9,7 +9,7 @@ from acp_proxy.recording.recording import RecordedEvent
 from acp_proxy.store.rows import Rows
 
 _NOT_THE_CLIENT = ("the reader is gone", "closed by a fault")
-"""Reasons for the end of the stream to the agent that are not the client's doing."""
+"""Reasons for the end of the stream to the agent, if the client did not end the stream."""
 
 
 def events(rows: Rows, *kinds: str) -> Iterator[RecordedEvent]:
@@ -33,7 +33,7 @@ def clock_origin_ns(rows: Rows) -> int | None:
 
 
 def made_by(rows: Rows) -> str | None:
-    """Returns the command that made a recording for its own use; None if a person recorded it."""
+    """Returns the command that made a recording for its own use; None if a person recorded."""
     start = next(events(rows, "start"), None)
     command = None if start is None else start.data.get("made_by")
     return command if isinstance(command, str) else None
@@ -50,7 +50,7 @@ def is_client_leaving(event: RecordedEvent) -> bool:
 
 
 def is_stopping_signal(event: RecordedEvent) -> bool:
-    """Whether an event is a signal that stops an agent, from any sender."""
+    """Whether an event is a signal that stops an agent, whoever sent the signal."""
     return event.kind == "signal" and event.data.get("signal") in STOPPING
 
 

@@ -127,7 +127,7 @@ class RecordedSteps:
 
     @contextlib.contextmanager
     def _damage_reported(self) -> Iterator[None]:
-        """Converts errors about a broken file to `UnreadableRecording`: no peer is to blame."""
+        """Converts errors about a broken file to `UnreadableRecording`."""
         try:
             yield
         except (sqlite3.Error, ValueError, LookupError, TypeError) as e:
@@ -212,7 +212,7 @@ class RecordedSteps:
         return [step]
 
     def _name(self, step: Step) -> None:
-        """Sets the names that a step introduces, and the names that a message of MCP refers to."""
+        """Sets the names that a step introduces, and the names to which an MCP message refers."""
         raw = self.wire(step.seq).raw
         step.introduces = introduced(step.method, raw)
         if is_mcp(step.method) and step.kind in ("request", "notification"):
@@ -220,7 +220,7 @@ class RecordedSteps:
             step.names_session = read(raw).session is not None
 
     def _is_inferred(self, method: str | None) -> bool:
-        """Whether a message's session is known only from other messages."""
+        """Whether messages of a method have a session that only other messages show."""
         is_unnamed = self.dialect == DRAFT and (method or "").startswith(
             ("fs/", "terminal/", "_mcp/")
         )

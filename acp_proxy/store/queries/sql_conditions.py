@@ -37,10 +37,10 @@ _MOST_LEVELS = 15
 """The deepest nesting in a query. SQLite's parser has 100 entries on its stack, and each level uses
 up to five entries."""
 _MOST_STARS = 3
-"""The most stars in a pattern: SQLite tries every way in which stars can match a text."""
+"""The most stars in a pattern for SQLite, since SQLite tries every way in which stars can match."""
 _LIKE = f"CASE WHEN instr({{0}}, char(0)) THEN {FITS}({{0}}, ?) ELSE {{0}} GLOB ? END"
-"""SQL that matches a text with a pattern. SQLite's GLOB stops at NUL, so our own function matches
-texts with NUL."""
+"""SQL that matches a text with a pattern. SQLite's GLOB stops at NUL, so a text with NUL is matched
+by our own function."""
 _OPERATORS = ("=", "<", ">", "<=", ">=")
 
 
@@ -54,7 +54,7 @@ def translate(condition: Condition, labels: str, every: str, size: str = "length
     Args:
         condition: the condition of a filter.
         labels: the table of labels, or a SELECT in parentheses.
-        every: the labels of the whole recording; the rows may be only a part of the recording.
+        every: the labels of the whole recording. The rows may be only a part of the recording.
         size: SQL for the size of a line.
     """
     match condition:
@@ -106,9 +106,9 @@ def with_batches(where: Where) -> Where:
 
 
 def _text(column: str, test: str, values: tuple[str, ...], labels: str, every: str) -> Where:
-    """Returns SQL that tests the text of a column; ``test`` has ``{0}`` in place of the text.
+    """Returns SQL that tests the text of a column. In ``test``, ``{0}`` stands for the text.
 
-    A request also matches if the session or the terminal in its answer matches.
+    A request also matches if its answer has a matching session or terminal.
     """
     if column not in _LABELLED:
         return Where(test.format(f"f.{column}"), values)

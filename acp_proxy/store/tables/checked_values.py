@@ -118,7 +118,7 @@ def limit(connection: sqlite3.Connection, *schemas: str) -> None:
 
 @contextlib.contextmanager
 def limited(connection: sqlite3.Connection, size: int = _UNLIMITED) -> Iterator[None]:
-    """Changes the largest size of a value that SQLite returns, until the block ends.
+    """Sets the largest size of a value that SQLite returns, until the block ends.
 
     Args:
         connection: an open recording.

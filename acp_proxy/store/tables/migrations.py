@@ -38,7 +38,7 @@ def add_origin(db: Database) -> None:
 
 @migrations(name="0004_late")
 def add_late(db: Database) -> None:
-    """Adds the delay between receiving and forwarding a line that a rule fired on."""
+    """Adds a column for the delay between the reading and the forwarding of a faulted line."""
     db.execute("ALTER TABLE faults_fired ADD COLUMN late_ns INTEGER")
 
 

@@ -52,8 +52,7 @@ class Where:
     sql: str
     parameters: tuple[Any, ...] = ()
     exact: bool = True
-    """Whether the condition matches exactly the requested rows; if not, it may match other rows
-    too."""
+    """Whether the condition selects only requested rows. If not, it may select more rows."""
     tests: int = 1
     """The number of comparisons."""
     levels: int = 1
@@ -99,7 +98,7 @@ class LineColumns:
 
     @property
     def raw(self) -> str:
-        """The line, or an excerpt of it; needs `checked_values.limit`."""
+        """The line, or an excerpt of the line. The SQL needs `checked_values.limit`."""
         return f"{self.whole.removesuffix(' END')} ELSE {LINE_START} END"
 
 
@@ -196,7 +195,7 @@ class ForeignTables(sqlite3.DatabaseError):
 
 
 def check_tables(connection: sqlite3.Connection) -> None:
-    """Raises `ForeignTables` if one of our tables is not plain, or if there is a trigger.
+    """Raises `ForeignTables` if one of our tables is not plain, or if the file has a trigger.
 
     Raises:
         sqlite3.Error: the database is damaged.

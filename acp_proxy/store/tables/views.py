@@ -19,15 +19,15 @@ LEVELS = ("secrets", "private")
 MASKED = "masked"
 """The name of the database with masked rows."""
 LATER = 1 << 40
-"""This number is added to the row numbers of fired faults in the tail. The row numbers in the file
-are lower."""
+"""The number that is added to the row numbers of fired faults in the tail. All row numbers in the
+file are lower."""
 _PLACE = f"FROM {MASKED}.frame_rows AS k WHERE k.seq = f.seq"
 MASKED_LINES = LineColumns(
     line=f"coalesce((SELECT k.raw {_PLACE}), f.raw)",
     size=f"coalesce((SELECT length(k.raw) {_PLACE}), length(f.raw))",
     masked=f"max((f.flags >> 6) & 1, EXISTS (SELECT 1 {_PLACE}))",
 )
-"""SQL for lines while they are masked: a masked line replaces the line in the file."""
+"""SQL for lines in a masked recording: a masked line replaces the line of the file."""
 
 _LABELS = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
 _ROW = (
@@ -136,7 +136,7 @@ def _tailed(connection: sqlite3.Connection, lines: LineColumns) -> dict[str, str
 
 
 def _merged_recording(connection: sqlite3.Connection) -> str:
-    """Returns SQL for the recording's row in the tail, with the name and note from the file."""
+    """Returns SQL for the recording's row in the tail, but with name and note from the file."""
     columns = connection.execute("SELECT name FROM pragma_table_info('recording', 'main')")
     edited = {name: f"coalesce(m.{name}, t.{name}) AS {name}" for name in ("name", "note")}
     quoted = [
