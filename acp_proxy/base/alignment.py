@@ -24,8 +24,7 @@ from operator import lt
 Items = Sequence[Hashable]
 Pair = tuple[int, int]
 _STRETCHES = (1, 2, 4, 8, 16, 32)
-"""The lengths of the runs of items that are searched for unique runs, in the order of the
-searches."""
+"""The lengths of runs of items, in the order in which unique runs are searched for."""
 _PASSES = 32
 """After this many passes over all items, the remaining ranges are aligned in one pass that is less
 precise."""

@@ -27,7 +27,7 @@ PREVIEWED_LINE = 8_000_000
 """The longest line, in bytes, that a preview reads whole. Of a longer line, a preview reads only
 the beginning."""
 PLAYED_LINE = 64 << 20
-"""The longest line, in bytes, that is played. To send a line takes about three times its size in
+"""The longest line, in bytes, that is played. To send a line takes three times its size in
 memory."""
 LINE_WITHOUT_END = 256 << 20
 """The largest number of bytes without a newline that are stored as one line."""

@@ -20,8 +20,8 @@ class AcpClient(ABC):
     """Whether existing settings files show that the client is installed. False for a plugin, whose
     settings are in the files of its editor."""
     section: ClassVar[str] = ""
-    """The name of the member of the settings that contains the agents; empty if acp-proxy cannot
-    write into the settings."""
+    """The name of the settings member that contains the agents; empty if acp-proxy cannot write
+    it."""
 
     @abstractmethod
     def signs(self, machine: Machine) -> Iterable[Path]:

@@ -150,8 +150,7 @@ class DirectionMark(NamedTuple):
     names_peers: bool
     """Whether the mark names the two peers. Otherwise its meaning depends on who wrote the log."""
     is_alone: bool
-    """Whether the mark alone, as the only text of a line, announces a message. Some marks do not,
-    since they may be ordinary words."""
+    """Whether the mark alone, as the only text of a line, announces a message."""
 
 
 class Heading(NamedTuple):

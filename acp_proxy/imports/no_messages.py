@@ -43,8 +43,7 @@ _PROBLEMS = (
     (re.compile(rb"[{\[,:]\s{0,9}'[\w/]{1,99}'\s{0,9}[:,}\]]"),
      "its quotation marks are those of Python: print the message with `json.dumps`"),
 )  # fmt: skip
-"""Patterns of JSON that a text editor, a web page, a program or a person has changed, each with
-advice."""
+"""Patterns of JSON that a program, a web page or a person has changed, each with advice."""
 _AROUND = (
     "its messages have other text around them: leave in each line a time, > or <, and the message"
 )

@@ -47,8 +47,8 @@ FORCED = "forced by --dialect"
 """The reason for a dialect that the user has chosen. Messages never change this dialect."""
 
 _CANCELLED_CODES = {-32800: None, -32003: DRAFT}
-"""The error codes of cancelled requests. The value is the only dialect that has the code; None if
-every dialect has the code."""
+"""The error codes of cancelled requests. The value is the only dialect with the code, or None for
+every dialect."""
 # Looking up a member of an enum is slow.
 _NOTIFICATION, _REQUEST, _BATCH = Kind.NOTIFICATION, Kind.REQUEST, Kind.BATCH
 _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR
@@ -266,8 +266,7 @@ class Connection:
     def _session_of_server(self, message: Message) -> str | None:
         """Returns the session of a message to or from an MCP server.
 
-        None if the session is unknown or ambiguous; "" if the message belongs to a turn whose
-        prompt names no session.
+        None if the session is unknown or ambiguous; "" for a turn whose prompt names no session.
         """
         turns = self.state.turns
         candidates = self.state.servers.candidates(body(message, "params"))
@@ -279,8 +278,7 @@ class Connection:
     def _session_of(self, terminal: str | None, message: Message) -> str | None:
         """Returns the session of a draft message that does not name its session.
 
-        None if the session is unknown or ambiguous; "" if the message belongs to a turn whose
-        prompt names no session.
+        None if the session is unknown or ambiguous; "" for a turn whose prompt names no session.
         """
         directories, turns = self.state.unnamed, self.state.turns
         known = self.state.terminals.get(terminal or "")

@@ -222,8 +222,7 @@ class State:
     open: dict[Direction, dict[str, list[Exchange]]] = field(
         factory=lambda: {Direction.TO_AGENT: {}, Direction.TO_CLIENT: {}}
     )
-    """Unanswered requests by direction and id token. The requests with one token are in order,
-    oldest first."""
+    """Unanswered requests by direction and id token; requests with one token, oldest first."""
     turns: dict[str, list[Turn]] = field(factory=dict)
     """Open turns by session id ("" if a prompt names no session), oldest first."""
     handshake: Handshake = field(factory=Handshake)

@@ -40,7 +40,7 @@ class Place(Enum):
 
 
 Places = dict[str, Any]
-"""The places to search, as nested dicts: a key is a member's name, or ``*`` for every item of an
+"""The places to search, as nested dicts by the names of members; ``*`` is every item of an
 array."""
 
 

@@ -163,10 +163,7 @@ class Indexing:
         indexer.connection.close()
 
     def _look_through_log(self, direction: Direction) -> bool | None:
-        """Whether a request of a direction waits for its answer, if there is no database yet.
-
-        The log is indexed in memory to find out. None if unknown.
-        """
+        """Whether a request is open, found by indexing the log in memory; None if this fails."""
         try:
             with contextlib.closing(sqlite3.connect("")) as connection:
                 database.migrate(connection)

@@ -1,7 +1,7 @@
 """Notes about single frames and events, as parts of the one note of a recording.
 
-The note of a recording is one text. A line ``#42 text``, and the lines up to the next numbered
-line, are about the frame or event 42. Text before the first numbered line is about the whole
+A recording has one text as its note. A line ``#42 text`` begins the note about frame or event 42,
+which ends before the next numbered line. Text before the first numbered line is about the
 recording.
 """
 
@@ -11,8 +11,7 @@ from acp_proxy.base.wording import counted
 
 _AT_ROW = re.compile(r"#([1-9][0-9]{0,14})(?:\s+|$)")
 WHOLE = 0
-"""The key of the note about the whole recording. The key of any other note is the number of its
-row."""
+"""The key of the note about the whole recording. Any other note has the number of its row."""
 
 
 def read_notes(text: str | None) -> dict[int, str]:

@@ -24,11 +24,9 @@ from acp_proxy.redaction.randomness import is_path, is_plain, is_random
 from acp_proxy.redaction.text_search import SecretMatch
 
 BEGINNING = 3
-"""The least number of characters at the end of a text that count as the possible beginning of a
-secret."""
+"""The fewest characters at the end of a text that count as the beginning of a secret."""
 _WORD = 8
-"""The largest needle, in bytes. A needle is a part of a form (a value, unchanged or encoded),
-usually its beginning."""
+"""The longest needle, in bytes. A needle is usually the beginning of a value's form."""
 SHORTEST = 8
 """The shortest value, in characters, that is searched for."""
 LONGEST = 64 << 10
@@ -44,9 +42,8 @@ _SETTING = re.compile(
     r"|v?\d+(?:\.\d+)+[\w.+-]{0,20}|o[1-9](?:-[a-z-]+)?|(?:[\w.-]+/)?(?i:claude|codestral|command|deepseek|devstral|gemini|gemma"
     r"|glm|gpt|grok|kimi|llama|magistral|mistral|qwen|sonar)[\w.:-]{0,40}"
 )
-"""Matches usual settings: a word, an address, a language, a region, a version, a model. The value
-of a variable that is a usual setting is searched for only if the variable has the name of a
-secret."""
+"""Matches usual settings: a word, an address, a language, a region, a version, a model. A usual
+setting is searched for only if it is the value of a variable with the name of a secret."""
 _MOST_FRAGMENTS = 200_000
 
 

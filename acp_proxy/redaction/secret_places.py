@@ -39,8 +39,7 @@ class Treatment(Enum):
     NAME = auto()
     """The ``name`` member of an object in an ``env`` or ``headers`` array."""
     ENTRY = auto()
-    """The value of an object in an ``env`` or ``headers`` array. It is a secret unless its name is
-    harmless."""
+    """A value in an ``env`` or ``headers`` array: a secret, unless the value's name is harmless."""
     VARIABLE = auto()
     """The name of a variable that holds a secret."""
     PRIVATE = auto()

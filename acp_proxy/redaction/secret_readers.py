@@ -145,8 +145,7 @@ _COMMANDS = (
 _LONGEST = 400
 """The largest number of characters of a command, including its password."""
 _PATIENCE = 120
-"""An unfinished command is kept until it has this many characters, since the rest may still
-arrive."""
+"""The most characters of an unfinished command that are kept until the rest arrives."""
 _SAMPLES = {"password", "passwd", "secret", "pass", "pw", "xxx", "to", "for", "and", "or", "the"}
 
 

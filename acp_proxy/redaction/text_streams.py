@@ -30,8 +30,7 @@ _MOST_PIECES = 4000
 """The first limit of lines that are read ahead. A private key of 3,200 characters may arrive in
 pieces of one letter."""
 _SEARCHED_AT_ONCE = 256
-"""A growing text that is longer than this number of characters is searched again only after its
-length has doubled."""
+"""If a growing text is longer than this, it is searched again only after it has doubled."""
 _MOST_STREAMS = 256
 
 
@@ -74,9 +73,8 @@ class TextStreams:
         self._ahead = PieceReader()
         self._most_lines = _MOST_PIECES
         self._decided: tuple[StreamEnd, int, int] = _NOTHING, 0, 0
-        """The latest result of a search in later pieces: the end of the text, the number of decided
-        characters after this end, and the number of secrets known then. A new secret makes the
-        result invalid."""
+        """The latest search in later pieces: the end of the text, how many characters after this
+        end were decided, and how many secrets were known. A new secret makes the result invalid."""
         self._size = max(CONTEXT, min(finder.hashed.longest, _LONGEST_CONTEXT))
 
     def passes(self, key: str, text: str) -> bool:
@@ -210,8 +208,8 @@ class TextStreams:
     ) -> tuple[list[MaskedSpan], list[tuple[int, int, str]]]:
         """Splits spans into the parts in the current piece and the parts in later pieces.
 
-        Offsets in the first list count from the piece's start, offsets in the second list from its
-        end.
+        Offsets in the first list count from the start of the piece, offsets in the second list from
+        its end.
         """
         own, later = [], []
         for span in join_spans([*known, *masked_spans]):

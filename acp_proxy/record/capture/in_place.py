@@ -74,8 +74,7 @@ def leave_without_agent(program: str, error: OSError, log: Log, mask_text: "Mask
     Args:
         program: the program that could not be started.
         error: the reason.
-        log: the log that records the failure. The failure is not masked here: logs are masked
-            later.
+        log: the log that records the failure; secrets in logs are masked later.
         mask_text: removes secrets from printed text.
     """
     reason = cannot_start(program, error)

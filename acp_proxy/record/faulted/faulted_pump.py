@@ -50,8 +50,7 @@ class WriteQueue:
     error: OSError | None = field(init=False, default=None)
     _changed: threading.Condition = field(init=False)
     _waiting: int = field(init=False, default=0)
-    """The number of threads that wait for a change. Without waiting threads, no notification is
-    sent, which saves time."""
+    """The number of threads that wait for a change; 0 if nobody has to be notified."""
 
     def __attrs_post_init__(self) -> None:
         self._changed = threading.Condition(self._lock)

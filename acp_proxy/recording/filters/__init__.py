@@ -1,7 +1,7 @@
 """The filter grammar, which describes a set of frames.
 
 An example is ``dir:to-client method:session/* not kind:error (size:>10k or latency:>2s)``. A frame
-must match all terms; ``or``, ``not`` and parentheses combine terms in other ways. A term is
+must match all terms. A filter can also combine terms by ``or``, ``not`` and parentheses. A term is
 ``key:value``, or a path into the message and a value, such as
 ``params.update.sessionUpdate=tool_call``.
 

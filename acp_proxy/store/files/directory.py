@@ -34,15 +34,13 @@ Mapped = Callable[
 ]
 """A function like `map`, which applies a function to paths and yields listed recordings."""
 FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str, Any]]
-"""A function that examines a conversation. It returns the problems of the conversation, a text that
-names whom the conversation waits for, and numbers such as its tokens. It may raise
-`UnreadableRecording`."""
+"""A function that examines a conversation. It returns the problems, the name of the peer that is
+waited for, and numbers such as the tokens. It may raise `UnreadableRecording`."""
 
 _MOST_OF_PROMPT = 4000
 """How many bytes of a prompt are read for a list."""
 _LAST_DAY = 253402214400.0
-"""The last day that Python can represent, in seconds since 1970. The time of a file may be
-later."""
+"""The last day that Python can represent, in seconds since 1970. Files may have later times."""
 
 
 def paths(directory: Path) -> list[Path]:
@@ -176,8 +174,7 @@ class ListedRecording:
     damaged: tuple[Path, ...] = ()
     """The files with the unreadable parts of the recording's log."""
     tokens: Any = None
-    """The tokens, or other numbers, that the search for problems returned; None if it returned
-    none."""
+    """Numbers, such as tokens, that the search for problems returned; None if it returned none."""
 
     @property
     def started_at(self) -> str:

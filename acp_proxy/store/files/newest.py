@@ -38,10 +38,7 @@ _FIRST_S = 1_577_836_800.0
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
-    """Returns recordings in the order in which to read them, each with its negated bound.
-
-    The bound is explained at the top of the module.
-    """
+    """Returns the recordings in reading order, each with its latest possible start, negated."""
     return sorted((-_bound(path), path) for path in paths(directory))
 
 

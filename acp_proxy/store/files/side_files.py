@@ -16,8 +16,7 @@ from acp_proxy.recording.file_names import LOG_SUFFIX, SQLITE_SUFFIXES
 
 WAL, SHARED_MEMORY, JOURNAL = SQLITE_SUFFIXES
 SUFFIXES = (LOG_SUFFIX, *SQLITE_SUFFIXES)
-"""The suffixes of the files that stand beside a database until the database is complete and
-closed."""
+"""The suffixes of files that stand beside a database until it is complete and closed."""
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
 """The bytes at the start of a rollback journal. A journal that names a super-journal also ends with
 these bytes."""

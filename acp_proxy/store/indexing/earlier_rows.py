@@ -1,8 +1,7 @@
 """Masks secrets in the rows that were written before the secrets were recognized.
 
-A secret is often recognized after earlier messages or log lines have contained it unmasked. So at
-the end of the conversation, all rows before the last recognition are searched again for all known
-secrets.
+Rows may contain a secret that was recognized only later. So at the end of the conversation, all
+rows before the last recognition are searched again for all known secrets.
 
 One transaction writes the masked rows, and stores that the search is complete
 (`IndexerState.search_before`). Only then may the log be removed, since no other file contains the
@@ -36,8 +35,7 @@ def mask_earlier(indexer: Indexer, watch: Watch | None = None) -> None:
 
     Args:
         indexer: the indexer, after it has indexed all of the log into the main tables.
-        watch: a function that is called with each row before the row is searched. It may raise an
-            error.
+        watch: called with each row before the row is searched; may raise an error.
 
     Raises:
         sqlite3.Error: nothing was written. An error of `watch` leaves the rows unchanged too.

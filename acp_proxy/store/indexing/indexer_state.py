@@ -39,8 +39,8 @@ class IndexerState:
     parts: dict[Stream, list[Segment]] = field(factory=dict)
     """Where the log contains the pieces of a line that a fault changed or injected."""
     delayed: dict[int, int] = field(factory=dict, metadata={"json": "held"})
-    """The frames that faults are holding back: the row number of each frame, by the frame's number
-    in the log."""
+    """The row number of each frame that faults are holding back, by the frame's number in the
+    log."""
     masked_sizes: dict[int, int] = field(factory=dict)
     """The received sizes of the latest masked frames, in bytes without newlines."""
     search_before: int = 0

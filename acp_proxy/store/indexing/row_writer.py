@@ -218,10 +218,7 @@ class RowWriter:
         self._batch.undelivered.append((stream, lost, self.state.next_seq, sizes))
 
     def dropped_by_faults(self, seqs: list[int]) -> set[int]:
-        """Returns the given frames that a fault kept from their receiver.
-
-        A frame that is not written yet is left out.
-        """
+        """Returns which of the given frames have been written, and were withheld by a fault."""
         if not seqs:
             return set()
         sql = (

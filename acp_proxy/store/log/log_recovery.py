@@ -220,8 +220,7 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
 def _give_back(fd: int, mode: int) -> None:
     """Restores the permissions of a log, unless another reader holds its lock and has changed them.
 
-    A reader that restores permissions holds a shared lock for a moment. A recorder never holds a
-    shared lock.
+    The function takes a shared lock for a moment. A recorder never holds a shared lock.
     """
     if not system.share_lock(fd):
         return

@@ -35,8 +35,8 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
 
     Returns:
         For each message, a copy of the batch's row with the columns of the message and of its
-        exchange. The column ``member`` has the index of the message. The list is empty if the batch
-        was too large to read.
+        exchange. Column ``member`` has the message's index. The list is empty if the batch is too
+        large to read.
     """
     messages = read(bytes(batch["raw"])).members
     if not messages:
@@ -45,8 +45,7 @@ def members_of(batch: Row, query: _Query) -> list[Row]:
     exchanges = _Exchanges(batch, query)
     begun: dict[str | None, deque[int]] = {}
     latest: dict[str, int | None] = {}
-    """The number of the open turn of each session. ``begun`` has the turns that begin in the
-    batch."""
+    """The number of each session's open turn. ``begun`` has turns that begin in the batch."""
     rows = []
     for place, message in enumerate(messages):
         row = _member(batch, place, message)

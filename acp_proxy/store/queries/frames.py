@@ -192,8 +192,7 @@ def frames_of_kind(rows: Rows, kind: str) -> list[int]:
 
     Args:
         rows: the recording.
-        kind: the kind, such as ``stderr`` or ``batch``. The query is fast if no frame has this
-            kind.
+        kind: the kind, such as ``stderr``. The query is fast if no frame has this kind.
     """
     if not rows.first_of_kind(kind):  # uses an index; most recordings have none
         return []

@@ -133,8 +133,8 @@ class MaskedRows:
         self._level, self._is_asked = (level or Level()).name, level is not None
         self._after, self._until = 0, LAST_NUMBER
         self._learned = 0
-        """The last row in which a new secret was recognized; 0 for none. All rows up to this row
-        must be masked again."""
+        """The last row in which a new secret was recognized, if earlier rows must be masked
+        again."""
         self._fired_after = dict.fromkeys(schemas, 0)
         self._recordings: dict[Recording, Recording] = {}
         self._of_row = redactor.again()
