@@ -87,7 +87,7 @@ EXAMPLES = 5
 SHORT_LIST = 20
 """The most items of one list among many lists, such as the remarks at one message."""
 PARTS = 50
-"""The most parts of one message or tool call that are listed: options, paths and so on."""
+"""The most parts, such as options or paths, that are listed of one message or tool call."""
 LISTED = 100
 """The most items of one kind that are listed: findings, turns, requests, questions or servers."""
 BLOCKS = 200

@@ -67,7 +67,7 @@ class Zed(JsonClient):
         )
 
     def entry(self, agent: RecordedAgent) -> dict[str, Any]:
-        """Returns the settings entry of an agent, with the type of agents that have a command."""
+        """Returns an agent's settings entry, with Zed's type for agents that have a command."""
         return {"type": "custom"} | super().entry(agent) | {"type": "custom"}
 
 

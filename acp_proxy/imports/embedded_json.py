@@ -167,7 +167,7 @@ class Brackets:
         self._in_string = False
 
     def end(self, line: bytes, place: int = 0) -> int | None:
-        """Reads the next line; returns the offset where the value ends, or None if it goes on.
+        """Reads the next line; returns where the value ends in it, or None if the value continues.
 
         Args:
             line: the line.

@@ -99,7 +99,7 @@ class Connection:
         return turns[-1] if turns else None
 
     def open_calls(self, session: str | None) -> dict[str, str]:
-        """Returns the ids of a session's tool calls that are not over, with their statuses."""
+        """Returns the status of each unfinished tool call of a session, by the call's id."""
         return self._tracker.open_calls(session)
 
     # Messages

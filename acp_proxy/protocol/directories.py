@@ -13,7 +13,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def is_within(path: object, roots: Iterable[str]) -> bool:
-    """Whether a path is within one of several directories, or is one of them.
+    """Whether a path is one of several directories, or is inside one of these directories.
 
     A relative path can only be within a relative directory, since its base is unknown.
 

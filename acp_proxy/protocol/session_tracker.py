@@ -110,12 +110,12 @@ class SessionTracker:
         return True
 
     def open_calls(self, session: str | None) -> dict[str, str]:
-        """Returns the ids of a session's tool calls that are not over, with their statuses."""
+        """Returns the status of each unfinished tool call of a session, by the call's id."""
         calls = self._state.calls.get(session or "", {})
         return {call: status for call, status in calls.items() if status not in FINAL}
 
     def forget_calls(self, session: str | None) -> None:
-        """Forgets the tool calls of a session that are over."""
+        """Forgets a session's finished tool calls."""
         if left := self.open_calls(session):
             self._state.calls[session or ""] = left
         else:

@@ -223,7 +223,7 @@ TABLE: tuple[Position, ...] = (
 
 @cache
 def positions(method: str | None, *, is_response: bool) -> tuple[Position, ...]:
-    """Returns the rows of the table whose places a method's messages may have, in any dialect.
+    """Returns the rows of `TABLE` that apply to a method's messages, in the order of the table.
 
     Args:
         method: the method of the messages; for answers, the method of the requests.

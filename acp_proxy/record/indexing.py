@@ -141,7 +141,7 @@ class Indexing:
             self._log.allow(self._database_size())
 
     def _keep_damage(self, indexer: Indexer) -> None:
-        """Copies the unreadable parts of the log, which is about to be removed.
+        """Copies the unreadable parts of the log before the log is removed.
 
         Raises:
             OSError: the parts cannot be written, so the log has to stay.

@@ -197,7 +197,7 @@ def why_overstaying(*, is_gone: bool, is_unread: bool, open_request: bool | None
 def _has_no_reader(pump: Pump) -> bool:
     """Whether no process reads what a pump writes, as far as the system shows this.
 
-    False for an agent that closed its own output, since its client may still wait for its exit.
+    False if the agent closed its own output, since the client may still wait for the agent's exit.
     """
     if pump.ended.is_set:
         return not pump.source_ended

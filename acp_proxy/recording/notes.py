@@ -32,7 +32,7 @@ def read_notes(text: str | None) -> dict[int, str]:
 
 
 def changed_note(text: str | None, new: str | None) -> str | None:
-    """Returns a recording's note, with new notes in place of the old notes at their rows.
+    """Returns a recording's note in which new notes replace the old notes about the same rows.
 
     Args:
         text: the note of the recording; None for no note.

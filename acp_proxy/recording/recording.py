@@ -263,7 +263,7 @@ class Recording:
 
     @cached_property
     def row_notes(self) -> dict[int, str]:
-        """The notes at frames and events, by their numbers."""
+        """The notes about frames and events, by the numbers of the frames and events."""
         return {seq: text for seq, text in read_notes(self.note).items() if seq != WHOLE}
 
     def knows(self, *needed: Fact) -> bool:

@@ -99,7 +99,7 @@ class Ask:
 
 @frozen
 class Answer:
-    """A request of the client that a step answers."""
+    """A client's request that a step answers."""
 
     exchange: int
     rpc_id: str
@@ -295,7 +295,7 @@ class LaneFinder:
 
     @property
     def joined(self) -> dict[str, str]:
-        """The lanes that sessions without a lane of their own use, by session id."""
+        """For each session that has no lane of its own: the lane that the session uses."""
         return {name: lane for name, lane in self._of_session.items() if name != lane}
 
     def _pair_with_unreadable(self, step: Step) -> None:

@@ -31,7 +31,7 @@ _TWILIO = [f"SK{start} hex {32 - len(start)}-{32 - len(start)}" for start in _ST
 """The rows for keys of Twilio. Each prefix includes two hexadecimal digits, since many words
 contain `SK`."""
 _CODED = 6
-"""The least length of a prefix whose keys are also searched for in base64."""
+"""Keys whose prefix has at least this many characters are also searched for in base64."""
 
 
 class KeyFormat(NamedTuple):
@@ -45,7 +45,7 @@ class KeyFormat(NamedTuple):
     most: int | None
     """The greatest number of characters after the prefix; None if there is no limit."""
     weak: bool
-    """Whether texts that are not keys often have the same prefix."""
+    """Whether the prefix is also frequent in texts that are not keys."""
 
 
 def _row(line: str) -> KeyFormat:

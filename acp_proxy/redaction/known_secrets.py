@@ -59,7 +59,7 @@ class SecretValues:
     forms: dict[str, str] = field(factory=dict)
     """The marker of each form of a value: the value unchanged, or the value encoded."""
     _sizes: dict[int, list[int]] = field(factory=dict)
-    """For each needle, by its number: the lengths of the forms that begin with it, longest
+    """By the number of a needle: the lengths of the forms that begin with the needle, longest
     first."""
     _sorted: list[str] = field(factory=list)
     """The forms, sorted."""
@@ -68,7 +68,7 @@ class SecretValues:
     _fragments: GrowingNeedles = field(factory=lambda: GrowingNeedles(small=True))
     """All substrings of the forms that have `SHORTEST` bytes."""
     _fragment_markers: list[str] = field(factory=list)
-    """The marker of each fragment, by its number."""
+    """The marker of each fragment, by the fragment's number."""
     _unbroken: list[str] = field(factory=list)
     """The forms whose substrings are not in `_fragments` yet."""
 
@@ -263,7 +263,7 @@ class HashedSecrets:
             self.longest = max(self.longest, int(length))
 
     def recognized(self, text: str, places: Places) -> Iterator[str]:
-        """Yields the secrets in a text whose hashes are known.
+        """Yields each secret of a text if the secret's hash is known.
 
         Args:
             text: any text.

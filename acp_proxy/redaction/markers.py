@@ -110,10 +110,10 @@ def kinds_of_markers(value: Any) -> Iterator[str]:
 def beside_markers(
     first: Any, other: Any, *, kinds: Callable[[Any], Iterable[str]] = kinds_of_markers
 ) -> tuple[Any, Any]:
-    """Returns two decoded values from the same place in two messages, for use in a report.
+    """Returns two values for use in a report; hides a value that may contain a secret.
 
-    A value is hidden if it has fewer markers of some kind than the other value: it may contain a
-    secret that was not recognized.
+    The values are from the same place in two messages. A value is hidden if it has fewer markers of
+    some kind than the other value.
 
     Args:
         first: the first value, masked.

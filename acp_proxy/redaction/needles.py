@@ -21,7 +21,7 @@ COMMANDS = (
     "mysql", "mariadb", "sshpass", "docker login", "podman login", "redis-cli", "sqlcmd",
     "identified ", "setx ", "machine ",
 )  # fmt: skip
-"""Words of commands that may contain a password."""
+"""Words by which a command with a password is recognized."""
 FORMS = (
     "eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u", "?sig=", "&sig=", ":AA", *COMMANDS,
 )  # fmt: skip

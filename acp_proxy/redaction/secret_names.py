@@ -1,4 +1,4 @@
-"""Recognizes the names of headers, variables and properties whose values are secrets."""
+"""Recognizes names that mark the value of a header, a variable or a property as a secret."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""One search of a text. Its result is the secrets in the text, and a secret that may be cut off.
+"""Searches one text for secrets, also for a secret that the end of the text cuts off.
 
 The regular expressions are compiled when the first needle matches, since compiling takes long.
 """

@@ -10,8 +10,8 @@ we end only the guardian: the remaining processes go on running.
 A parent-death signal would reach only the direct child, while real agents are launchers with native
 children.
 
-On a terminal, the system would stop the processes of a separate group when they read the terminal,
-as ssh does for a password. There `capture.shared_group` is used instead.
+A process in a separate group is stopped when it reads the terminal, for example when ssh asks for a
+password. So on a terminal, `capture.shared_group` is used instead.
 """
 
 import errno
@@ -167,7 +167,7 @@ class OwnGroup:
         return [program_name(process) for process in left]
 
     def kill_holders(self, pipes: "Collection[str]") -> None:
-        """Kills the processes of the group that have at least one of the given pipes open.
+        """Kills the group's processes that have at least one of the given pipes open.
 
         On a system without a process table, all processes of the group are killed.
 
@@ -182,7 +182,7 @@ class OwnGroup:
             kill_all(lambda: [process for process in self.find() if holds(process, pipes)])
 
     def find(self) -> "list[Process]":
-        """Returns the live processes of the group that are visible, guardian included."""
+        """Returns the group's live and visible processes, including the guardian."""
         try:
             os.killpg(self.id, 0)  # if nothing is left, this costs less than to read the table
         except OSError as e:

@@ -88,7 +88,7 @@ def holds(process: Process, pipes: "Collection[str]") -> bool:
 
 
 def members(ancestor: int, group: int, table: "Iterable[Process]") -> "list[Process]":
-    """Returns the live descendants of a process that are in a process group.
+    """Returns a process's live descendants in a given process group.
 
     Args:
         ancestor: the process id of the process, which is not returned.

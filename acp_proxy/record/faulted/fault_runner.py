@@ -1,8 +1,9 @@
 """Runs the fault engine between a live client and its agent.
 
-Only directions with faults in the plan pass through the engine. Their pumps hand each line to the
-engine and put its decisions into the schedule (`faults.delivery_schedule`). The pump's thread
-writes bytes that are due at once; threads of `faulted.fault_clock` write delayed bytes.
+Only directions with faults in the plan pass through the engine. The pumps of these directions hand
+each line to the engine, and put the engine's decisions into the schedule
+(`faults.delivery_schedule`). The pump's thread writes bytes that are due at once; threads of
+`faulted.fault_clock` write delayed bytes.
 
 A direction without faults keeps its plain pump. The engine still reads the lines of this direction,
 since it must match answers to requests.

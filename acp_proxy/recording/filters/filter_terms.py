@@ -150,7 +150,7 @@ with the answer's value."""
 
 
 def of_session(session: str) -> Filter:
-    """Returns the filter for the frames of a session, and for the request that created it."""
+    """Returns the filter for a session's frames, and for the request that created the session."""
     return _in("session", [session])
 
 

@@ -46,7 +46,7 @@ class LineWriter:
         return visible_json(line + _payload(row["raw"], row["stream"]) + b"}\n")
 
     def large(self, row: Mapping[str, Any], pieces: Pieces) -> Iterator[bytes]:
-        """Yields the parts of the line of a frame that is too large for memory.
+        """Yields the line of a frame in parts, since the frame is too large for memory.
 
         The payload is written as text or Base64, never as a message.
 
@@ -87,7 +87,7 @@ class LineWriter:
         return visible_json(line + b',"data":' + event_data(row["data"]) + b"}\n")
 
     def fired(self, row: Mapping[str, Any]) -> bytes:
-        """Returns the line of a fired fault, which belongs after the line of the fault's frame.
+        """Returns the line of a fired fault, to be written after the line of the fault's frame.
 
         Args:
             row: the fault's columns.

@@ -1,4 +1,4 @@
-"""Edits the note of a recording, which may contain notes about rows; see `recording.notes`.
+"""Edits the note of a recording. A note may have parts about rows; see `recording.notes`.
 
 A note can be written while the recorder runs: the recorder never overwrites notes, and the database
 is locked only briefly. The modification time of the file is restored, since pruning uses it.
@@ -67,7 +67,7 @@ def _edit_row(path: Path, note: str | None) -> None:
 
 
 def _edit_header(path: Path, note: str | None) -> None:
-    """Writes the text form with a new header to a new file, and replaces the old file by it."""
+    """Writes a text form with a new header to a new file, which then replaces the old file."""
     old = header_of(path)
     header = write_header(evolve(old, note=changed_note(old.note, note)))
     fd, made = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)

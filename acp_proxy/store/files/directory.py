@@ -74,7 +74,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def was_indexed(path: Path) -> bool:
-    """Whether a recording comes from a recorder or is a text form, and was not imported."""
+    """Whether a recording was not imported: it is a text form, or a recorder made it."""
     if has_files_beside(path) or not database.is_sqlite(path):
         return True
     with contextlib.closing(database.open_readonly(path)) as connection:

@@ -38,7 +38,7 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
     """Finds the recording that a user means.
 
     Args:
-        word: the recording: a path, a name or a part of it, the start of an id, or ``latest``.
+        word: the recording: a path, a name, a part of a name, the start of an id, or ``latest``.
             ``latest~1`` is the recording before the latest, and so on.
         directory: the recordings directory.
         here: the current directory; ``latest`` prefers recordings that were made in it.
@@ -116,7 +116,7 @@ def hidden_by(file: Path, word: str, directory: Path) -> Path | None:
 
 
 def _ids(start: str, directory: Path) -> list[Path]:
-    """Returns the recordings of a directory whose id begins with a text."""
+    """Returns a directory's recordings whose ids begin with a text."""
     likely = _readable(path for path in paths(directory) if may_have(path, start))
     return [path for path, recording in likely if recording.id.startswith(start)]
 

@@ -30,7 +30,7 @@ _SLACK_S = 86400.0
 _SMALL = 4 << 20
 """The largest file, in bytes, whose contents are searched."""
 _INDEXED = '"next_seq"'
-"""A key of the indexer's state, which imported recordings do not have."""
+"""A key in the indexer's state. Imported recordings have no such state."""
 _UTF_8 = b"\0\0\0\1"
 """The code of the text encoding UTF-8 in the header of a database."""
 _FIRST_S = 1_577_836_800.0

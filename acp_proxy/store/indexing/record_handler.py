@@ -281,7 +281,7 @@ class RecordHandler:
             self._finish_line(stream, record.t_ns)
 
     def _note_undelivered(self, record: LogRecord, fields: _Fields) -> None:
-        """Marks the frames at the end of a stream that were not delivered."""
+        """Marks the undelivered frames at the end of a stream."""
         stream, lost = LOG_STREAMS.get(record.stream), number(fields, "bytes", 0)
         if stream is None:
             return

@@ -208,7 +208,7 @@ class RowWriter:
         self._batch.touched.append((rule, DELIVERED_CODES.get(delivered, 0) << 4, seq))
 
     def mark_undelivered(self, stream: Stream, lost: int) -> None:
-        """Marks the frames at the end of a stream that were not delivered.
+        """Marks the undelivered frames at the end of a stream.
 
         Args:
             stream: the stream that lost the bytes.

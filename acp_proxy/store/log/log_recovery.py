@@ -268,7 +268,7 @@ def finish(path: Path, log: LogReader) -> None:
 
 
 class LogTail:
-    """The frames of a log that are not in the database yet, in temporary tables.
+    """The part of a log that is not in the database yet, as frames in temporary tables.
 
     A recorder, or a reader that finishes the recording, may move frames from the log to the
     database at any time. So the tail keeps a read transaction on the rows. After each read of the

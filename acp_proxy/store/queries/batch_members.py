@@ -1,8 +1,8 @@
 """Splits a batch into messages, each with the columns of a frame that has only this message.
 
 The columns of a batch contain only values that all its messages share. The exchange of a message is
-found by its direction and id. The session is in the message or in its exchange, and the turn is
-found by the session.
+found by the direction and the id of the message. The session is in the message or in the exchange.
+The turn is found by the session.
 """
 
 from collections import deque

@@ -79,9 +79,7 @@ def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
 
 
 def call_updates_with(rows: Rows, words: Collection[str]) -> list[int]:
-    """Returns the frame numbers of updates about tool calls whose lines contain a quoted word.
-
-    The updates of a replayed history are left out, since they belong to no turn.
+    """Returns the frame numbers of tool call updates that contain one of the given words.
 
     Args:
         rows: the recording.

@@ -29,7 +29,7 @@ class ExchangeRow(NamedTuple):
 
 
 class TurnRow(NamedTuple):
-    """A turn, with the numbers of its updates and its tool calls."""
+    """A turn, with the number of its updates and the number of its tool calls."""
 
     id: int
     session: str | None

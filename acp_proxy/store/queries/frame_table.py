@@ -80,9 +80,10 @@ class FrameTable:
     rows: str
     """The table's name."""
     labels: str
-    """The labels of this table's rows (their table, or a SELECT in parentheses)."""
+    """SQL for the labels of the rows: the name of a table, or a SELECT in parentheses."""
     every: str
-    """The labels of the whole recording (its table, or a SELECT in parentheses)."""
+    """SQL for the labels of the whole recording: the name of a table, or a SELECT in
+    parentheses."""
     lines: LineColumns = AS_STORED
     masked: str | None = None
     """The database with masked lines, which replace lines of this table; None without masking."""
@@ -244,7 +245,7 @@ class FrameTable:
         return with_batches(where) if has_batches else where
 
     def _matches_batch(self, seq: int, chosen: "Filter") -> bool:
-        """Whether a filter matches a message of a batch. This is decided by reading the batch."""
+        """Whether a filter matches a message of a batch. Reads the messages of the batch."""
         from acp_proxy.recording.filters import all_of, parse
 
         return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None

@@ -270,7 +270,7 @@ class MaskedRows:
             self._note_edits(edits)
 
     def _others(self, schema: str) -> Iterator[tuple[int, Callable[[], None]]]:
-        """Returns functions that each mask an event or a fired fault, with the number of its row.
+        """Returns pairs: the number of a row, and a function that masks this event or fired fault.
 
         The caller has to call each function before it masks a frame with a higher number.
         """

@@ -82,7 +82,7 @@ _NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10
 
 @frozen
 class LineColumns:
-    """SQL for the line of a row ``f``, its size, and whether it is masked."""
+    """SQL for a row ``f``: the line, the line's size, and whether the line is masked."""
 
     line: str = "f.raw"
     """The line, whatever its size."""
