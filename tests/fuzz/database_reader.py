@@ -235,4 +235,4 @@ def _seeds() -> list[bytes]:
 
 
 WORDS = (b"\0\0", b"\1\1", b"cut", b"\3cut")
-TARGET = Target("database_reader", check, _seeds, WORDS, longest=256, steps=3_000_000, examples=60)
+TARGET = Target("database_reader", check, _seeds, WORDS, longest=256, steps=3_000_000, examples=30)

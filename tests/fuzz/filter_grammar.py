@@ -63,4 +63,4 @@ def _seeds() -> list[bytes]:
 WORDS = (*(f"{key}:".encode() for key in TERMS), b" and ", b" or ", b" not ", b"(", b")", b"*",
          b"?", b"[!a]", b"[a-", b"..", b">", b"<=", b"|", b"ms", b"params.", b"=", b'"', b'\\"',
          b"any", b"to-client", b"request", b"9" * 40, b"(" * 60, b"not " * 60)  # fmt: skip
-TARGET = Target("filter_grammar", check, _seeds, WORDS, longest=1024, steps=300_000, examples=100)
+TARGET = Target("filter_grammar", check, _seeds, WORDS, longest=1024, steps=300_000, examples=50)

@@ -68,5 +68,5 @@ TARGET = Target(
     longest=8192,
     steps=300_000,
     steps_per_byte=600,
-    examples=25,
+    examples=15,
 )

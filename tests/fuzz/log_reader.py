@@ -133,6 +133,4 @@ WORDS: tuple[bytes, ...] = (
     b"-9223372036854775808",
     b"\xff\xff\xff\xff",
 )
-TARGET = Target(
-    "log_reader", check, _seeds, WORDS, steps=200_000, steps_per_byte=1500, examples=100
-)
+TARGET = Target("log_reader", check, _seeds, WORDS, steps=200_000, steps_per_byte=1500, examples=50)

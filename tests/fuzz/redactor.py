@@ -340,5 +340,5 @@ WORDS = (b'"env":[{"name":"API_KEY","value":"', b'"headers":{"Authorization":"Be
          b"${TOKEN}", b"Set-Cookie: sid=Qm4Vz8Lk2Xr7Tn; b=",
          b'"method":"authenticate"')  # fmt: skip
 TARGET = Target(
-    "redactor", check, _seeds, WORDS, steps=400_000, steps_per_byte=8000, longest=2048, examples=40
+    "redactor", check, _seeds, WORDS, steps=400_000, steps_per_byte=8000, longest=2048, examples=20
 )

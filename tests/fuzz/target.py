@@ -31,7 +31,7 @@ class Target:
         longest: the length of the longest input in bytes.
         steps: the function calls that any input may make.
         steps_per_byte: further function calls for each byte of an input.
-        examples: the number of inputs that the suite runs, in about a second.
+        examples: the number of inputs that the suite runs, in about half a second.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Target:
     longest: int = 4096
     steps: int = 20_000
     steps_per_byte: int = 400
-    examples: int = 200
+    examples: int = 100
 
     def run(self, data: bytes) -> None:
         """Checks one input, with a limit on its steps.
