@@ -199,8 +199,11 @@ class DiagnosisContext:
         return next(iter(sorted(rows, key=lambda row: row.request_seq)[-1:]), None)
 
     def time_of(self, seq: int) -> int:
-        """Returns the time of a frame, in nanoseconds since the start."""
-        return frame_times(self.reader, [seq])[seq]
+        """Returns the time of a frame, in nanoseconds since the start.
+
+        For a frame that a damaged recording lacks, returns the end of the recording.
+        """
+        return frame_times(self.reader, [seq]).get(seq, self.end_ns or 0)
 
     def last_of_agent(self, turn: TurnRow, end: int | None = None) -> StoredFrame | None:
         """Returns the agent's last frame in a turn before a frame or event, or None.

@@ -13,6 +13,7 @@ from acp_proxy.cli.screens.styled_text import columns_of
 from acp_proxy.recording import log_format as capture_log
 from tests.support.command_line import run
 from tests.support.example_checker import before, text_form_of
+from tests.support.indexed_rows import alter
 from tests.support.log_writer import (
     MS,
     ORIGIN_NS,
@@ -500,3 +501,13 @@ def test_a_crash_has_its_last_words_beside_it(tmp_path: Path) -> None:
     assert words == "stderr  (the last 5 of 9 lines)" + "".join(
         f"\n  line {number}" for number in range(4, 9)
     )
+
+
+def test_a_frame_may_be_missing(tmp_path: Path) -> None:
+    """`show` summarizes a damaged recording that lacks the answer to `initialize`."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.close()
+        recorder.finish()
+    alter(recorder.path, "DELETE FROM frames WHERE kind = 'response'")
+    assert run("show", recorder.path).exit_code in (0, 1)
