@@ -40,7 +40,7 @@ class BatchOptions:
 
 
 def batch_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options of a batch as the parameter ``batch``: `BatchOptions`."""
+    """Adds the options of a batch. The command gets them as the parameter ``batch``."""
     options = [
         file_option("--results", text="Write each recording's verdict as a line of JSON. "
                     "Recordings that are in the file already are not run again."),

@@ -172,7 +172,7 @@ def limit_ns(seconds: float) -> int | None:
 
 
 def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _Decorator:
-    """Adds the shared options of `replay` and `verify` as ``playback``: a dict of their values.
+    """Adds the options that `replay` and `verify` share. Their values are the dict ``playback``.
 
     Args:
         order: the help of ``--order``.
@@ -211,7 +211,7 @@ def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _De
 
 
 def comparison_options() -> _Decorator:
-    """Adds ``--expect``, ``--ignore`` and ``--rules`` as ``compared``: `DiffOptions`."""
+    """Adds ``--expect``, ``--ignore`` and ``--rules``. The command gets them as ``compared``."""
     from acp_proxy.diff.diff_result import DiffOptions, Expect
 
     options = [

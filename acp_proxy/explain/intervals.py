@@ -66,7 +66,7 @@ class _SessionWaits:
     name: str | None = None
     pending: dict[object, PendingRequest] = field(factory=dict)
     counts: dict[Party, int] = field(factory=lambda: dict.fromkeys(Party, 0))
-    """How many requests and turns are open, by who has to act."""
+    """For each party that has to act, how many requests and turns are open."""
     asked: int = 0
     """How many requests of the agent are open."""
     terminals: set[str] = field(factory=set)
@@ -239,7 +239,7 @@ class Intervals:
                 self._record(waits, party, None, t_ns)
 
     def _leave(self, peer: Party, now: _Moment) -> None:
-        """Notes that a peer has ended its output. It will answer no more requests."""
+        """Notes that a peer has ended its output. The peer will answer no more requests."""
         self._absent[peer].add("gone")
         if peer is Party.CLIENT:  # the terminals end with the client
             for waits in self._sessions.values():
@@ -276,7 +276,7 @@ class Intervals:
             waits.silent[party] = last
 
     def _settle(self, waits: _SessionWaits, now: _Moment) -> None:
-        """Determines who has to act in a session after a change."""
+        """Determines who has to act in a session whose requests or turns have changed."""
         if waits is self._connection and waits.is_held_up != self._holds_up:
             self._settle_all(now)  # only this change of the connection affects other sessions
         else:
@@ -375,7 +375,7 @@ class Intervals:
     def _pass_time(
         self, running: RunningTurn, t_ns: int, seq: int | None, *, is_pause: bool = True
     ) -> None:
-        """Adds the time since the last call as an interval, if any time has passed."""
+        """Adds an interval for the time since the last call of this method, if any has passed."""
         if (since_ns := running.now_ns) < t_ns:
             part = running.pass_time(t_ns, is_pause=is_pause)[0]
             if self.ended is not None:

@@ -87,7 +87,7 @@ class BatchScreen:
             show_status("")
 
     def end(self) -> None:
-        """Prints the waiting verdicts, and the summary."""
+        """Prints the verdicts that are not printed yet, and the summary."""
         for name in (name for name in self._names if name in self._held):
             self._print(self._held[name])
         say(self.summary())

@@ -125,7 +125,7 @@ def _wrapped(text: str, columns: int) -> str:
 
 
 def show_status(text: str) -> None:
-    """Replaces the status line on stderr, which is a terminal. An empty text removes it."""
+    """Replaces the status line on stderr, which is a terminal. An empty text removes this line."""
     columns = _columns() - len("acp-proxy: ") - 1
     _print_error(f"\r\x1b[2K{f'acp-proxy: {fit(visible(text), columns)}' if text else ''}")
 

@@ -108,7 +108,7 @@ class CopyMasking:
 
 
 def masking_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds ``--level``, ``--path`` and ``--pattern``, passed as ``masking``."""
+    """Adds ``--level``, ``--path`` and ``--pattern``. The command gets them as ``masking``."""
     options = [
         click.option("--level", type=click.Choice(["secrets", "private"]),
                      help="What to mask in the output: secrets; or private, which also reduces"

@@ -112,7 +112,7 @@ class ActionLog(Listener):
         return {} if stored is None else stored.message
 
     def _take_update(self, run: FrameRun, message: Message, change: Transition) -> None:
-        """Adds an update about a tool call or, in v2, about a terminal that the agent runs."""
+        """Notes an update about a tool call or, in v2, about a terminal that the agent runs."""
         is_terminal = message.update == "terminal_update" and message.terminal is not None
         if change.tool_call is None and not is_terminal:
             return
@@ -220,7 +220,7 @@ class ActionLog(Listener):
                 _apply_exit(ended, said)
 
     def _call(self, run: FrameRun, change: Transition, call: str, said: Statement) -> Action | None:
-        """Returns the action of a tool call. The first message about the call creates it."""
+        """Returns the action of a tool call, which the first message about the call creates."""
         action = self._calls.get((change.session, call))
         if action is None or change.begins_call:
             action = self._begin(run, change, said.kind or ActionKind.OTHER)
@@ -287,7 +287,7 @@ class ActionLog(Listener):
         _add_paths(action, probe.paths)
 
     def _join_terminal(self, action: Action, terminal: str) -> None:
-        """Merges two actions: the one that created a terminal, and the tool call that shows it."""
+        """Merges the request that created a terminal with the tool call that shows the terminal."""
         creating = self._terminals.get((action.session, terminal))
         if creating is None or creating is action:
             if action.id:

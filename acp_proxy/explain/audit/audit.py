@@ -155,7 +155,7 @@ def audit(reader: RecordingReader, chosen: Filter = EVERYTHING, watch: Watch = i
 
 
 def _matching(reader: RecordingReader, actions: list[Action], chosen: Filter) -> list[Action]:
-    """Returns the actions that have a frame which matches a filter."""
+    """Returns the actions with at least one frame that matches a filter."""
     wanted = {seq for action in actions for seq in action.seqs}
     matching = {head.seq for head in reader.heads(chosen) if head.seq in wanted}
     return [action for action in actions if not matching.isdisjoint(action.seqs)]

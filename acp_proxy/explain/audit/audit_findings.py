@@ -44,7 +44,7 @@ KINDS: dict[str, tuple[Fact, ...]] = {
     "other-not-asked": _ALL, "outside": (), "perhaps-allowed": _ALL, "place-unknown": (),
     "refused-but-done": (),
 }  # fmt: skip
-"""The kinds of findings, each with the facts that a recording must have."""
+"""For each kind of finding, the facts that a recording must have."""
 
 
 def find(actions: Sequence[Action], *, asked: bool) -> list[AuditFinding]:
@@ -353,7 +353,7 @@ def _is_granted(action: Action) -> bool:
 
 
 def _did(action: Action) -> str:
-    """Returns the start of a sentence about an action: who did it, and how certain it is."""
+    """Returns the start of a sentence about an action: who did it, or who announced it."""
     _, _, past, plainly = _WORDS[action.kind]
     if action.source is Source.CLIENT:
         asked = action.status is ActionStatus.UNANSWERED

@@ -32,7 +32,7 @@ ASKED_FOR = frozenset(
 
 
 class Source(StrEnum):
-    """Who says that an action was done."""
+    """Which messages show an action: a request to the client, or only the agent's own words."""
 
     CLIENT = "client"
     """The agent asked its client to do the action. The client's answer shows the outcome."""
@@ -175,7 +175,7 @@ class Action:
     requests: list[AuditedRequest] = field(factory=list)
     permissions: list[AuditedPermission] = field(factory=list)
     perhaps_allowed_by: list[LastingGrant] = field(factory=list)
-    """Earlier permissions that may cover an action without a permission request."""
+    """Earlier permissions that may cover this action, which has no permission request."""
     refused_before: int | None = None
     """The number of the frame that refused an equal action earlier in the turn, or None."""
     perhaps_same_as: list[int] = field(factory=list)
@@ -281,9 +281,9 @@ class Audit:
     sessions: list[AuditedSession]
     actions: list[Action]
     counts: dict[str, dict[str, int]]
-    """The number of actions of each kind, by status."""
+    """For each kind of action, and each status: the number of actions."""
     sources: dict[str, int]
-    """The number of actions from each source."""
+    """For each `Source`, the number of actions."""
     answers: dict[str, int]
     """For each decision, the number of permission requests. Only requests for listed actions
     count."""

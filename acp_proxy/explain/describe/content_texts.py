@@ -152,7 +152,7 @@ def diff_lines(block: Value) -> tuple[int, int]:
 
 
 def changed_files(call: Value) -> dict[str, tuple[int, int]]:
-    """Returns the files that the diffs of a tool call change, each with added and removed lines.
+    """Returns the files that a tool call changes, each with the numbers of added and removed lines.
 
     If a diff changes several files, all its lines count for the first file.
 

@@ -96,7 +96,7 @@ def _document(params: Value) -> str:
 
 
 def _suggesting(params: Value) -> str:
-    """Describes the workspace of a session that gives suggestions."""
+    """Describes the workspace for a session in which the agent suggests edits."""
     folders = listed(word(f, "name", "uri") for f in parts(params, "workspaceFolders"))
     repository = part(params, "repository")
     name = joined(word(repository, "owner"), word(repository, "name"), by="/")

@@ -55,7 +55,7 @@ def enabled(value: Value, *holders: str) -> Iterator[tuple[tuple[str, ...], Any]
 
 
 def auth_method_ids(value: Value) -> list[str]:
-    """Returns the id, or else the name, of each way to log in."""
+    """Returns the id of each way to log in; for a way without an id, its name."""
     names = (word(way, "id", "methodId", "name") for way in parts(value, "authMethods"))
     return [name for name in names if name]
 

@@ -95,7 +95,7 @@ def frame_line(
 
 
 def chunk_text(frame: Row, chunk: Chunk | None) -> str | None:
-    """Returns the text of `frame_line` for the chunk in a frame, without parsing the line.
+    """Returns the text that `frame_line` returns for a chunk, without parsing the line again.
 
     Args:
         frame: a row of `frames`.

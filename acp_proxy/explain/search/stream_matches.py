@@ -179,7 +179,7 @@ class Streams:
         self._texts: OrderedDict[tuple[str | None, str, str | None], _Text] = OrderedDict()
         self._earliest: int | None = None
         self.has_moved = False
-        """Whether `earliest` may have changed in the last call."""
+        """Whether the last call of a method may have changed `earliest`."""
 
     def earliest(self) -> int:
         """Returns the number of the first frame in which a match may still be found."""

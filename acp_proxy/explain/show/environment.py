@@ -94,7 +94,7 @@ def outside_reason(text: str) -> str | None:
 
 
 def stderr_line(context: DiagnosisContext, span: Span | None = None) -> tuple[str | None, str]:
-    """Returns the last failure in the environment that stderr names, and the line with it.
+    """Returns the last failure in the environment that stderr names, and the line that names it.
 
     If stderr names no failure, returns None and the last line, which may be empty.
 

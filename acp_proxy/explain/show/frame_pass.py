@@ -123,9 +123,9 @@ class FrameCounts(Listener):
 
     Attributes:
         counts: the number of frames by stream and kind.
-        updates: the number of session updates. Those of a history are included.
+        updates: the number of session updates, including the updates of a history.
         parents: for each child session, the session whose agent announced it.
-        calls: the tool calls. Those of a history are left out.
+        calls: the tool calls, without the calls of a history.
         calls_of_turns: the number of tool calls in each turn that has ended.
         last_seq: the number of the last frame, except lines of stderr.
         is_exact: whether each frame was read separately. If so, silences of any length are known.

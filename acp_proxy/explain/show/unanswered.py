@@ -372,7 +372,7 @@ def _running_calls(context: DiagnosisContext, wait: OpenWait) -> dict[int, str]:
 
 
 def _waiting_words(context: DiagnosisContext, wait: OpenWait, calls: dict[int, str]) -> str:
-    """Returns who has to act, and for how long, such as ``call pytest -q 31.0 s``."""
+    """Returns who has to act, and how long the wait takes, such as ``call pytest -q 31.0 s``."""
     request, party = wait.request, wait.request.awaited
     who = named_wait(party, request.method, [*calls.values()]).removeprefix("the ")
     if calls:

@@ -211,7 +211,7 @@ class Traffic:
         return len(self._calls)
 
     def _locate(self, t_ns: int) -> None:
-        """Finds the part of the recording's time, with its start and end, that contains a time."""
+        """Finds the part of the recording's time in which a moment lies, with its start and end."""
         self._bucket = min(max(t_ns * BUCKETS // self._span, 0), BUCKETS - 1)
         self._from = -(-self._bucket * self._span // BUCKETS)
         self._to = -(-(self._bucket + 1) * self._span // BUCKETS)
