@@ -31,7 +31,7 @@ STARTERS = ("record", "replay")
 
 
 def instead(command: str, word: str = "", value: str = "") -> str | None:
-    """Returns a sentence about a removed command or option; None if it was not removed.
+    """Returns a sentence about a removed command or option; None for any other command or option.
 
     Args:
         command: the name of the command, without ``inspect``.

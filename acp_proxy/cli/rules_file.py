@@ -43,7 +43,7 @@ class ComparisonRules:
 
 
 def rules_option(function: F) -> F:
-    """Adds ``--rules``. The command gets the rules of the file as ``rules``; empty without a file."""
+    """Adds ``--rules``. The command gets the rules of the file as ``rules``; empty by default."""
     return click.option(
         "--rules", type=click.Path(path_type=Path), metavar="FILE", callback=_read,
         help="A TOML file of allowed differences: pointers to ignore, pointers to alias, and "

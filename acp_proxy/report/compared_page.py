@@ -42,7 +42,7 @@ from acp_proxy.store.reader import RecordingReader
 MOST = 2000
 """How many differing messages the page shows at most."""
 _MOST_CHARACTERS = 5_000_000
-"""The approximate number of characters of all shown messages, after which no message is added."""
+"""No more messages are shown once the shown messages have about this many characters together."""
 
 _Steps = list[int | ShownChange]
 

@@ -179,7 +179,7 @@ class Writer:
         self._flushed = 0.0
 
     def line(self, text: str) -> None:
-        """Writes a line of text. It may contain colours, but no other control characters."""
+        """Writes a line of text. The text may contain colours, but no other control characters."""
         self.raw(f"{text}\n".encode(self._encoding, "backslashreplace"))
 
     def json(self, data: bytes) -> None:

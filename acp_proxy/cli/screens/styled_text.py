@@ -44,8 +44,8 @@ unit, and not within the words at the end of brackets about who is to blame."""
 _NARROW = re.compile("[ -~¡-¬®-ʯ–—…←→−⋮─▁-█▏░▒▸▹✓✗]*")
 """Matches characters that take one column: Latin letters, and the marks of acp-proxy's screens."""
 _LONG = 4
-"""A text with `_LONG` times as many characters as there are columns is too wide in any case. It is
-not measured."""
+"""A text with `_LONG` times as many characters as there are columns is not measured: it is too wide
+in any case."""
 
 
 def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:

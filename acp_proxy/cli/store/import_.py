@@ -224,7 +224,7 @@ def _say_made(made: ImportedLog, path: Path, target: Path) -> None:
 
 
 def _summary(made: ImportedLog, path: Path) -> str:
-    """Returns a line about the import of a log. It names the facts that the log lacks."""
+    """Returns a line about the import of a log. The line names the facts that the log lacks."""
     origins = [connection.origin for connection in made.connections]
     words = {word for origin in origins for word in origin.lost}
     messages = sum(connection.messages for connection in made.connections)

@@ -145,7 +145,8 @@ class PersonRequest:
     """How the request was answered; None without an answer. For a permission, the kind of the
     chosen option; for a form, the action; otherwise cancelled, granted, denied or error."""
     waited_ns: int | None
-    """The time until the person's answer, or until now, in nanoseconds; None if it is not known."""
+    """How long the request has waited for the person, until the answer or until now, in
+    nanoseconds; None if it is not known."""
     tool_call: str | None = None
     """The id of the tool call that the request is about."""
 

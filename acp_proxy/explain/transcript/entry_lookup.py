@@ -73,7 +73,7 @@ class CallMessages:
         return self._call.members or {}
 
     def add_all(self, messages: Iterable[StoredMessage]) -> None:
-        """Adds messages in order."""
+        """Adds messages about the tool call, in order."""
         for message in messages:
             params = message.part("params")
             if message.method == UPDATE:
