@@ -88,7 +88,7 @@ class ComparisonFacts:
     """The commands that print the messages of A and of B."""
     lanes: list[ShownLane]
     steps: _Steps
-    """The differences in the order of time. A number stands for that many equal messages."""
+    """The differences in the order of time. A number between them is a number of equal messages."""
     handshake: Shortened[ShownPlace]
     ending: list[ShownPlace]
     latency: Shortened[MethodLatency]
@@ -96,7 +96,7 @@ class ComparisonFacts:
     """The number of differing messages that are left out."""
     filter: str
     masked: str
-    """The differences in the order of time. A number between them is a number of equal messages."""
+    """A sentence about the masked values of the page."""
     is_unmasked: bool
     step_ns: int
     """The resolution of the times in both recordings; see `duration`."""
@@ -171,6 +171,7 @@ def _with_clock(side: Side, *, has_zone: bool) -> Side:
 
 def _names(a: Side, b: Side) -> tuple[str, str]:
     """Returns names that tell A and B apart: recording names, or else file names, or else paths."""
+    # Paths come last, since a whole path may be private.
     pairs = (a.name, b.name), (PurePath(a.path).name, PurePath(b.path).name), (a.path, b.path)
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
 
