@@ -54,7 +54,7 @@ class VerdictKind(StrEnum):
     UNTESTED = "untested"
     """The sweep tested nothing."""
     REFUSED = "refused"
-    """The command refused the job for any other reason."""
+    """The command refused the job, and no other kind of verdict states the reason."""
 
     @classmethod
     def _missing_(cls, value: object) -> "VerdictKind | None":

@@ -32,7 +32,7 @@ def packed(job: Job) -> bytes:
 
     Raises:
         OSError: a file cannot be read.
-        UnreadableRecording: the recording cannot be read, and its recorder still runs.
+        UnreadableRecording: a recording whose recorder still runs cannot be read.
     """
     files = {path: _read(Path(path)) for path in job.files}
     if not job.is_shared:

@@ -218,8 +218,8 @@ class Diff:
     Attributes:
         handshake: the differing places in ``initialize`` and its answer.
         ending: the differences in exit code and signal.
-        aliases: the first 100 stable names of each kind, each with its values in A and B; None if a
-            side lacks the value.
+        aliases: the first 100 stable names of each kind, each with its value in A and in B, or None
+            for a side without this value.
         latency: the latencies by method, in the order of the first requests in A.
         steps_ns: the resolution of the times of A and of B, in nanoseconds.
         has_zones: whether the time zones of A and of B are known. A time without a zone counts as

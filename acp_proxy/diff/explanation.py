@@ -1,7 +1,8 @@
 """Reads differing items again, to find the differing places and to preview items.
 
-A secret in a sentence may be masked in one recording and not in the other. In a difference, it is
-hidden on both sides: texts are aligned word by word, so that all other words stay readable.
+A secret in a sentence may be masked in one recording and not in the other. In a difference, the
+secret is hidden on both sides: texts are aligned word by word, so that all other words stay
+readable.
 """
 
 import re
@@ -108,7 +109,7 @@ def _with_names(text: str, names: list[str]) -> str:
 
 
 def _any_secret(value: Any) -> set[str]:
-    """Returns a set that is empty without a marker in the value, and otherwise always equal."""
+    """Returns ``{SECRET}`` for a value with any kind of marker; otherwise an empty set."""
     return {SECRET for text in strings(value) if _SECRET.search(text)}
 
 

@@ -55,7 +55,7 @@ class Value:
 
     @property
     def is_seen(self) -> bool:
-        """Whether the value occurred. A directory may be known only from the other recording."""
+        """Whether the value occurred. A directory that only the other recording names did not."""
         return self.kind != PATH or self.introduction is not None
 
 

@@ -30,7 +30,7 @@ class ProbeStep:
     """A line to send unchanged, such as broken JSON."""
     params: Any = None
     expect: Any = None
-    """The form of the right answer, see `misfit`. None if an answer would be wrong."""
+    """The form of the right answer, see `misfit`. None if the agent must not answer at all."""
     cancel: str | None = None
     """When to cancel the turn: ``at-once`` or ``first-update``; None not to cancel the turn."""
     keep: str | None = None
@@ -61,7 +61,7 @@ class Probe:
     after: str | None = None
     """The id of the probe that must hold before; None if there is no such probe."""
     steps: tuple[ProbeStep, ...] = ()
-    """The messages to send. A probe without steps judges all lines of the other probes."""
+    """The messages to send. A probe without steps is judged by the lines of all other probes."""
 
     @property
     def prompts(self) -> int:

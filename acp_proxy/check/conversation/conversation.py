@@ -116,7 +116,7 @@ class Peer:
     root: tuple[str, ...]
     """The possible names of the member that contains the capabilities of this side."""
     announced: dict[str, Any] | None = None
-    """The params or the result of ``initialize``; None before it was sent."""
+    """The params or the result of ``initialize``; None before this message was sent."""
     seq: int | None = None
 
     def capability(self, *path: str) -> Any:

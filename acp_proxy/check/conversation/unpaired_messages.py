@@ -159,7 +159,7 @@ def correct(conversation: Conversation, exchange: int) -> None:
 
 
 def excuse_names(conversation: Conversation, method: str | None) -> None:
-    """Excuses an unknown name once, since an unusable answer should have introduced a name.
+    """Allows one unknown name: the name that an unusable answer should have introduced.
 
     Args:
         conversation: the conversation.

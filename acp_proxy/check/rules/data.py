@@ -119,7 +119,7 @@ def unknown_is_not_found(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("ext.not-advertised", requests=(ANY,))
 def extensions_are_announced(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports custom requests that their receiver has not announced, once for each namespace."""
+    """Reports custom requests of a namespace that the receiver has not announced, once for each."""
     peer = conversation.peer(message.receiver)
     if not _is_custom(message) or not peer.is_known:
         return

@@ -256,7 +256,7 @@ def _masked(value: Any) -> list[str]:
 
 
 def _required(wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yields the path of each required capability: each value that is true."""
+    """Yields the path of each value that is true: the capability at this path is required."""
     if wanted is True:
         yield path
     elif isinstance(wanted, dict) and len(path) < 5:

@@ -82,7 +82,7 @@ def has_one(message: CheckedMessage, conversation: Conversation) -> Breaches:
 def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation) -> Breaches:
     """Finds ids that are neither a string nor an integer.
 
-    A null id is only a warning in a request. In some errors, it is allowed.
+    In a request, a null id is only a warning. In some errors, a null id is allowed.
     """
     value = message.value
     if not isinstance(value, dict) or "id" not in value:

@@ -257,7 +257,7 @@ def stays_within(message: CheckedMessage, conversation: Conversation) -> Breache
 
 
 def _is_known(name: str, conversation: Conversation) -> bool:
-    """Whether a session has a known name, or its name may have been in an unreadable message."""
+    """Whether the name of a session is known, or may have been in an unreadable message."""
     may_be_lost = conversation.sessions.has_forgotten or conversation.listed.has_forgotten
     is_excused = may_be_lost or conversation.pairs.excused[SESSION] > 0
     return is_excused or _is_named(name, conversation)
@@ -273,7 +273,7 @@ def _is_any_new_open(conversation: Conversation) -> bool:
 
 
 def _name(path: str) -> str:
-    """Returns the last part of a path, in uniform case."""
+    """Returns the last part of a path, in lower case."""
     return re.split(r"[\\/]", path.rstrip("\\/"))[-1].casefold()
 
 

@@ -50,7 +50,7 @@ def prompt_is_reported(ended: EndedTurn, conversation: Conversation) -> Breaches
 
 @turn_rule("v2.running")
 def work_begins_with_running(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds prompts whose work ended, but was never reported as running."""
+    """Finds prompts that the agent works on without reporting the session as running."""
     turn = ended.turn
     if not _is_by_update(ended, conversation) or ended.stop_reason is None or turn.is_running:
         return

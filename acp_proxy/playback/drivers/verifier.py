@@ -206,8 +206,8 @@ class Verifier:
     _grace: float = field(default=inf, kw_only=True)
     """Seconds of silence after which no more messages are expected at the end."""
     moved_at: int = field(init=False, factory=now_ns)
-    """When the agent last read or wrote something, or last got new input after it had read
-    everything; in nanoseconds of trio's clock."""
+    """When the agent last read or wrote something, or last got input while it had nothing to read;
+    in nanoseconds of trio's clock."""
     _wake_at: float = field(init=False, default=inf)
     _unwritten: int = field(init=False, default=0)
     """The number of bytes that wait to be written."""

@@ -29,7 +29,7 @@ from acp_proxy.recording.steps import Step
 
 @frozen
 class MessageMatch:
-    """The recorded message that a live message matches. Conflicts may remain."""
+    """A recorded message that a live message matches, and the comparison of the two messages."""
 
     step: Step
     comparison: Comparison

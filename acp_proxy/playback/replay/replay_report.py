@@ -25,7 +25,7 @@ REPORTER = DivergenceReporter("client")
 
 @frozen
 class LaneWait:
-    """The message that a lane was waiting for at the end."""
+    """The message that a lane was waiting for at the end of the replay."""
 
     lane: str
     waits_for: str

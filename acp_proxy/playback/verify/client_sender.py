@@ -84,7 +84,7 @@ class SendConditions:
         return frame.before.is_turn_open and not frame.lane.turns.is_open
 
     def _active_lanes(self) -> list[ClientLane]:
-        """Returns the lanes in which a frame waits for more than an answer of the agent."""
+        """Returns the lanes with a frame that waits for anything else than an answer."""
         # This runs for all lanes after each event, so it reads attributes and makes no calls.
         pending = self._state.pending.first_seq or inf
         self._active |= self._state.answers.take_asked()

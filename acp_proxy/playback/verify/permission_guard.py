@@ -1,8 +1,8 @@
 """Decides whether a recorded answer to a permission request may be given to the live agent.
 
 The answer may be given if it grants no permission, or if the live agent asks for the same
-permission as the recorded agent. This is checked when the request comes, and again when the answer
-is sent: the agent may change its tool call in between.
+permission as the recorded agent. The permissions are compared when the request comes, and again
+when the answer is sent: the agent may change its tool call in between.
 """
 
 from typing import Any

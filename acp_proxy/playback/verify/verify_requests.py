@@ -185,7 +185,7 @@ class PendingAnswers:
         self._expected = deque(recording.expected_answers)
         self._settled: set[int] = set()
         self._open: dict[str, list[SentRequest]] = {}
-        """The open requests by the token of their id, oldest first."""
+        """The open requests by the JSON text of their id, oldest first."""
         self.answered: dict[str, ClientLane] = {}
         """The lane of the latest answered request with each id."""
 
