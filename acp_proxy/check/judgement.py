@@ -138,7 +138,7 @@ def _count(counts: list[RuleCount], finding: Finding, by: int) -> None:
 
 
 CALL_S = 600.0
-"""The seconds of silence that are too long while a tool call runs."""
+"""While a tool call runs, a silence of this many seconds is too long."""
 
 
 class LiveWatch:

@@ -161,7 +161,7 @@ def changed_responses(
 
 
 def _spans(same: list[ItemPair], size_a: int, size_b: int) -> Iterator[UnalignedSpan]:
-    """Yields the unaligned items between each two aligned pairs, if there are any."""
+    """Yields each group of unaligned items that is between two aligned pairs."""
     for place, (of_a, of_b) in enumerate(gaps(same, size_a, size_b)):
         if of_a or of_b:
             items_a, items_b = [*map(ItemIndex, of_a)], [*map(ItemIndex, of_b)]

@@ -164,7 +164,7 @@ class ScheduledWrite(NamedTuple):
 
 
 class Fired(NamedTuple):
-    """A report that a rule fired, for the frame that the rule changed or a line that it injected.
+    """Reports that a rule fired: at a frame that the rule changed, or with a line that it added.
 
     Attributes:
         rule: the name of the rule.

@@ -47,7 +47,7 @@ def command_is_absolute(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("mcp.pairs", requests=OPENING, alone=True)
 def variables_are_pairs(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds variables and headers that are members of an object, in place of a list of pairs."""
+    """Finds variables and headers that are written as an object, not as a list of pairs."""
     for at, server in servers_of(message):
         for name in _PAIRS:
             if isinstance(server.get(name), dict):

@@ -81,7 +81,7 @@ def nothing_is_added(message: CheckedMessage, conversation: Conversation) -> Bre
 
 
 def _first_of_each(problems: list[SchemaProblem]) -> Iterator[SchemaProblem]:
-    """Yields problems. If an object lacks several members, only the first of them is yielded."""
+    """Yields problems. Of the members that one object lacks, only the first is yielded."""
     lacking: set[str] = set()
     for problem in problems:
         if problem.mismatch is Mismatch.MISSING:

@@ -1,4 +1,4 @@
-"""Rules for version 2 only, where the answer to a prompt accepts it and updates report the work."""
+"""Rules for version 2, where the answer only accepts a prompt, and updates report the work."""
 
 from acp_proxy.check.check_values import Breach, Breaches, Severity, frames_of, not_offered, shown
 from acp_proxy.check.checked_message import AGENT, CLIENT, CheckedMessage

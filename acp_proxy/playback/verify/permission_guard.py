@@ -54,7 +54,7 @@ class PermissionGuard:
     def note_refused(
         self, match: RequestMatch, live: AgentRequest, differences: tuple[Difference, ...]
     ) -> None:
-        """Reports a request that asks for another permission, or whose permission is unclear.
+        """Reports a request that asks for another permission, or for an unclear permission.
 
         Args:
             match: the recorded request that the live request is matched with.

@@ -30,7 +30,7 @@ from acp_proxy.playback.verify.recorded_client import RecordedClient
 from acp_proxy.playback.verify.verify_requests import VerifyOptions, VerifyState
 
 _LONGEST_NS = 10 * NS_PER_S
-"""The longest wait, in nanoseconds, for the end while the agent sends unrecorded messages."""
+"""How long the client waits for the end, in nanoseconds, while the agent goes on sending."""
 
 
 class Verification:
