@@ -50,7 +50,7 @@ class Registered(NamedTuple):
 
 
 BY_TRIGGER: dict[tuple[str, str], list[Registered]] = {}
-"""The functions for messages. A key consists of a kind of message and a method, or a kind of
+"""The functions for messages. A key has two parts: a kind of message; and a method, a kind of
 update, or `ANY`."""
 AT_TURN_END: list[tuple[str, TurnRule]] = []
 """The functions that are called for each ended turn."""

@@ -43,7 +43,9 @@ class Canonical(NamedTuple):
 
 
 class Canonicalizer:
-    """Replaces the values in the messages of one recording, which come in recorded order.
+    """Replaces the values in the messages of one recording.
+
+    The messages come in recorded order.
 
     Args:
         rules: the places that are left out, and the places that contain values.
@@ -276,7 +278,7 @@ class Walk:
         return replaced + text[after:] if after else text
 
     def _cut(self, text: str) -> str:
-        """Replaces the first directory in a text by its name, and removes the text after it.
+        """Replaces the first directory in a text by its name, and removes all text after the name.
 
         Agents cut session titles at a fixed length, so the length of a directory changes where a
         title ends.

@@ -209,7 +209,7 @@ class _Flow:
                 self._apply(rule, delivery, is_first=delivery is copies[0])
 
     def firings(self, queues: dict[Direction, DeliveryQueue]) -> list[Fired]:
-        """Returns what fired, for the frame and for each injected line, in the order of output."""
+        """Returns the firings for the frame and for each injected line, in the order of output."""
         result = list[Fired]()
         is_lost = True
         for delivery, late in zip(self.deliveries, self.late, strict=True):

@@ -43,9 +43,9 @@ class Triggers:
         }
 
     def fires(self, rule: FaultRule, row: dict[str, Any], at: int) -> Chance | None:
-        """Counts a match within the rule's window. Returns its random numbers if the rule fires.
+        """Counts a match within the rule's window. Returns the random numbers of the match.
 
-        Otherwise returns None.
+        Returns None if the rule does not fire.
 
         Args:
             rule: the rule.

@@ -224,7 +224,7 @@ class AcpAgent:
         return self.reports[-1]
 
     def open(self) -> "OpenRecording":
-        """Opens the recording: the played one, or the new one of a real agent's last run.
+        """Opens the played recording, or the new recording of a real agent's last run.
 
         Raises:
             RuntimeError: the real agent was never started.

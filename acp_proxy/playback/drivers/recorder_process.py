@@ -70,7 +70,7 @@ class RecorderProcess:
     def killed_by(self) -> int | None:
         """Returns the signal that ended the recorder or its agent.
 
-        None if no signal did, or if this process sent the signal.
+        Returns None without a signal, or if this process sent the signal.
         """
         code = self.process.returncode
         return None if self.was_stopped or code is None or code >= 0 else -code

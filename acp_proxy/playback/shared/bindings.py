@@ -105,7 +105,7 @@ class Bindings:
 
     @property
     def changed(self) -> dict[str, str]:
-        """Returns each recorded value with its live value if the two differ; no ids of messages."""
+        """Returns the live values by recorded value, if the two differ. Omits ids of messages."""
         tables = [table for place, table in self._tables.items() if place is not Place.MESSAGE]
         return {old: new for table in tables for old, new in table.items() if old != new}
 

@@ -265,7 +265,7 @@ class Comparer:
             result.secrets += [evolve(pair, is_free=True) for pair in new_pairs]
 
     def _is_moved(self, old: Any, new: Any) -> bool:
-        """Whether two strings are one path below a recorded directory and its live directory."""
+        """Whether two paths are equal below a recorded directory and its live directory."""
         return isinstance(old, str) and isinstance(new, str) and self._bindings.moved(old) == new
 
     def _settle(

@@ -130,7 +130,8 @@ class PermissionGuard:
         return option, None
 
     def _is_same(self, match: PermissionMatch, recorded: RecordedRequest, value: Any) -> bool:
-        """Whether two requests ask the same; with ``--lenient``, whether they look the same."""
+        """Whether two requests ask for equal permissions; with ``--lenient``, whether they look
+        so."""
         trusts_texts = self._state.options.lenient and match.is_vague
         looks_same = trusts_texts and self._state.permissions.look_same(recorded, value)
         return match.is_same or looks_same

@@ -96,7 +96,7 @@ class RequestMatch:
 
     request: RecordedRequest
     permission: PermissionMatch = field(factory=PermissionMatch)
-    """For a permission request: how it differs from the recorded permission request."""
+    """For a permission request: the comparison with the recorded permission request."""
 
 
 class RequestMatcher:
