@@ -130,8 +130,10 @@ class PermissionGuard:
         return option, None
 
     def _is_same(self, match: PermissionMatch, recorded: RecordedRequest, value: Any) -> bool:
-        """Whether two requests ask for equal permissions; with ``--lenient``, whether they look
-        so."""
+        """Whether two requests ask for the same permission.
+
+        With ``--lenient``, equal texts are enough for requests that do not name their object.
+        """
         trusts_texts = self._state.options.lenient and match.is_vague
         looks_same = trusts_texts and self._state.permissions.look_same(recorded, value)
         return match.is_same or looks_same

@@ -154,7 +154,7 @@ def moved(value: Any, bindings: Bindings) -> Any:
 
 
 def as_recorded(result: Iterable[Difference], recorded: Any, written: Any) -> Iterator[Difference]:
-    """Yields the differences. Adds the value as it was recorded to each value that was rewritten.
+    """Yields the differences. Each rewritten value comes with the value that was recorded.
 
     Args:
         result: the differences from a value that was rewritten for this run.

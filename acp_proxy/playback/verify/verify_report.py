@@ -81,7 +81,7 @@ def _unanswered(request: SentRequest, now: int) -> UnansweredRequest:
 
 
 def text(play_report: PlayReport) -> Iterator[str]:
-    """Yields lines with the divergences that count and the unanswered requests."""
+    """Yields lines with the divergences that are failures, and then the unanswered requests."""
     blocks = REPORTER.blocks(play_report.divergences, play_report.left_out)
     for block in blocks:
         yield from block
