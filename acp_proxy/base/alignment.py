@@ -5,7 +5,8 @@ The algorithm extends patience diff:
 - Items that occur once in A and once in B are paired.
 - The longest chain of pairs in which both positions increase is kept.
 - The algorithm repeats this in each gap between two kept pairs.
-- Where no single item is unique, unique runs of 2 items are paired, or else of 4, and so on.
+- If no single item is unique, unique runs of 2 items are paired. If no run of 2 items is unique,
+  longer runs are tried.
 - Small ranges are aligned exactly.
 
 Time is O(n log n) and memory O(n), where n is the number of items that differ.
@@ -112,7 +113,7 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _anchors(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
-    """Returns the pairs of unique items; without any, the pairs of unique runs, or of rare items.
+    """Returns pairs of unique items; if there are none, pairs of unique runs or of rare items.
 
     In the result, the positions in A and the positions in B increase.
     """

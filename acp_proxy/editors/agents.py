@@ -1,4 +1,4 @@
-"""The machine of a user, the agents in the settings of clients, and agents as recorded."""
+"""The machine of a user, the agents in clients' settings, and agents that acp-proxy records."""
 
 import shutil
 from collections.abc import Mapping, Sequence

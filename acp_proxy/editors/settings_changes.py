@@ -173,7 +173,7 @@ class AddedEntry:
     after: str
     """The SHA-256 of the file after the change."""
     made_directory: bool = False
-    """Whether the directory was made for the settings file."""
+    """Whether acp-proxy made the directory of the settings file."""
 
 
 def digest(data: bytes) -> str:

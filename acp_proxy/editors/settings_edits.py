@@ -165,7 +165,7 @@ def _prepended(
 
 
 def _spans(text: str, target: JsonNode, member: JsonMember) -> Iterable[tuple[int, int]]:
-    """Yields the ranges to remove: a member, and the comma that would be left without it."""
+    """Yields the ranges to remove: a member, and the comma that would be left over."""
     start, end = member.start, member.node.end
     comma = behind_blanks(text, end)
     is_last = text[comma : comma + 1] != ","

@@ -10,7 +10,7 @@ arrows, all arrows are reversed, and the directions count as inferred.
 The streams of acpx have one message per line, without times and marks. Notes between the messages
 say where a segment of the journal or a turn begins, and how each turn ended.
 
-In the log of a JetBrains IDE, each line with a message matches a pattern.
+In the log of a JetBrains IDE, the lines with messages are recognized by a pattern.
 """
 
 import io

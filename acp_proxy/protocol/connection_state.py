@@ -222,7 +222,8 @@ class State:
     open: dict[Direction, dict[str, list[Exchange]]] = field(
         factory=lambda: {Direction.TO_AGENT: {}, Direction.TO_CLIENT: {}}
     )
-    """Unanswered requests by direction and id token; requests with one token, oldest first."""
+    """Unanswered requests by direction and by id token. In each list the oldest request is
+    first."""
     turns: dict[str, list[Turn]] = field(factory=dict)
     """Open turns by session id ("" if a prompt names no session), oldest first."""
     handshake: Handshake = field(factory=Handshake)

@@ -84,7 +84,7 @@ def places_of(kind: str, method: str | None, *roles: Role) -> Places:
 
 
 def _put(places: Places, path: tuple[str, ...], place: Place) -> None:
-    """Adds a place at its path, unless the tree already has a place at an outer path."""
+    """Adds a place at its path; does nothing if a part of the path already leads to a place."""
     *outer, last = path
     for key in outer:
         inner = places.setdefault(key, {})

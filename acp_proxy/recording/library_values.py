@@ -43,8 +43,7 @@ class RecordedFrame:
     delivered: str
     """``full``; ``partial`` or ``none`` if a fault or the end of the connection withheld bytes."""
     fault: str | None
-    """The rule of the fault plan that changed, delayed or withheld the frame; None without such a
-    rule."""
+    """The fault rule that changed, delayed or withheld the frame; None if no rule did this."""
     pair: int | None
     """For a request, the frame number of its answer; for an answer, the frame number of its
     request."""

@@ -1,7 +1,7 @@
 """Notes about single frames and events, as parts of the one note of a recording.
 
-A recording has one text as its note. A line ``#42 text`` begins the note about frame or event 42,
-which ends before the next numbered line. Text before the first numbered line is about the
+A recording has one text as its note. A line ``#42 text`` begins the note about frame or event 42.
+This note ends before the next numbered line. Text before the first numbered line is about the
 recording.
 """
 

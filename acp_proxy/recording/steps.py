@@ -88,7 +88,7 @@ REPLIES = ("response", "error")
 
 @frozen
 class Ask:
-    """A request of the agent in a step."""
+    """A request of the agent that a step contains."""
 
     exchange: int
     rpc_id: str

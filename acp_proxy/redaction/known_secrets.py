@@ -143,7 +143,7 @@ class SecretValues:
         return matches
 
     def _starts(self, text: str, places: Places | None) -> dict[int, list[int]]:
-        """Returns the possible lengths of a value, longest first, by the index of its start."""
+        """Returns the possible lengths of a value, longest first, by the index where it starts."""
         if not self.forms:
             return {}
         starts: dict[int, list[int]] = {}
@@ -171,7 +171,7 @@ class SecretValues:
             yield start, start + SHORTEST, self._fragment_markers[number]
 
     def tail(self, text: str, places: Places | None = None) -> int:
-        """Returns the index where a value may begin that is cut off by the end of a text.
+        """If a text may end inside a value, returns the index where this value begins.
 
         The value must have at least `BEGINNING` characters in the text.
 

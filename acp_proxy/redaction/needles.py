@@ -21,7 +21,7 @@ COMMANDS = (
     "mysql", "mariadb", "sshpass", "docker login", "podman login", "redis-cli", "sqlcmd",
     "identified ", "setx ", "machine ",
 )  # fmt: skip
-"""Words by which a command with a password is recognized."""
+"""Words in commands that show that a password may follow."""
 FORMS = (
     "eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u", "?sig=", "&sig=", ":AA", *COMMANDS,
 )  # fmt: skip

@@ -95,7 +95,7 @@ class SecretFinder:
         return spans
 
     def search(self, text: str, *, loose: bool, seams: Sequence[int] = ()) -> Search:
-        """Searches a text for secrets: by their usual forms, and for secrets that are known.
+        """Searches a text for secrets that have a usual form, and for known secrets.
 
         Args:
             text: any text.
@@ -110,9 +110,9 @@ class SecretFinder:
         return secret_patterns.search(text, loose=loose, places=places, seams=seams)
 
     def tail(self, searched: Search) -> int:
-        """Returns the index where a secret may begin that is cut off by the end of a text.
+        """If a text may end inside a secret, returns the index where this secret begins.
 
-        Without a possible secret at the end, returns the length of the text.
+        Otherwise returns the length of the text.
         """
         text = searched.text
         return min(secret_patterns.tail(text, searched), self.values.tail(text, searched.places))

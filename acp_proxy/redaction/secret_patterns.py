@@ -135,7 +135,7 @@ or a scheme's colon."""
 
 
 def tail(text: str, searched: Search | None = None) -> int:
-    """Returns the index where a secret may begin that is cut off by the end of a text.
+    """If a text may end inside a secret, returns the index where this secret begins.
 
     The caller keeps the text from this index on, and passes it to `find` together with the next
     text. Then `find` finds each secret that was cut off. The exceptions are:
@@ -219,7 +219,7 @@ def _endings() -> dict[str, tuple[str, ...]]:
 
 
 def _partial(searched: Search) -> Iterator[int]:
-    """Yields each index where a needle may begin that is cut off by the end of the text."""
+    """Yields each index where a needle may begin if the text ends inside this needle."""
     text = searched.text
     exact, folded, longest = _beginnings()
     for length in range(min(longest, len(text)), 0, -1):

@@ -238,7 +238,7 @@ class TextStreams:
             del streams[next(iter(streams))]
 
     def _cut_off(self, text: str, tail: int) -> list[MaskedSpan]:
-        """Returns a span for a known secret that begins in a text and is cut off by its end."""
+        """If a text ends inside a known secret, returns a span for the beginning of the secret."""
         beginning = text[tail:]
         if self._finder.values.tail(text) == tail and len(beginning) >= 8:
             return [MaskedSpan(tail, len(text), self._finder.markers.of("secret", beginning))]

@@ -182,7 +182,7 @@ class Rows:
             yield from self.tables[-1 if is_last else 0].pieces(seq)
 
     def first_of_kind(self, kind: str, without: Collection[int] = ()) -> dict[str, tuple[int, int]]:
-        """Returns by stream the first frame of a kind, and the number of frames of this kind.
+        """Returns for each stream the first frame of a kind, and how many frames have this kind.
 
         Args:
             kind: any kind except ``notification``; fast if frames of this kind are rare.

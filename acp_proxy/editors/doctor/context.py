@@ -1,4 +1,4 @@
-"""The argument and the results of the checks of `doctor`, and how a version is asked for.
+"""The argument and the results of `doctor`'s checks, and a function that asks for a version.
 
 `docs/json.md` lists the members of the results.
 """

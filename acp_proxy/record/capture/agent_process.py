@@ -90,7 +90,7 @@ class AgentProcess:
         return 128 + self.signal if self.signal is not None else self.code or 0
 
     def send_signal(self, signum: int) -> None:
-        """Signals the agent's group, and the group that the agent itself leads, if any."""
+        """Signals the agent's group, and any group that the agent itself leads."""
         self.was_stopped |= signum == SIGKILL or signum in STOPPING
         self.group.send(signum)
         self._send_to_own_group(signum)

@@ -104,7 +104,7 @@ class OwnGroup:
 
     @classmethod
     def start(cls, program: Program) -> "tuple[OwnGroup, int]":
-        """Starts the agent, with a guardian if possible; returns the group and the agent's id.
+        """Starts the agent, with a guardian if possible; returns the group and the agent's pid.
 
         Raises:
             OSError: the agent cannot be executed; nothing is left behind.

@@ -104,8 +104,8 @@ class Relay:
     def _start_together(self, jobs: "list[Callable[[], None]]") -> None:
         """Starts a thread for each job; all jobs begin, or none.
 
-        When memory is short, a started thread may end before its first line. So each thread waits
-        until every thread has begun.
+        If memory is short, a thread that was started may end before it runs any code. So each
+        thread waits until every thread has begun.
 
         Raises:
             RuntimeError: memory does not suffice even for small stacks.

@@ -145,8 +145,8 @@ def _kind(value: str, _known: Known | None) -> Filter:
 
 
 NAMED_BY_ANSWER = {"session": "answer_session", "terminal": "answer_terminal"}
-"""The columns whose value may come from the answer to a request. Each has the name of the column
-with the answer's value."""
+"""The columns whose value may come from the answer to a request. For each column: the name of the
+column with the answer's value."""
 
 
 def of_session(session: str) -> Filter:

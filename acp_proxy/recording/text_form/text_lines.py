@@ -30,13 +30,14 @@ class Style(StrEnum):
     """How a peer's JSON serializer spells a message."""
 
     COMPACT = "compact"
-    """Without spaces, in UTF-8, as ``JSON.stringify`` and serde_json write it."""
+    """Without spaces, in UTF-8. ``JSON.stringify`` and serde_json write it."""
     ASCII = "ascii"
     """Without spaces, with non-ASCII characters as escapes."""
     SPACED = "spaced"
     """With a space after each colon and comma, in UTF-8."""
     SPACED_ASCII = "spaced-ascii"
-    """Like ``spaced``, but with non-ASCII characters as escapes, as Python's ``json.dumps``."""
+    """Like ``spaced``, but with non-ASCII characters as escapes. Python's ``json.dumps`` writes
+    it."""
     HTML = "html"
     r"""Like ``compact``, but with ``<``, ``>`` and ``&`` as escapes such as ``\u003c``, as Go's
     ``json.Marshal``."""
@@ -150,7 +151,7 @@ LIMIT = 1 << 63
 
 _MS = 10**6
 _EXACT = 10**15
-"""Times below this number of nanoseconds are exact as a double of milliseconds. Larger times are
+"""A time below this number of nanoseconds is exact as a double in milliseconds. Other times are
 written as strings."""
 _BIG = ("wall", "origin", "since", "bytes", *Stream)
 """The fields of events that may contain a number too large for a double. A number that is too large

@@ -245,7 +245,7 @@ class _Connection:
             self._waiting = 0
 
     def _named(self, sent: Sent, message: Message) -> str | None:
-        """Keeps and returns the method that a log names for an answer whose request is missing.
+        """If the request of an answer is missing, keeps and returns the method that the log names.
 
         Args:
             sent: the next frame.

@@ -1,4 +1,4 @@
-"""Opens the databases of recordings: for the one writer of a database, or safely for reading.
+"""Opens the databases of recordings, for the one writer of a database or for safe reading.
 
 The module makes every connection to a database file, after a check of the files beside the
 database. Imports also create their databases here.
@@ -240,7 +240,7 @@ def is_sqlite(path: Path) -> bool:
 
 
 def _is_refused(path: Path, error: Exception) -> bool:
-    """Whether opening a complete database failed since SQLite could not make a file beside it."""
+    """Whether a complete database was not opened because SQLite cannot create a file beside it."""
     if not isinstance(error, sqlite3.OperationalError) or "locked" in str(error):
         return False
     wal = Path(f"{path}{WAL}")
@@ -312,7 +312,7 @@ def _check_header(path: Path) -> None:
 
 
 def new_rows(where: str | Path = "") -> sqlite3.Connection:
-    """Opens an empty database that is filled at once; a temporary database without a path.
+    """Opens an empty database to be filled at once. Without a path, the database is temporary.
 
     A failure makes the database unusable, so no other program may use the file before it is filled.
     """

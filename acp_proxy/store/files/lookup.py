@@ -21,7 +21,7 @@ from acp_proxy.store.files.newest import in_reading_order, is_run, may_have, new
 from acp_proxy.store.reader import is_text
 
 _ID = re.compile("[0-9a-f]{4,12}")
-"""Matches an id, or a part of an id that is long enough to be searched for."""
+"""Matches an id, or the beginning of an id with at least four digits."""
 _LATEST = re.compile(r"latest(?:~(\d{1,9}))?")
 _Known = tuple[Path, Recording]
 

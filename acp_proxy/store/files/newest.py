@@ -34,7 +34,7 @@ _INDEXED = '"next_seq"'
 _UTF_8 = b"\0\0\0\1"
 """The code of the text encoding UTF-8 in the header of a database."""
 _FIRST_S = 1_577_836_800.0
-"""The start of 2020, in seconds since 1970. Every recording is younger."""
+"""The start of 2020, in seconds since 1970. Every recording began later."""
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:

@@ -1,4 +1,4 @@
-"""Turns a log's records into frames, events and a recording's row. Each kind has a handler.
+"""Turns the records of a log into frames, events and the row of the recording.
 
 A chunk of a stream is split into lines, and each line is labelled. A record about faults changes
 the last line of its stream, or adds a line. Every other record is an event, and may change the

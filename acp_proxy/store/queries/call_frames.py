@@ -15,7 +15,7 @@ from acp_proxy.store.rows import Rows
 def call_frames(
     rows: Rows, session: str | None, tool_call: str, after: int
 ) -> Iterator[tuple[StoredFrame, bytes | None]]:
-    """Yields the frames about the tool calls with an id, in order, except batches.
+    """Yields the frames about all tool calls with one id, in order, except batches.
 
     If a line is large, its frame contains the first 64 KiB, and the last 64 KiB follow as the
     second value.

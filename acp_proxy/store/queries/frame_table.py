@@ -1,4 +1,4 @@
-"""Reads the frames that a filter matches from one table of coded rows.
+"""Reads, from one table of coded rows, the frames that a filter matches.
 
 A reader has one such table, or two while there is a log: the rows and the tail. The database
 selects candidates by the filter's condition, and the filter decides. A query selects only numbers

@@ -69,7 +69,7 @@ def first_prompt(rows: Rows, most: int) -> bytes | None:
 
 
 def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
-    """Yields the stream and the line of requests and responses up to the first prompt.
+    """Yields the stream and the line of each request and response up to the first prompt.
 
     Args:
         rows: the recording.
