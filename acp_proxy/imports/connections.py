@@ -35,7 +35,7 @@ _SURE = {
 """For some methods: the member that every result of the method has."""
 _MOST_OPEN = 10_000
 _LONGEST_ID = 100
-"""The longest id in characters; in a key, a longer id is replaced by its hash."""
+"""The longest id, in characters, that is used as a key. The hash of a longer id is used instead."""
 
 
 def direction_of_method(method: str) -> Stream | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from acp_proxy.protocol.jsonrpc import Stream
 
 LATEST_NS = 1 << 62
-"""Times from this number on are considered wrong, in nanoseconds since 1970 (in the year 2116)."""
+"""Times from this number of nanoseconds since 1970 on (in the year 2116) are considered wrong."""
 EARLIEST_NS = 10**17
 """The lowest time that counts as a date, in nanoseconds since 1970 (in the year 1973). If a log has
 a lower time, the log does not count from 1970."""

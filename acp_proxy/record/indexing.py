@@ -67,7 +67,7 @@ class Indexing:
     def finish(self) -> None:
         """Indexes the rest of the log, as far as time allows, and closes the recording.
 
-        The next command that reads the recording indexes the rest.
+        The next command that reads the recording indexes what is left.
         """
         deadline = time.monotonic() + LAST
         while True:

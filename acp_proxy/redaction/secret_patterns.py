@@ -41,7 +41,7 @@ class Needle(NamedTuple):
 
     word: str
     exact: bool
-    """Whether the text must match the word's upper and lower case."""
+    """Whether the search distinguishes upper and lower case."""
     read: Reader | None
     """Reads the secret at the word. None if the word only shows that a line must be decoded."""
 
@@ -93,7 +93,7 @@ def may_hold(line: bytes) -> bool:
     """Whether a line may have anything to mask; fast, and True when in doubt.
 
     True if `find` finds a secret in the line or in one of its decoded strings. Also True for a
-    member that is named like a secret, `env`, `headers`, `credentials` or `url`.
+    member whose name is `env`, `headers`, `credentials`, `url` or the name of a secret.
 
     Args:
         line: the bytes of the line, as they were read.

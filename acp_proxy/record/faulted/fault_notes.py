@@ -95,7 +95,7 @@ class FaultNotes:
         self._records.append((MADE, stream, t_ns, pack_fields(fields)))
 
     def sent(self, stream: int, t_ns: int, number: int, late_ns: int) -> None:
-        """Notes that a line that was held back goes out.
+        """Notes that a line goes out after it was held back.
 
         Args:
             stream: the stream that the line is sent to.
