@@ -283,7 +283,7 @@ def _mode(config: pytest.Config) -> str:
 
 
 def _is_shared(item: pytest.Item) -> bool:
-    """Whether another fixture uses `acp_agent`; its client may end only after the test."""
+    """Whether another fixture uses `acp_agent`, so that the agent may end only after the test."""
     known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     return any("acp_agent" in fixture.argnames for every in known.values() for fixture in every)
 

@@ -36,8 +36,8 @@ def kind_of(path: Path) -> str | None:
 def kind_at(path: Path | str) -> str | None:
     """Names the kind of file at a path, without following a symbolic link (unlike `kind_of`).
 
-    A plain file with several hard links counts as a kind of its own, since somebody else may own
-    the second name.
+    A plain file with several names (hard links) counts as a kind of its own, since somebody else
+    may own one of the names.
 
     Returns:
         The kind; None if the file does not exist, or is a plain file with a single name.

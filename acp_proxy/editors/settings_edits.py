@@ -211,7 +211,7 @@ def _plain(value: Any) -> str:
 
 
 def _is_encodable(*values: Any) -> bool:
-    """Whether values can be written without escapes, since they have no half surrogate pair."""
+    """Whether values can be written without escapes. Half of a surrogate pair needs an escape."""
     try:
         json.dumps(values, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -24,8 +24,8 @@ _SEAM = 24
 _MOST_TEXT = 16 << 10
 """The most characters of later pieces that are searched together with a piece."""
 _MOST_LINES = 400
-"""The limit of lines that are read ahead starts at `_MOST_PIECES`. Each long search that finds no
-end of a secret halves the limit, but not below this number."""
+"""The lowest limit of lines that are read ahead. The first limit is `_MOST_PIECES`, and each long
+search that finds no end of a secret halves the limit."""
 _MOST_PIECES = 4000
 """The first limit of lines that are read ahead. A private key of 3,200 characters may arrive in
 pieces of one letter."""

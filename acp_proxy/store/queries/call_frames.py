@@ -81,6 +81,8 @@ def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
 def call_updates_with(rows: Rows, words: Collection[str]) -> list[int]:
     """Returns the frame numbers of tool call updates that contain one of the given words.
 
+    The updates of a replayed history are left out, since they belong to no turn.
+
     Args:
         rows: the recording.
         words: the words to search for. A line must contain at least one of them in double quotes.

@@ -262,7 +262,7 @@ def first_cancel(rows: Rows, session: str | None, after: int) -> int | None:
 
 
 def cancels(rows: Rows, session: str | None, after: int, most: int) -> list[int]:
-    """Returns the numbers of the first ``session/cancel`` messages of a session after a frame.
+    """Returns the frame numbers of a session's first ``session/cancel`` messages after a frame.
 
     Args:
         rows: the recording.
