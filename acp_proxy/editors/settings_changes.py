@@ -241,7 +241,7 @@ def add(log: ChangeLog, file: SettingsFile, change: Insertion, section: str, nam
         name: the name of the entry.
 
     Raises:
-        BadSettings: the file cannot be written; it was not changed.
+        BadSettings: the file cannot be written. The file stays as it is.
     """
     check_writable(file)
     before = log.read()

@@ -79,9 +79,10 @@ class Need(NamedTuple):
     v1: str = ""
     """The dotted path of the capability in v1; empty if v1 does not have the capability."""
     v2: str = ""
-    """The dotted path in v2; empty if v2 does not have the capability."""
+    """The capability's dotted path in v2; empty if v2 does not have the capability."""
     draft: str = ""
-    """The dotted path in the 1.0 draft; empty if the draft does not have the capability."""
+    """The capability's dotted path in the 1.0 draft; empty if the draft does not have the
+    capability."""
     where: str = ""
     """The path, in the params or the result, of the member that needs the capability; ``*`` stands
     for any item. If the path is empty, the whole message needs the capability."""

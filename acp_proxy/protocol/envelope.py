@@ -127,7 +127,7 @@ class Number(str):
 
 @cache
 def fields_of(kind: type[Struct]) -> dict[str, tuple[type[Struct] | None, bool]]:
-    """Returns two facts for each field: the struct of its objects, and whether it may be a scalar.
+    """Returns for each field the struct of an object value, and whether a scalar value is read.
 
     The struct is None if the field's value cannot be an object.
     """

@@ -42,7 +42,7 @@ class SessionTracker:
         """Notes what the answer to any request changes.
 
         Args:
-            exchange: the answered exchange; its session may come from the answer.
+            exchange: the answered exchange. The session of the exchange may come from the answer.
             message: the answer.
         """
         state, method = self._state, exchange.method

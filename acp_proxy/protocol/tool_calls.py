@@ -92,7 +92,7 @@ def merge(
     Args:
         known: the members so far; changed in place.
         call: the members that `call_of` returned for the message.
-        update: the kind of the session update; may be empty unless it is a `CONTENT_CHUNK`.
+        update: the kind of the session update. Only `CONTENT_CHUNK` has to be named.
         null_clears: whether null removes the earlier value, as in v2.
     """
     if update == CONTENT_CHUNK:

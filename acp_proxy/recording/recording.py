@@ -343,7 +343,7 @@ class Recording:
 
 
 TYPES = {column.name: get_args(column.type) or (column.type,) for column in fields(Recording)}
-"""The types that each value of a `Recording` may have, by name."""
+"""For each field of `Recording`: the types that the field's value may have."""
 
 
 class StoredFrame(NamedTuple):

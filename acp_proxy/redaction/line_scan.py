@@ -35,7 +35,7 @@ class LineScan:
         paths: the JSON pointers of further values to mask.
 
     Attributes:
-        walk: yields the strings of the line; pass each of them to `take`.
+        walk: yields the strings of the line. Pass each string to `take`.
     """
 
     _finder: SecretFinder

@@ -149,8 +149,8 @@ def tail(text: str, searched: Search | None = None) -> int:
 
     Args:
         text: any text, decoded.
-        searched: a search of the text. Only secrets of its kind (loose or not) are considered;
-            without a search, secrets of both kinds.
+        searched: an earlier search of the text; only secrets of the same kind (loose or not) are
+            considered. Without a search, secrets of both kinds are considered.
 
     Returns:
         The index; the length of the text if no secret can be cut off.

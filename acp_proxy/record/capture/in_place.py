@@ -49,7 +49,7 @@ def give_way(
         shortage: the system's message about the missing resource.
         log: the log that records the shortage.
         mask_text: removes secrets from printed text.
-        mask: the signal mask that the agent is to have, if it was changed.
+        mask: the signal mask for the agent; None if our signal mask was not changed.
     """
     problem = f"cannot run beside the agent: {shortage}"
     if options.require_recording:

@@ -58,8 +58,8 @@ def record(
 
     Args:
         options: the options of the command line.
-        supervise: owns the relay once bytes flow, and ends the process. Slow modules are loaded
-            when it is called.
+        supervise: owns the relay once bytes flow, and ends the process. The call loads slow
+            modules.
         mask_text: removes secrets from printed text. It is called, and loads slow modules, only if
             the agent cannot be started.
         interceptor: makes the pumps; by default, pumps without faults are made.

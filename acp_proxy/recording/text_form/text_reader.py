@@ -116,8 +116,8 @@ class LineReader:
         """Reads one line that is not a remark.
 
         Raises:
-            BadLine: the line is not in the text form, or its number is not higher than the number
-                before.
+            BadLine: the line is not in the text form, or the line's number is not higher than the
+                previous number.
         """
         try:
             parts = _decode(line)

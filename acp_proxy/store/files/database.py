@@ -55,8 +55,8 @@ def create(path: Path) -> sqlite3.Connection:
         path: the database.
 
     Raises:
-        sqlite3.Error: the database cannot be created, it is locked, or the disk is full.
-        OSError: the path is not a plain file, or there is an unsafe file beside it.
+        sqlite3.Error: the database cannot be created or is locked, or the disk is full. OSError:
+        the path is not a plain file, or there is an unsafe file beside it.
     """
     check_plain(path)
     if not path.exists():

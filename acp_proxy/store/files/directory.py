@@ -256,7 +256,8 @@ def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | No
         most: the largest size of the prompt, in bytes.
 
     Returns:
-        The recording's row, the start of its first prompt, and how many values are masked there.
+        The recording's row, the start of its first prompt, and how many values are masked in the
+        two.
 
     Raises:
         UnreadableRecording: the file is damaged.

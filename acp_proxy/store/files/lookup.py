@@ -41,7 +41,7 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
         word: the recording: a path, a name, a part of a name, the start of an id, or ``latest``.
             ``latest~1`` is the recording before the latest, and so on.
         directory: the recordings directory.
-        here: the current directory; ``latest`` prefers recordings that were made in it.
+        here: the current directory. ``latest`` prefers recordings that were made in this directory.
 
     Raises:
         NoSuchRecording: no recording matches the word, or several do.

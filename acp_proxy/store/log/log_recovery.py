@@ -149,7 +149,8 @@ def check_unfinished(path: Path) -> bool:
         path: the database's path.
 
     Returns:
-        False if there is no log, its recorder is running, or another reader is finishing it.
+        False if there is no log, if its recorder is running, or if another reader is finishing the
+        log.
 
     Raises:
         UnreadableRecording: no reader can finish the log.
@@ -279,7 +280,7 @@ class LogTail:
         log: the log.
 
     Attributes:
-        indexer: indexes the log, and remembers the secrets that it recognizes there.
+        indexer: indexes the log, and remembers the secrets that are recognized in the log.
 
     Raises:
         ValueError: the log begins after the end of the rows.

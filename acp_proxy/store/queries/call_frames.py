@@ -85,7 +85,8 @@ def call_updates_with(rows: Rows, words: Collection[str]) -> list[int]:
 
     Args:
         rows: the recording.
-        words: the words to search for. A line must contain at least one of them in double quotes.
+        words: the words to search for. A line must contain at least one of the words in double
+            quotes.
     """
     has_word = " OR ".join(["instr(raw, ?)"] * len(words))
     # With a condition on the method, SQLite would read all updates instead of those about calls.
