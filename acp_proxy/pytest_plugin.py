@@ -60,7 +60,7 @@ class _AgentCheck:
         return self.is_shared and not (runs and all(run.is_over() for run in runs))
 
     def run(self, item: pytest.Item) -> None:
-        """Fails the test if the agent has a complaint or a new recording cannot be stored."""
+        """Stores any new recording; fails the test if that fails or the agent has a complaint."""
         self.is_done = True
         complaint = self.agent.complaint()
         if complaint is None and self.agent.is_recording:

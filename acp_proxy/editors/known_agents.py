@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         commit: str
         """The commit of the agent's entry in the registry."""
         compared: str
-        """The day on which the repository that the package names was compared with the agent's
+        """The day on which the package's stated repository was compared with the agent's
         repository; empty if never. Without a day, the package is never run: anybody may have
         published a package under a similar name."""
         repository: str

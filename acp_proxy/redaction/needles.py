@@ -74,8 +74,8 @@ class Needles:
 class GrowingNeedles:
     """Searches for a growing set of words.
 
-    An automaton cannot be extended, so there are several: a small one for the latest words, and
-    larger ones for earlier words. Adding n words takes O(n log n).
+    An automaton cannot be extended, so the words are divided among several automata: a small one
+    for the latest words, and larger ones for earlier words. Adding n words takes O(n log n).
 
     Each automaton costs one more pass over the data. So if no word is added for a while, all
     automata are merged.

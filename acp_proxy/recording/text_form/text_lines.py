@@ -113,7 +113,7 @@ def _candidates(raw: bytes) -> tuple[Style, ...]:
 
 
 def is_unchangeable(value: Any, levels: int = DEEPEST) -> bool:
-    """Whether every JSON tool that reads and writes a value keeps the value.
+    """Whether every JSON tool that reads a value and writes it again leaves the value unchanged.
 
     Args:
         value: parsed JSON.
