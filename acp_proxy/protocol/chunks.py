@@ -131,7 +131,7 @@ class ChunkSplitter:
         return None
 
     def split(self, raw: bytes) -> SplitChunk | None:
-        """Splits a ``session/update`` that is a chunk of text; None if it is anything else."""
+        """Splits a line that is a chunk into text and rest; None for any other line."""
         if self._latest is not None and (text := self.same(raw)) is not None:
             update, place, rest, at, _ = self._latest
             return SplitChunk(update, place, rest, at, text)
@@ -168,7 +168,7 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 
 def split(raw: bytes) -> SplitChunk | None:
-    """Splits a ``session/update`` that is a chunk of text; None if it is anything else."""
+    """Splits a line that is a chunk into text and rest; None for any other line."""
     if b"_chunk" not in raw:
         return None
     try:

@@ -113,7 +113,7 @@ class SessionDirectories:
     """The directories in unanswered requests for a new session, by exchange number."""
 
     def request(self, exchange: int, params: dict[str, Any], session: str | None) -> None:
-        """Notes the directories in a request that opens a session.
+        """Remembers which directories a request names that opens a session.
 
         Args:
             exchange: the number of the request's exchange.
@@ -130,7 +130,7 @@ class SessionDirectories:
             self.opening[exchange] = paths
 
     def answer(self, exchange: int, session: str | None) -> None:
-        """Notes the answer to a request that opens a session.
+        """Assigns the directories of a request to the session that the answer names.
 
         Args:
             exchange: the number of the request's exchange.
@@ -177,7 +177,7 @@ class McpServers:
     """The session of each connection to a server, by connection id."""
 
     def request(self, exchange: int, params: dict[str, Any]) -> None:
-        """Notes the servers in a request that opens a session.
+        """Remembers which MCP servers a request names that opens a session.
 
         Args:
             exchange: the number of the request's exchange.
@@ -188,7 +188,7 @@ class McpServers:
             self.opening[exchange] = ids
 
     def answer(self, exchange: int, session: str | None) -> None:
-        """Notes the answer to a request that opens a session.
+        """Assigns the MCP servers of a request to the session that the answer opens.
 
         Args:
             exchange: the number of the request's exchange.

@@ -95,7 +95,7 @@ class Evidence:
     nothing."""
 
     def take(self, message: Message, answered: str | None = None) -> bool:
-        """Considers the next message.
+        """Adds the evidence for dialects that the next message contains.
 
         Args:
             message: the message.

@@ -26,7 +26,7 @@ class SessionTracker:
         self._state = state
 
     def request(self, exchange: Exchange, message: Message) -> None:
-        """Notes what a request changes, unless it initializes a connection or opens a session.
+        """Updates the state after a request that sets a mode or is about a tool call.
 
         Args:
             exchange: the request's exchange.
@@ -39,7 +39,7 @@ class SessionTracker:
             self._follow_call(exchange.session, message.tool_call, message.status)
 
     def answer(self, exchange: Exchange, message: Message) -> None:
-        """Notes what the answer to any request changes.
+        """Updates the state after the answer to any request.
 
         Args:
             exchange: the answered exchange. The session of the exchange may come from the answer.
@@ -70,7 +70,7 @@ class SessionTracker:
             self._follow_terminal(exchange.terminal, method, message)
 
     def update(self, session: str | None, message: Message) -> None:
-        """Notes what a session update changes.
+        """Updates the state after a session update.
 
         Args:
             session: the id of the updated session.

@@ -270,7 +270,7 @@ class FaultRunner(Interceptor):
         return "held", self._held[key][0]
 
     def _note_sent(self, decided: Iterable[Output], t_ns: int) -> None:
-        """Notes that lines held back until now go out."""
+        """Notes each line that goes out now after it was held back."""
         if not self._held:
             return
         due = {(w.frame, w.is_injected): w.due for w in decided if isinstance(w, ScheduledWrite)}

@@ -84,7 +84,7 @@ class Masking:
         return converter.dumps(stored).encode()
 
     def begin(self, lines: list[Line], framer: LineFramer, offset: int, chunk: bytes) -> None:
-        """Prepares for the lines of a chunk; call it before `line`.
+        """Prepares the masking of the lines of a chunk; call this method before `line`.
 
         Args:
             lines: all lines that end in the chunk, in order.
