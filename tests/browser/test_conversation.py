@@ -220,7 +220,7 @@ def test_an_opened_entry_shows_what_was_sent_and_answered(
 
 
 def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Path) -> None:
-    """A report page marks the words of a search in texts."""
+    """A report page highlights the words that its reader searches for."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.ask("() => acpReport.state.select(acpReport.recording.nearest(13))")
     page.page.locator("#search").fill("greet someone")
@@ -247,7 +247,7 @@ def test_searched_words_are_marked_where_they_stand(window: Visit, tmp_path: Pat
 
 
 def test_an_entry_leads_to_its_frame(window: Visit, tmp_path: Path) -> None:
-    """On a report page, the keys j and k choose frames."""
+    """On a report page, the key j selects the next frame, and the key k selects the one before."""
     page = opened(window, DIRECTORY / "tour.db", tmp_path)
     page.page.locator(".entry-prompt").first.click()
     seq = page.ask("() => window.acpReport.state.seq")

@@ -116,13 +116,13 @@ def test_a_link_to_the_problems_opens_them(window: Visit, tmp_path: Path) -> Non
 
 
 def test_no_green_verdict_is_above_a_failed_call(plain_window: Visit, tmp_path: Path) -> None:
-    """If a tool call failed, the head of a report page does not begin with a green sentence."""
+    """If a tool call failed, the first sentence of a report page is not green."""
     page = plain_window.open(report(DIRECTORY / "terminal.db", tmp_path), ready=None).page
     assert page.locator(".verdict").get_attribute("class") == "verdict neutral"
 
 
 def test_nothing_is_green_below_a_warning(plain_window: Visit, tmp_path: Path) -> None:
-    """If there is a warning, the head of a report page shows no number in green."""
+    """If a recording has a warning, the head of its report page shows no number in green."""
     path = report(DIRECTORY / "late-updates.db", tmp_path)
     page = plain_window.open(path, ready=None).page
     assert page.locator(".verdict.caution").count() == 1

@@ -71,7 +71,7 @@ def test_no_time_is_shown_that_nobody_knows(window: Visit, tmp_path: Path) -> No
 
 
 def test_no_time_is_shown_more_exactly_than_the_log_has_it(window: Visit, tmp_path: Path) -> None:
-    """If an imported log has times in whole seconds, its report page shows no smaller unit."""
+    """If an imported log has times in whole seconds, its report page shows no milliseconds."""
     origin = log_of("zed", "ending", "stderr", "zone", resolution_ns=10**9)
     words = words_of(window, tmp_path, origin)
     assert "<1 s" in words

@@ -103,7 +103,7 @@ def test_back_undoes_views_filters_ranges_and_links(page: Visit) -> None:
 
 
 def test_back_at_once_leaves_no_filter_in_the_field(page: Visit) -> None:
-    """On a report page, the Back button empties the field of a filter that was just typed."""
+    """On a report page, the Back button clears a filter that was just typed."""
     page.page.click("#tab-list")
     page.page.fill("#filter", "is:failed")
     page.page.go_back()
@@ -113,7 +113,7 @@ def test_back_at_once_leaves_no_filter_in_the_field(page: Visit) -> None:
 
 
 def test_a_link_has_the_range_and_keeps_the_rest(window: Visit, path: Path) -> None:
-    """The URL of a report page may contain a range of time."""
+    """The URL of a report page can select a range of time."""
     window.open(path, "#view=sequence&t=0-0.5")
     wait(window, view="sequence", range=[0, 500_000_000])
     window.ask("() => { location.hash = '#seq=16'; }")
@@ -129,7 +129,7 @@ def test_a_turn_of_the_table_leads_to_its_waterfall(page: Visit) -> None:
 
 
 def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Path) -> None:
-    """If a filter leaves out the first finding, a report page chooses the frame after it."""
+    """If its filter excludes the first finding, a report page opens with a later frame chosen."""
     path = tmp_path / "page.html"
     words = ("report", DIRECTORY / "lost-permission.db", "kind:event", "-o", path)
     assert run(*words).exit_code == 0
@@ -140,7 +140,7 @@ def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Pat
 
 @pytest.mark.parametrize("view", ["conversation", "list", "sequence", "waterfall", "calls"])
 def test_a_view_opens_at_its_first_row(window: Visit, path: Path, view: str) -> None:
-    """If the chosen frame is at the top of a view, a report page is not scrolled."""
+    """If the chosen frame is in the first row of a view, a report page opens without scrolling."""
     window.open(path, f"#view={view}&seq=4")
     window.page.locator(f".view-{view} .list-drawn > *").first.wait_for()
     assert window.ask(SCROLLED, view) == 0
@@ -170,7 +170,7 @@ def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str,
 
 @pytest.mark.parametrize("view", ["conversation", "list", "calls"])
 def test_a_print_waits_until_the_page_is_complete(visit: Visitor, path: Path, view: str) -> None:
-    """A report page counts as loaded only when it can be printed completely."""
+    """When a report page fires its `load` event, all of it can be printed."""
     window = visit.window()
     window.page.add_init_script(PRINT_WHEN_LOADED)
     printed = window.open(path, f"#view={view}").ask("() => printed")
@@ -194,7 +194,7 @@ def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) 
 def test_a_conversation_opens_at_its_top(
     visit: Visitor, tmp_path: Path, name: str, height: int
 ) -> None:
-    """If the chosen step is on the first screen, a report page is not scrolled."""
+    """If a report page can show the chosen step without scrolling, it opens at its top."""
     size = {"width": 1440, "height": height}
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path), viewport=size)
     page.page.locator(".flow [aria-current]").wait_for()

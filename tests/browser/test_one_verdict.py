@@ -93,5 +93,5 @@ def test_pages_tell_what_the_commands_tell(window: Visit, tmp_path: Path) -> Non
 
 @pytest.mark.soak
 def test_all_pages_tell_what_the_commands_tell(window: Visit, tmp_path: Path) -> None:
-    """The report page of each rebuilt bug begins with the first finding of `show`."""
+    """The report page of each rebuilt bug report begins with the first finding of `show`."""
     assert_all_agree(window, [*SHIPPED, *CONVERSATIONS], tmp_path / "page.html")

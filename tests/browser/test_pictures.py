@@ -105,7 +105,7 @@ def opened(visit: Visitor, terminals: Path, tmp_path: Path) -> Iterator[Visit]:
 
 @pytest.mark.parametrize("name", ["hang", "lost-permission"])
 def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_path: Path) -> None:
-    """In the timeline of a report page, long waits take half of the width."""
+    """In the timeline of a report page, long waits take at least half of the width."""
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path))
     for width, height in SIZES:
         page.page.set_viewport_size({"width": width, "height": height})
@@ -167,7 +167,7 @@ def test_a_wait_before_the_first_turn_is_named(window: Visit, tmp_path: Path) ->
 
 
 def test_findings_that_would_touch_are_one_mark(window: Visit, tmp_path: Path) -> None:
-    """If findings are close together, the timeline of a report page has one mark for them."""
+    """If findings are close together, the timeline of a report page has one mark for all."""
     path = tmp_path / "reads.db"
     with LogWriter(path) as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[]))
@@ -238,7 +238,7 @@ def test_a_narrow_screen_has_words_below_the_strip_only_if_they_lead_somewhere(
 
 
 def test_a_waterfall_marks_a_cancel_and_steps_that_never_ended(opened: Visit) -> None:
-    """In the waterfall of a report page, a step that never ended says so."""
+    """In the waterfall of a report page, a step that never ended is labelled as such."""
     page = opened.page
     page.locator("#tab-waterfall").click()
     open_rows = page.locator(".waterfall-open .waterfall-outcome")
@@ -341,7 +341,7 @@ def test_a_call_without_an_end_took_the_time_until_the_end(window: Visit, tmp_pa
 def test_a_wait_for_one_call_is_one_stretch(
     window: Visit, tmp_path: Path, name: str, waits: list[str]
 ) -> None:
-    """Only messages divide a wait in a report page's timeline; stderr and signals do not."""
+    """In a report page's timeline, a message divides a wait in two; stderr and signals do not."""
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path)).page
     page.locator(".overview-gap.debt-2").first.wait_for()
     texts = page.locator(".overview-gap.debt-2").all_inner_texts()
@@ -350,7 +350,7 @@ def test_a_wait_for_one_call_is_one_stretch(
 
 @pytest.mark.parametrize("view", ["list", "sequence", "waterfall", "calls"])
 def test_a_head_is_as_wide_as_its_rows(window: Visit, tmp_path: Path, view: str) -> None:
-    """The columns of a report page's lists begin where the cells of their heads begin."""
+    """In the lists of a report page, each column is aligned with its heading."""
     window.open(report(DIRECTORY / "tour.db", tmp_path), f"#view={view}&seq=6")
     window.page.locator(f".view-{view} .list-drawn [aria-selected=true]").wait_for()
     edges = window.ask(EDGES, view)
@@ -362,7 +362,7 @@ def test_a_head_is_as_wide_as_its_rows(window: Visit, tmp_path: Path, view: str)
 def test_a_list_shows_whole_names_and_links_of_answers(
     window: Visit, tmp_path: Path, width: int
 ) -> None:
-    """On a narrow screen, a report page's list has no times, but whole methods and links."""
+    """On a narrow screen, the list of a report page has whole methods and links, but no times."""
     window.page.set_viewport_size({"width": width, "height": 900})
     try:
         page = window.open(report(DIRECTORY / "tour.db", tmp_path), "#view=list&seq=18").page
@@ -386,7 +386,7 @@ def test_a_wait_names_the_call_that_runs(window: Visit, tmp_path: Path, name: st
 
 
 def test_a_waterfall_has_a_key_for_all_its_bars(window: Visit, tmp_path: Path) -> None:
-    """The waterfall of a report page explains the bars that have no end."""
+    """The waterfall of a report page has a legend that explains bars without an end."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=waterfall")
     tools = page.page.locator(".waterfall-tools").inner_text()
     rows = page.page.locator(".waterfall .list-drawn .list-row").count()

@@ -64,7 +64,7 @@ def printing(visit: Visit) -> Iterator[None]:
 
 
 def test_an_edit_is_printed_with_its_diff(window: Visit, tmp_path: Path) -> None:
-    """A print of a report page has the diff of a call that the reader has not opened."""
+    """A printed report page contains diffs of tool calls that the reader has not opened."""
     page = window.open(report(DIRECTORY / "edit-allowed.db", tmp_path)).page
     with printing(window):
         rows = page.locator(".paper .diff-row:visible").all_inner_texts()
@@ -76,7 +76,7 @@ def test_an_edit_is_printed_with_its_diff(window: Visit, tmp_path: Path) -> None
 
 
 def test_a_long_print_is_cut_and_says_so(window: Visit, long: Path) -> None:
-    """A print of a report page says how many lines it has, and how much of a diff is left out."""
+    """A printed report page says how many lines it has, and how many lines of diffs it omits."""
     page = window.open(long).page
     with printing(window):
         length = TURNS * LINES_OF_TURN
@@ -90,7 +90,7 @@ def test_a_long_print_is_cut_and_says_so(window: Visit, long: Path) -> None:
 
 
 def test_a_filter_changes_what_is_printed(window: Visit, long: Path) -> None:
-    """A print of a report page has the lines that match the filter, and names the filter."""
+    """A printed report page contains the lines that match the filter, and shows the filter."""
     page = window.open(long, "#f=turn:29").page
     page.wait_for_function("() => acpReport.state.applied.text === 'turn:29'")
     page.locator(".view-conversation >> text=number 28").wait_for()
@@ -101,7 +101,7 @@ def test_a_filter_changes_what_is_printed(window: Visit, long: Path) -> None:
 
 
 def test_an_opened_call_is_printed_whole(window: Visit, long: Path) -> None:
-    """A print of a report page has the content of each call that the reader has opened."""
+    """A printed report page contains the content of each tool call that the reader has opened."""
     page = window.open(long, "#seq=2").page
     call = page.locator(".view-conversation .entry-tool_call").first
     call.locator("summary").click()

@@ -49,7 +49,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_refused_worker_changes_no_answer(visit: Visitor, page: Path) -> None:
-    """Without a web worker, a search on a report page gives the same answer."""
+    """A search on a report page gives the same answer with and without a web worker."""
     answers: list[Any] = []
     for script in (None, _NONE, _FAILS):
         window = visit.window()

@@ -32,7 +32,7 @@ def taken(count: Path) -> int:
 
 
 def test_a_client_that_does_not_read_stops_its_agent(installed: Recorder, tmp_path: Path) -> None:
-    """If a client does not read, its agent is blocked through the recorder; no output is lost."""
+    """If a client stops reading, the recorder stops reading from the agent; no output is lost."""
     sent = b"".join(map(flood.block, range((12 << 20) // flood.BLOCK)))
     count = tmp_path / "count"
     conversation = installed(agent("flood", count, len(sent)))
@@ -54,7 +54,7 @@ def test_a_client_that_does_not_read_stops_its_agent(installed: Recorder, tmp_pa
 
 
 def test_an_agent_that_does_not_read_stops_its_client(installed: Recorder, tmp_path: Path) -> None:
-    """If an agent does not read, its client is blocked through the recorder; no input is lost."""
+    """If an agent stops reading, the recorder stops reading from the client; no input is lost."""
     gate = Gate(tmp_path / "gate")
     conversation = installed(
         shell('read go <"$1"; exec cat >"$2"', gate.path, tmp_path / "received")

@@ -99,7 +99,7 @@ def test_other_actions_are_pinned() -> None:
 
 @pytest.mark.parametrize("kind", ["inputs", "outputs"])
 def test_what_goes_in_and_comes_out_is_documented(kind: str) -> None:
-    """The manual page about CI has a row for each input of the GitHub action."""
+    """The manual page about CI has a table row for each input of the GitHub action."""
     section = PAGE.partition("## The action")[2].partition(f"| {kind[:-1]} | |")[2]
     rows = [line.split("|")[1] for line in section.split("\n\n")[0].splitlines()[2:]]
     assert {name for row in rows for name in re.findall("`(.+?)`", row)} == {*ACTION[kind]}
@@ -212,7 +212,7 @@ def test_with_never_no_verdict_fails_the_job(
     verdict_: str,
     passes: bool,
 ) -> None:
-    """With `fail-on: never`, the GitHub action fails only if a recording is unreadable."""
+    """With `fail-on: never`, the GitHub action fails only if a recording cannot be read."""
     recorded(program, tmp_path, code)
     job = gate(recordings="x", agent="y", version="installed", fail_on="never")
     assert job.run()["verdict"] == verdict_
@@ -229,7 +229,7 @@ def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
 
 
 def test_an_agent_that_is_no_command_is_an_error(gate: Callable[..., ActionRun]) -> None:
-    """If the agent of the GitHub action is not a command, the job's web page says so."""
+    """If the `agent` input of the GitHub action is not a command line, the action fails."""
     job = gate(recordings="x", agent="./my-agent 'a b", version="installed")
     assert job.run()["verdict"] == "error"
     assert "::error::acp-proxy: expected the agent's command with closed quotes\n" in job.log
@@ -322,7 +322,7 @@ def test_variables_are_words(
 
 
 def test_a_failed_job_keeps_its_reports() -> None:
-    """A failed job of the GitLab template keeps its reports."""
+    """A failed job of the GitLab template uploads its reports."""
     for job in GITLAB.values():
         assert job["artifacts"]["when"] == "always"
         assert job["artifacts"]["paths"] == ["$GATE_REPORTS/"]
@@ -333,7 +333,7 @@ def test_a_failed_job_keeps_its_reports() -> None:
 
 
 def test_hooks_look_at_recordings() -> None:
-    """The pre-commit hooks fail if a changed recording is bad."""
+    """The pre-commit hook for `check` fails if a changed recording breaks a rule."""
     files = ["recordings/crash.db", "tests/recordings/x/a.jsonl", "acp_recordings/a.jsonl"]
     others = ["recordings/README.md", "a.jsonl", "myrecordings/a.db"]
     for hook in HOOKS:

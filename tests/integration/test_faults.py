@@ -148,7 +148,7 @@ def test_error_reply_answers_in_place_of_the_agent(record: Recorder, tmp_path: P
 
 
 def test_a_reply_to_a_closed_agent_is_undelivered(record: Recorder, tmp_path: Path) -> None:
-    """If an agent closed its input, a line that a fault makes for it is undelivered."""
+    """If an agent has closed its output, an error reply of a fault is marked as undelivered."""
     conversation = record(shell('exec cat >"$1"', tmp_path / "output"), *faults("error-reply"))
     assert conversation.read_all() == b""
     conversation.write(A + request(4))
@@ -194,7 +194,7 @@ def test_a_rule_ends_the_agent(
 
 @needs_proc
 def test_a_paused_agent_is_resumed(record: Recorder) -> None:
-    """If a fault pauses an agent, it receives nothing until the fault resumes it."""
+    """While a fault pauses an agent, the agent receives nothing."""
     rules = ["pause where='method:a dir:to-agent'", "resume where='method:b dir:to-agent'"]
     conversation = record(shell("echo ready; exec cat"), *faults(*rules))
     conversation.expect(b"ready\n")
@@ -223,7 +223,7 @@ def test_a_paused_agent_does_not_outlive_the_proxy(record: Recorder) -> None:
 
 
 def test_stderr_flood_writes_to_our_stderr(record: Recorder) -> None:
-    """The fault `stderr-flood` writes lines to stderr as an agent would; they are recorded."""
+    """The fault `stderr-flood` writes lines to stderr, and the lines are recorded."""
     conversation = record(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
     assert conversation.exchange(A + B + C) == A + B + C
     assert conversation.wait() == 0
@@ -238,7 +238,7 @@ def test_stderr_flood_writes_to_our_stderr(record: Recorder) -> None:
 
 
 def test_fired_faults_are_recorded_beside_their_frames(record: Recorder) -> None:
-    """Fired faults are recorded beside their frames, with the bytes received and delivered."""
+    """For each fault that fired, a recording has the bytes received and the bytes delivered."""
     rules = [
         "drop where='method:a dir:to-client'",
         "duplicate name=twice where='method:b dir:to-client'",
@@ -296,7 +296,7 @@ def test_the_text_form_keeps_faults(record: Recorder, tmp_path: Path) -> None:
 
 
 def test_the_summary_of_faults_shows_no_secret(record: Recorder) -> None:
-    """The summary of faults at the end of a recording shows no secret, even from rules' names."""
+    """The summary of faults in a recording masks secrets, even in the names of fault rules."""
     rules = faults(f"duplicate name={KEY} where=method:b", f"drop where=text:{KEY}")
     conversation = record(ECHO, *rules)
     conversation.exchange(B)
@@ -439,7 +439,7 @@ def test_rules_in_the_environment(record: Recorder) -> None:
 def test_back_pressure_is_kept_in_a_touched_direction(
     record: Recorder, tmp_path: Path, rule: str
 ) -> None:
-    """With faults, an agent is still blocked if its client does not read."""
+    """If a client does not read, its agent is blocked, even if the recorder makes faults."""
     queued = (1 << 20) + (512 << 10)
     sent = b"".join(map(flood.block, range((4 << 20) // flood.BLOCK)))
     count = tmp_path / "count"
@@ -501,7 +501,7 @@ def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
 
 
 def test_a_dropped_prompt_does_not_keep_an_agent_alive(record: Recorder) -> None:
-    """If a fault drops a prompt, the prompt keeps no agent alive after its client has left."""
+    """If a fault drops a prompt, the agent still ends after its client has left."""
     stays = shell("trap 'exit 5' TERM; while :; do read x || sleep 0.05; done")
     conversation = record(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
     conversation.write(request(1, "session/prompt"))

@@ -68,7 +68,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_verdict_is_the_exit_code_also_without_a_reader(
     acp_proxy: Path, words: list[str], code: int
 ) -> None:
-    """If nobody reads stdout any more, a command still has its usual exit code."""
+    """If nothing reads the stdout of a command, the command still has its usual exit code."""
     reader, writer = os.pipe()
     os.close(reader)
     command: list[str | Path] = [acp_proxy, *words]
@@ -80,7 +80,7 @@ def test_a_verdict_is_the_exit_code_also_without_a_reader(
 
 
 def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
-    """If stdout is closed while a command prints, the command exits with 0."""
+    """If stdout is closed while `log` prints, `log` exits with 0 and prints no error."""
     with LogWriter(home / "recordings" / "long.db") as recorder:
         for number in range(3000):
             recorder.to_client(update("s", "agent_message_chunk", content=text(f"{number}" * 50)))
@@ -210,7 +210,7 @@ def without_colour(line: str) -> str:
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool) -> None:
-    """On a full disk, commands can read an unfinished recording."""
+    """If the disk is full, commands can still read an unfinished recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()

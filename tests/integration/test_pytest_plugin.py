@@ -117,7 +117,7 @@ class Suite:
             (self.directory / place).write_bytes(text_of(RECORDINGS / "hello.db"))
 
     def tests(self, source: str, name: str = "test_it.py") -> None:
-        """Writes a file of tests."""
+        """Writes a pytest file with tests into the directory of the suite."""
         (self.directory / name).write_text(dedent(CLIENT) + dedent(source), encoding="utf-8")
 
     def command(self, *arguments: str) -> list[str]:
@@ -650,7 +650,7 @@ def test_the_example_passes(tmp_path: Path) -> None:
 
 
 def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
-    """If the example editor plugin answers differently, its test fails."""
+    """The test of the example editor plugin fails if the plugin refuses a recorded permission."""
     directory = tmp_path / "editor_plugin"
     shutil.copytree(EXAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     plugin = directory / "editor_plugin.py"

@@ -78,7 +78,7 @@ def cannot_index(path: Path, why: str) -> str:
 
 @pytest.mark.slow
 def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path) -> None:
-    """If the database is locked until the end, the recording stays in the capture log."""
+    """If the database is locked until the recorder ends, the recording stays in the capture log."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")
@@ -98,7 +98,7 @@ def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path)
 
 
 def test_a_database_that_is_locked_for_a_while(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If the database is locked for a while, all frames are stored in the end."""
+    """If the database is locked for a while, it contains all frames after the recorder's end."""
     path = tmp_path / "x.db"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.prompt("one")

@@ -234,7 +234,7 @@ def test_a_stop_signal_ends_the_replay_as_end_of_input(
 
 
 def test_a_recorded_signal_is_awaited(record: Recorder, replay: Callable[..., Replaying]) -> None:
-    """If the recorded client stopped its agent by a signal, a replay waits for a signal."""
+    """If a signal of the client ended the recorded agent, a replay waits for a signal."""
     requests = [
         b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n',
         b'{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}\n',
@@ -269,7 +269,7 @@ def test_a_recorded_signal_is_awaited(record: Recorder, replay: Callable[..., Re
 def test_a_closed_descriptor_is_a_client_that_left(
     acp_proxy: Path, recorded: RecordedTranscript, closed: str, code: int, complaint: bytes
 ) -> None:
-    """If stdin is closed when a replay starts, the client counts as gone."""
+    """If stdin is closed when a replay starts, the replay acts as if its client has left."""
     result = subprocess.run(
         ["sh", "-c", f'exec "$0" replay "$1" {closed}', acp_proxy, recorded.path],
         input=recorded.raw[1] + recorded.raw[3] + recorded.raw[5],
@@ -362,7 +362,7 @@ def test_bad_use_is_one_line_and_exit_code_2(
 def test_an_incomplete_recording_is_played_to_its_end(
     tmp_path: Path, replay: Callable[..., Replaying]
 ) -> None:
-    """A replay of an incomplete recording exits with 3 at its end."""
+    """When a replay of an incomplete recording ends, its exit code is 3."""
     from tests.support.log_writer import LogWriter, handshake
 
     path = tmp_path / "killed.db"
@@ -420,7 +420,7 @@ def test_replays_agree_under_any_hash_seed(
 def test_the_scripted_client_plays_every_recording(
     acp_proxy: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The client that is played from a recording accepts a replay of the recording."""
+    """The client that `acp_proxy.client` plays finds no difference in a replay."""
     for name in RECORDINGS:
         recording = str(ROOT / "recordings" / f"{name}.db")
         words = [recording, "--", str(acp_proxy), "replay", recording]
@@ -435,7 +435,7 @@ def test_the_scripted_client_is_a_program(acp_proxy: Path) -> None:
 
 
 def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
-    """If the agent differs, the client that is played from a recording exits with 1."""
+    """If the agent differs from the recording, `acp_proxy.client` exits with 1."""
     hello, tour = (str(ROOT / "recordings" / f"{name}.db") for name in ("hello", "tour"))
     other = run_client(tour, str(acp_proxy), "replay", hello)
     assert other.returncode == 1

@@ -38,9 +38,10 @@ def short_talk(installed: Recorder, tmp_path: Path) -> Talk:
 
 
 def test_a_short_session_leaves_its_log(installed: Recorder, tmp_path: Path) -> None:
-    """If a session ends during start-up, its capture log is left, beside an empty database file.
+    """If a session ends while its recorder starts, its log stays beside an empty database.
 
-    That file is made at the start, for its owner alone, so that no other user can put one there.
+    The database is created first, readable only by its owner, so that no other user can put a file
+    there.
     """
     conversation = short_talk(installed, tmp_path)
     assert conversation.recording.path.stat().st_size == 0
@@ -49,7 +50,7 @@ def test_a_short_session_leaves_its_log(installed: Recorder, tmp_path: Path) -> 
 
 
 def test_a_log_is_listed_printed_and_indexed(installed: Recorder, tmp_path: Path) -> None:
-    """If a session left only its capture log, `inspect` calls it complete and finishes it."""
+    """`inspect` lists a session that left only its capture log, and makes a database of the log."""
     conversation = short_talk(installed, tmp_path)
     (entry,) = map(json.loads, installed.inspect("list", tmp_path, "--json").splitlines())
     assert (entry["recording"]["state"], entry["frames"]) == ("complete", 2)

@@ -35,7 +35,7 @@ LAUNCHERS = {
 def test_a_signal_reaches_the_whole_group_once(
     record: Recorder, tmp_path: Path, signum: signal.Signals
 ) -> None:
-    """A signal to a recorder reaches every process of the agent once."""
+    """If a recorder passes on a signal, every process of the agent receives the signal once."""
     notes = [tmp_path / "notes", tmp_path / "notes.child"]
     conversation = record(agent("signal_notes", notes[0]), "--grace", "1000")
     conversation.expect(b"ready\nready\n")
@@ -126,7 +126,7 @@ def test_nothing_is_left_when_we_are_killed(record: Recorder, launcher: str) -> 
 
 
 def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
-    """If an agent is stopped by SIGSTOP, a recorder continues it to pass on a signal."""
+    """If an agent is stopped by SIGSTOP, a SIGTERM to its recorder still ends the agent."""
     conversation = record(shell("echo $$; kill -s STOP $$; exit 9"), "--grace", "1000")
     conversation.run(until=lambda: conversation.received.endswith(b"\n"))
     pid = int(conversation.received)
@@ -138,7 +138,7 @@ def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
 
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool) -> None:
-    """If an agent has left its process group, it still gets the signals."""
+    """If an agent has moved to another process group, its recorder still passes on signals."""
     script = "import os, time; os.setsid(); print('ready', flush=True); time.sleep(1000)"
     ignore = "" if obeys else IGNORE
     python = [sys.executable, "-IS", "-c", script]

@@ -52,7 +52,7 @@ def ringing(record: Recorder, place: Path) -> tuple[Talk, int]:
 
 
 def test_the_command_runs_once_for_each_silence(record: Recorder, tmp_path: Path) -> None:
-    """The command of `record --on-stall` runs once for each silence."""
+    """The command of `record --on-stall` runs once for each stall."""
     conversation, group = ringing(record, tmp_path)
     conversation.write(b"go\n")
     conversation.expect(f"{CHUNK}\n".encode())
@@ -111,7 +111,7 @@ def followed(
 
 
 def test_following_ends_at_a_silence(record: Recorder, fork_server: ForkServer) -> None:
-    """With ``--until stall``, a silence ends `log --follow` with 3; the recorder goes on."""
+    """With `--until stall`, `log --follow` exits with 3 at a stall, but the recorder goes on."""
     conversation = record(HANG)
     conversation.write(PROMPT)
     conversation.wait_for_rows("select 1 from frames")

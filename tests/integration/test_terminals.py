@@ -152,7 +152,7 @@ def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -
 def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
     record: Recorder, tmp_path: Path
 ) -> None:
-    """On a terminal, a process that a recorded agent leaves behind goes on."""
+    """If a recorded agent leaves a background process on a terminal, the process goes on."""
     script = "(trap '' HUP; read go <>\"$1\") >/dev/null 2>&1 & echo $!"
     os.mkfifo(tmp_path / "never")
     with open_terminal() as terminal:
@@ -182,7 +182,7 @@ def test_an_agent_outlives_its_guardian(record: Recorder) -> None:
 
 
 def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
-    """If a terminal stops an agent that reads in the background, stderr says so."""
+    """If a terminal stops an agent that reads in the background, its recorder prints a message."""
     conversation = record(shell("kill -s TTIN $$; echo woken"), "--grace", "1000")
     expected = b"stopped by SIGTTIN: it tried to read from the terminal of its client"
     wait_until(lambda: expected in conversation.stderr, "the stop to be printed")

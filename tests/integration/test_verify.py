@@ -87,7 +87,7 @@ def test_a_replayed_agent_passes(verify: Verifier, acp_proxy: Path, tmp_path: Pa
 
 
 def test_another_run_of_the_same_agent_is_equal(verify: Verifier, acp_proxy: Path) -> None:
-    """`verify` ignores that another run of the same agent has other ids."""
+    """`verify` ignores differences between the ids of two runs."""
     pairs = ROOT / "tests" / "data" / "pairs"
     agent = [str(acp_proxy), "replay", str(pairs / "vibe-sessions.b.jsonl"), "--rewrite-text"]
     agent += ["--ignore", "/params/prompt/0/text"]
@@ -131,7 +131,7 @@ def test_one_change_is_named_and_nothing_else(
 def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
     verify: Verifier, tmp_path: Path, options: tuple[str, ...], code: int
 ) -> None:
-    """`verify` fails because of a broken rule only if the user asked for that."""
+    """`verify` exits with 1 because of a broken rule of the protocol only if `--check` is given."""
     answer = '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
     path = tmp_path / "talk.jsonl"
     lines = ['-> #0 initialize {"protocolVersion": 1}', f"<- {answer}", "<- | a log line"]
@@ -160,7 +160,7 @@ def test_a_broken_rule_is_a_failure_if_it_is_asked_for(
 def test_expect_limits_what_is_compared(
     verify: Verifier, change: str, name: str, expect: str, pointers: list[str]
 ) -> None:
-    """`verify --expect` limits the differences that are reported."""
+    """`verify --expect` limits which kinds of differences are reported."""
     result = verify.here(name, [*CHANGED_AGENT, change], "--expect", expect)
     assert result.code == (1 if pointers else 0), result.stdout
     assert [pointer for _, pointer in result.differences] == pointers
@@ -405,7 +405,7 @@ def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
 
 
 def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
-    """The recording that `verify` makes says that `verify` has made it."""
+    """The recording that `verify` makes of its run names `verify` as its source."""
     nested = [sys.executable, "-m", "acp_proxy", "record", "--", *PLAIN_AGENT]
     result = verify("hello", nested)
     outer = Path(result.report["recorded_as"])
@@ -488,7 +488,7 @@ def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> N
 def test_an_agent_has_time_to_end(
     verify: Verifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the last message, `verify` gives an agent time to end, and compares what it sends."""
+    """After its last message, `verify` gives the agent time to end, and compares late output."""
     monkeypatch.setattr("acp_proxy.playback.verify.verify_requests._SETTLE_NS", 10**8)
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/bye {}")
     recorded.close()

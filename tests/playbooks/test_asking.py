@@ -113,7 +113,7 @@ def test_all_errors_are_one_outcome(record: Record) -> None:
 
 
 def test_drift_is_reported_with_its_place(record: Record) -> None:
-    """If the client sends another content of a file, a replay only notes the difference."""
+    """If a client returns other file content than recorded, a replay only notes the difference."""
     live = asked(record, READ, 'result {"content": "then"}')
     live.send('#0 result {"content": "now"}')
     assert live.informed == ["drift in s 7"]

@@ -211,7 +211,7 @@ def test_a_recorded_cancel_request_of_no_open_request_matches(record: Record) ->
 
 
 def test_in_v2_an_update_ends_the_cancelled_turn(record: Record) -> None:
-    """In a replay of v2, an update ends a cancelled turn."""
+    """In a replay of v2, a cancelled turn ends with an update of the session's state."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 2, "info": {"name": "c", "version": "1"}}
         2 <- #0 result {"protocolVersion": 2, "info": {"name": "a", "version": "1"}}

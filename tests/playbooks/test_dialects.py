@@ -55,7 +55,7 @@ def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
-    """If a client logs in differently, a replay calls the handshake diverged."""
+    """If a client logs in by another method than recorded, the handshake counts as different."""
     live = record(V2).replay()
     live.send(1, '#1 auth/login {"methodId": "other"}')
     live.leave()

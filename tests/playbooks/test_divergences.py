@@ -149,7 +149,7 @@ def test_an_unrecorded_method_is_unmatched(record: Record) -> None:
 def test_the_line_that_came_has_no_credentials(
     record: Record, method: str, member: str, secret: str
 ) -> None:
-    """When a replay reports a line, credentials in the line are masked."""
+    """If a replay reports a line of its client, credentials in the line are masked."""
     live = begun(record)
     line = (
         f'{{"jsonrpc": "2.0", "id":9, "method":"{method}", "params": {{"x":"s", "{member}":%s}}}}'
@@ -237,7 +237,7 @@ def test_a_missing_message_is_reported_once(record: Record) -> None:
 
 
 def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
-    """If a replay has given up a session, it waits for none of its messages."""
+    """If a session of a replay has diverged, the replay waits for no more of its messages."""
     live = begun(record)
     live.check("""
         -> 7
@@ -398,7 +398,7 @@ def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> Non
 
 
 def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
-    """If a client replies to no open request, a replay reports this."""
+    """If a client sends a response to no open request, a replay reports this."""
     live = begun(record)
     live.check("""
         -> #99 result {}
@@ -409,7 +409,7 @@ def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
 
 
 def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
-    """If a recorded reply belongs to no request, the client may leave it out."""
+    """If a recorded response belongs to no request, the client may leave the response out."""
     text = """
         1-2 handshake
         3 <- | Starting up...
@@ -488,7 +488,7 @@ def test_a_replay_sends_nothing_after_its_end(record: Record) -> None:
 
 
 def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(record: Record) -> None:
-    """After a thousand other divergences, a replay still reports the first one of a session."""
+    """After 1100 invalid lines, a replay still reports the first divergence of a session."""
     live = begun(record)
     live.send(*["| garbage"] * 1100)
     live.send('#7 session/prompt {"sessionId": "s", "prompt": []}')

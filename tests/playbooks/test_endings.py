@@ -52,7 +52,7 @@ HUNG = """
 
 @pytest.mark.parametrize("order", Order)
 def test_a_hang_stays_a_hang_until_the_client_gives_up(record: Record, order: Order) -> None:
-    """A replay sends what came after the recorded client gave up only when its client leaves."""
+    """If the recorded client gave up, a replay sends later frames after its client has left."""
     live = record(HUNG).replay(order=order)
     live.check("""
         1-6
@@ -152,7 +152,7 @@ def test_an_unanswered_request_is_reported(record: Record) -> None:
 
 
 def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
-    """If a recorded JSON-RPC batch answers two requests and one is missing, a replay diverges."""
+    """If one request of a recorded JSON-RPC batch never comes, a replay reports a divergence."""
     live = record(r"""
         1-2 handshake
         3 -> | [{"jsonrpc":"2.0","id":1,"method":"_a"},{"jsonrpc":"2.0","id":2,"method":"_b"}]
@@ -183,7 +183,7 @@ def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order
 
 
 def test_an_incomplete_recording_ends_without_optional_requests(record: Record) -> None:
-    """At the end of its input, a replay of an incomplete recording waits for nothing."""
+    """At the end of its input, a replay of an incomplete recording waits for no further message."""
     live = record(LISTED).replay(1, 3)
     live.leave()
     result = report(live.engine, "recorded", is_incomplete=True)

@@ -606,7 +606,7 @@ def test_rules_apply_in_the_order_of_the_plan() -> None:
 
 
 def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None:
-    """If a fault drops a frame, a later rule can still kill the agent at that frame."""
+    """If a fault drops a frame, a later fault rule can still kill the agent at that frame."""
     recorded = check(
         ["drop", "duplicate", "kill times=1", "stray-stdout times=1"],
         r"""
@@ -619,7 +619,7 @@ def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None
 
 
 def test_what_happens_beside_a_frame_happens_once() -> None:
-    """If a fault copies a frame, a later rule sends its signal only once."""
+    """If a fault copies a frame, a later rule of the fault plan sends its signal only once."""
     check(
         ["duplicate", "stray-stdout text=x", "terminate"],
         r"""

@@ -68,7 +68,7 @@ OLDEST_MCP = """
 
 @pytest.mark.parametrize("transcript", [CHILD, MCP, OLD_MCP, OLDEST_MCP])
 def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
-    """If only one of two sessions was opened by a request, each `replay --order` is the same."""
+    """If only one of two sessions was opened by a request, `replay --order` changes nothing."""
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):
@@ -82,7 +82,7 @@ def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
 
 
 def test_a_child_of_one_of_two_sessions_is_announced_first(record: Record) -> None:
-    """A replay sends the announcement of a child session before the child's frames."""
+    """A replay sends the announcement of a child session before the frames of that session."""
     record(f"""
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -124,7 +124,7 @@ def test_a_session_that_is_not_announced_plays_where_it_was_recorded(record: Rec
 
 
 def test_a_client_may_cancel_a_child(record: Record) -> None:
-    """In a replay, a client may cancel a child session as recorded."""
+    """In a replay, a client may cancel a child session if the recorded client did."""
     live = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -151,7 +151,7 @@ def test_a_child_is_verified(record: Record) -> None:
 
 
 def test_a_child_may_have_another_name(record: Record) -> None:
-    """If a child session has another id, `verify` takes the session for the recorded one."""
+    """If a child session has a new id, `verify` treats the session as the recorded one."""
     live = verify(
         record(f"""
             1-4 session

@@ -116,7 +116,7 @@ INTERCHANGEABLE = """
 
 
 def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> None:
-    """If a client swaps two sessions whose messages were equal so far, a replay swaps them too."""
+    """If a client swaps two sessions that were equal so far, a replay swaps the sessions too."""
     live = record(INTERCHANGEABLE).replay(1, 3, 5, 7, 9)
     live.check("""
         -> #9 session/prompt {"sessionId": "b", "prompt": []}
@@ -129,7 +129,7 @@ def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> No
 
 
 def test_interchangeable_sessions_may_be_in_another_directory(record: Record) -> None:
-    """A client in another directory may also swap two equal sessions of a replay."""
+    """A replay also swaps two equal sessions if the client works in another directory."""
     live = record(INTERCHANGEABLE).replay()
     elsewhere = 'session/new {"cwd": "/elsewhere", "mcpServers": []}'
     live.send(1, f"#1 {elsewhere}", f"#2 {elsewhere}", 7, 9)
@@ -214,7 +214,7 @@ def test_one_id_may_be_open_in_both_directions(record: Record) -> None:
 
 
 def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Record) -> None:
-    """If an agent used one id for two open requests, a client's reply belongs to the older one."""
+    """In a replay, a response to an id that two open requests share answers the older request."""
     recorded = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -262,7 +262,7 @@ def test_an_optional_request_may_be_left_out(record: Record) -> None:
 
 
 def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
-    """If two requests were open together and one is missing, a replay waits a second."""
+    """If one of two requests that were open together is missing, a replay waits a second for it."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -341,7 +341,7 @@ def test_nothing_goes_out_before_the_handshake(record: Record) -> None:
 
 
 def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -> None:
-    """If a frame was recorded before the answer to `initialize`, a replay sends it first."""
+    """A frame that was recorded before the answer to `initialize` is replayed before the answer."""
     live = record("""
         1 <- _auth/status_update {"state": "out"}
         2 -> #0 initialize {"protocolVersion": 1}

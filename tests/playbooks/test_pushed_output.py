@@ -55,7 +55,7 @@ def until(record: Record, text: str, **options: bool) -> Live:
 
 
 def test_the_recorded_pieces_keep_their_place(record: Record) -> None:
-    """In a replay of the 1.0 draft, the client's pushes of terminal output match in order."""
+    """In a replay of the 1.0 draft, terminal output that the client pushes is matched in order."""
     live = until(record, WATCHED)
     live.check("""
         -> #"x" terminal/output {"terminalId": "T", "data": "something else"}
@@ -135,7 +135,7 @@ def test_output_of_an_unknown_terminal_is_refused(record: Record) -> None:
 
 
 def test_output_belongs_to_its_terminal(record: Record) -> None:
-    """If a client pushes output of one terminal, a replay does not count it for another one."""
+    """In a replay, pushed output of one terminal does not count as output of another terminal."""
     live = until(
         record,
         BEGIN

@@ -115,7 +115,7 @@ def test_a_request_whose_answer_was_lost_stays_open(record: Record) -> None:
 
 
 def test_nothing_is_played_after_a_stall(record: Record) -> None:
-    """If a fault stalled the agent's output in a recording, a replay stops sending there."""
+    """If a fault stalled the agent's output in a recording, a replay sends nothing afterwards."""
     recorded = record(STORY)
     mark(recorded, 8, None)
     lose_without_a_word(recorded, 10)
@@ -133,7 +133,7 @@ TURNS = """
 
 
 def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> None:
-    """If a fault drops a client's message, the replay does not report it as missing."""
+    """If a fault drops a client's message, the replay does not report the message as missing."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
@@ -147,7 +147,7 @@ def test_a_dropped_message_is_no_divergence_of_the_client(record: Record) -> Non
 
 
 def test_a_dropped_message_may_be_sent_again(record: Record) -> None:
-    """If a fault of a replay dropped a message, the client may send it again."""
+    """If a fault of a replay dropped a client's message, the client may send the message again."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")

@@ -142,7 +142,7 @@ def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
 
 
 def test_a_text_that_is_no_secret_to_us_is_paired_too(record: Record) -> None:
-    """In a replay, a marker also matches a text that does not look like a secret."""
+    """In a replay, a recorded marker also matches a live text that does not look like a secret."""
     transcript = """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": "[redacted:password:0a0b0c0d] [redacted:password:0a0b0c0d]"}
@@ -199,7 +199,7 @@ def test_nothing_is_granted_by_a_mask(record: Record, level: str) -> None:
 def test_permission_is_granted_for_the_secret_that_was_filled_in(
     record: Record, level: str
 ) -> None:
-    """`verify` grants permission for a request with the secret that it has sent."""
+    """`verify` grants permission for a command with the secret that `verify` sent before."""
     recorded = recorded_at(record, level, ASKED)
     live = verify(recorded)
     live.play("<- 2", "<- 4", "<- 6")
@@ -232,7 +232,7 @@ def asked_with(*words: str) -> str:
 def test_what_stands_where_the_recording_has_a_marker_is_not_shown(
     record: Record, words: tuple[str, ...]
 ) -> None:
-    """A replay does not show the live text in the place of a marker."""
+    """If a recorded prompt has a marker, a replay's report hides the live text in its place."""
     live = record(SPOKEN, redaction="secrets", **KEY).replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")
     live.send(asked_with(*words[:2]))
@@ -265,7 +265,7 @@ RUN = """
 
 
 def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record: Record) -> None:
-    """`verify` does not show the agent's text in the place of a marker."""
+    """If a recorded message has a marker, the report of `verify` hides the live text there."""
     live = verify(record(RUN, redaction="secrets", **KEY))
     live.play("<- 2", "<- 4")
     live.play(f'<- #7 terminal/create {{"sessionId": "s", "command": "wget {SHORT} x"}}')

@@ -119,7 +119,7 @@ def test_answers_that_differ_in_more_than_ids_choose_the_first(record: Record, a
 
 
 def test_only_the_session_id_is_replaced(record: Record) -> None:
-    """A replay of one of several recordings replaces only the session id in a line."""
+    """A replay of several recordings replaces nothing in a line but the session id."""
     line = r'| {{"params" : {{"sessionId":{}, "n":1e3,"t":"\\u0062"}},"method":"session/update"}}'
     said = '6 <- session/update {"sessionId": "b", "update": {"text": "b y"}}'
     second = chat("b", "y").replace(said, "6 <- " + line.format(r'"\\u0062"'))
@@ -156,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     record: Record, late: int, prompt: str
 ) -> None:
-    """If recordings differ in when an update came, a replay sends the update after the prompt."""
+    """If recordings differ in whether an update precedes the prompt, a replay sends it after."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))

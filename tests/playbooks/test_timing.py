@@ -60,7 +60,7 @@ def test_gaps_are_exact(record: Record, pacing: Pacing, moments: tuple[float, ..
 
 
 def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> None:
-    """If a client does not wait for answers, a replay keeps the recorded gaps."""
+    """With recorded timing, a replay keeps the gaps even if the client awaits no answers."""
     live = record(SLOW).replay(1, 3, 5, pacing=Pacing(1.0))
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]
@@ -127,7 +127,7 @@ def test_the_end_of_input_sends_waiting_frames_at_once(record: Record) -> None:
 
 
 def test_timing_changes_no_bytes(record: Record) -> None:
-    """A replay sends the same bytes at every pace."""
+    """A replay sends the same bytes with every `--timing`."""
     recorded = record(SLOW)
     wanted = b"".join(recorded.raw[n] for n in (2, 4, 6, 7, 8))
     for pacing in (Pacing(), Pacing(1.0), Pacing(3.0, cap_ns=10)):

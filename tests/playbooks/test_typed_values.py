@@ -50,7 +50,7 @@ def begun(record: Record, text: str) -> Live:
     ],
 )
 def test_any_credentials_match(record: Record, recording: str, said: str) -> None:
-    """In a replay, any credentials match the recorded ones."""
+    """In a replay, any credentials of the client match the recorded credentials."""
     live = begun(record, recording)
     assert live.send(f"#1 {said}") == ["<- 4"]
     assert live.divergences == []
@@ -82,7 +82,7 @@ def test_credentials_are_hidden(record: Record, recording: str, said: str) -> No
 
 
 def test_a_false_capability_equals_an_absent_one(record: Record) -> None:
-    """In a replay, a false capability equals a missing one."""
+    """In a replay, a capability that is false matches a missing capability."""
     said = '#0 initialize {"protocolVersion": 1, "clientInfo": {"name": "x"}, "capabilities": %s}'
     for capabilities in (
         '{"fs": {"read": true}}',
@@ -117,7 +117,7 @@ DRAFT = """
 
 
 def test_values_of_the_draft_are_replaced(record: Record) -> None:
-    """A replay of the 1.0 draft replaces the ids in tool output."""
+    """A replay of the 1.0 draft replaces the ids of tool calls and terminals by live ids."""
     live = begun(record, DRAFT)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}
@@ -161,7 +161,7 @@ V2 = """
 
 
 def test_directories_of_v2_are_replaced(record: Record) -> None:
-    """A replay of v2 replaces directories in messages."""
+    """A replay of v2 replaces recorded directories in messages by live directories."""
     live = begun(record, V2)
     live.check("""
         -> #1 session/new {"cwd": "/q"}
@@ -187,7 +187,7 @@ ANYBODYS = """
 
 
 def test_a_path_of_an_extension_may_be_in_the_live_directory(record: Record) -> None:
-    """A replay replaces the client's directory in extension messages."""
+    """A replay replaces the recorded directory in extension messages by the client's directory."""
     live = begun(record, ANYBODYS)
     live.check("""
         -> #1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}

@@ -165,7 +165,7 @@ def test_another_path_below_the_directory_differs(record: Record) -> None:
 
 
 def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
-    """If a client uses two directories in place of a recorded one, a replay diverges."""
+    """If a client uses two directories in place of one, a replay reports a divergence."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/p", "mcpServers": []}
@@ -183,7 +183,7 @@ def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
 
 
 def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record) -> None:
-    """If one message names two directories in place of a recorded one, a replay diverges."""
+    """If one message has two directories in place of one, a replay reports a divergence."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/p"]}
@@ -197,7 +197,7 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record
 
 
 def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
-    """If two recorded requests match, a replay takes the one with the client's directory."""
+    """If a request matches two recorded ones, a replay takes the one with the same directory."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/q"}

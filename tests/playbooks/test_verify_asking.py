@@ -135,7 +135,7 @@ def test_a_refusal_describes_the_divergence(record: Record) -> None:
 def test_only_a_recorded_request_can_be_exhausted(
     record: Record, recorded: str, other: str
 ) -> None:
-    """If a request has other params than recorded, `verify` calls it unmatched."""
+    """If a request has other params than recorded, `verify` reports it as unmatched."""
     again = recorded.replace("#0", "#2")
     live = asking(record, f"<- {recorded}\n-> #0 result {{}}")
     live.check(f"""
@@ -152,7 +152,7 @@ def test_only_a_recorded_request_can_be_exhausted(
 
 
 def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> None:
-    """If a request of the agent names no session, `verify` looks for it in all sessions."""
+    """If a request names no session, `verify` looks for a recorded request in all sessions."""
     ask = "#%d _x/y {}"
     recorded = record(f"""
         1 -> #0 initialize {{}}
@@ -229,7 +229,7 @@ def test_near_misses_list_ids_last(record: Record) -> None:
 def test_a_directory_is_moved_once(
     record: Record, was: str, now: str, transcript: str, came: str
 ) -> None:
-    """`verify` replaces a directory in a path only once."""
+    """If `verify` has replaced the directory in a path, it does not replace it a second time."""
     start = START.replace('"/p"', f'"{was}"')
     recorded = record(f'{start}\n<- {read(transcript)}\n-> #0 result {{"content": "A"}}\n<- {END}')
     live = verify(recorded, roots={was: now})
@@ -393,7 +393,7 @@ def test_an_answer_before_its_request_is_withheld_until_that_comes(record: Recor
 
 
 def test_an_answer_without_a_request_is_withheld(record: Record) -> None:
-    """`verify` does not send a recorded answer without a request."""
+    """`verify` does not send a recorded answer if the agent has not sent the request."""
     recorded = record(f"""
         {START}
         -> #"none" result {{"content": "stray"}}

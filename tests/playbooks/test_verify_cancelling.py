@@ -36,7 +36,7 @@ CANCELLED = f"""{SESSION}
 
 
 def test_a_cancellation_is_sent_after_as_many_updates(record: Record) -> None:
-    """`verify` cancels a turn after as many updates as were recorded."""
+    """`verify` cancels a turn after as many updates as were recorded before the cancel."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5

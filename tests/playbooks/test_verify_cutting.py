@@ -98,7 +98,7 @@ def test_state_updates_do_not_count(record: Record, kind: str) -> None:
 
 
 def test_the_end_waits_for_state_updates(record: Record) -> None:
-    """If a recording ends with updates of state, `verify` waits a few seconds for them."""
+    """If a recording ends with updates of a session's state, `verify` waits seconds for them."""
     title, usage = STATE % "session_info_update", STATE % "usage_update"
     recorded = record(f"""{SESSION}
         5 <- {title}

@@ -24,7 +24,7 @@ ERROR = 'error {"code": -32603, "message": "no"}'
 
 
 def test_a_session_that_cannot_be_created_is_given_up(record: Record) -> None:
-    """If a session cannot be created, `verify` gives the session up."""
+    """If a session cannot be created, `verify` sends no further messages of the session."""
     live = verify(record(CONVERSATION)).check(f"""
         1-3
         <- #1 {ERROR}
@@ -37,7 +37,7 @@ def test_a_session_that_cannot_be_created_is_given_up(record: Record) -> None:
 
 
 def test_a_session_that_cannot_be_loaded_is_given_up(record: Record) -> None:
-    """If a session cannot be loaded, `verify` gives the session up."""
+    """If a session cannot be loaded, `verify` sends no further messages of the session."""
     load = '#2 session/load {"sessionId": "%s", "cwd": "/p"}'
     conversation = f'{CONVERSATION}\n9 -> {load % "old"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "old"}}'
     played = "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> 9"
@@ -49,7 +49,7 @@ def test_a_session_that_cannot_be_loaded_is_given_up(record: Record) -> None:
 
 
 def test_a_failed_handshake_gives_up_all_lanes(record: Record) -> None:
-    """If the handshake fails, `verify` gives up all sessions."""
+    """If the handshake fails, `verify` sends no further messages of any session."""
     live = verify(record(CONVERSATION)).check(f"""
         -> 1
         <- #0 {ERROR}
@@ -64,7 +64,7 @@ def test_a_failed_handshake_gives_up_all_lanes(record: Record) -> None:
 
 
 def test_an_abandoned_lane_counts_as_not_played(record: Record) -> None:
-    """If `verify` gives up a session, the recording counts as not played to its end."""
+    """If `verify` stops playing a session, the recording counts as not played to its end."""
     asked = '<- #0 _x/y {"sessionId": "s"}\n-> #0 result {}'
     conversation = f'{CONVERSATION}\n{asked}\n-> session/cancel {{"sessionId": "s"}}'
     live = verify(record(conversation)).check(
@@ -143,7 +143,7 @@ def test_without_a_limit_there_is_no_stall(record: Record) -> None:
 
 
 def test_an_agent_that_does_not_read_is_a_stall(record: Record) -> None:
-    """`verify` reports an agent that does not read as a stall."""
+    """`verify` reports a stall if the agent does not read."""
     live = verify(record(CONVERSATION)).check("-> 1")
     live._feed(WriteStalled(live.now))
     assert live.mismatches == [
@@ -154,7 +154,7 @@ def test_an_agent_that_does_not_read_is_a_stall(record: Record) -> None:
 
 
 def test_an_agent_that_leaves_too_early_is_reported(record: Record) -> None:
-    """If an agent leaves before it has answered, `verify` reports this."""
+    """If an agent closes its output before it has answered a request, `verify` reports this."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
     assert live.mismatches == ["agent-left primary in s 5"]
     assert "the agent left before it had answered session/prompt" in live.divergences[0].summary
@@ -165,7 +165,7 @@ def test_an_agent_that_leaves_too_early_is_reported(record: Record) -> None:
 
 
 def test_an_agent_may_leave_when_all_was_sent(record: Record) -> None:
-    """If an agent leaves after it has answered everything, `verify` reports nothing."""
+    """If an agent closes its output after it has answered everything, `verify` reports nothing."""
     trailing = f"{CONVERSATION}\n9 <- _x/y {{}}"
     live = verify(record(trailing)).check(
         "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n<- end\n-> end"
@@ -174,7 +174,7 @@ def test_an_agent_may_leave_when_all_was_sent(record: Record) -> None:
 
 
 def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
-    """If an agent leaves where it left in the recording, `verify` reports nothing."""
+    """If an agent closes its output where the recorded agent did, `verify` reports nothing."""
     recorded = record("""
         1-2 handshake
         3 -> #1 _x/y {}
@@ -186,7 +186,7 @@ def test_an_agent_may_leave_at_the_recorded_point(record: Record) -> None:
 
 
 def test_nothing_is_missing_after_the_recorded_point_of_leaving(record: Record) -> None:
-    """If the recorded agent left, `verify` reports no later message as missing."""
+    """If the recorded agent closed its output, `verify` reports no later message as missing."""
     conversation = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
     live = verify(record(conversation % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
     assert live.mismatches == []
@@ -248,7 +248,7 @@ def test_an_invalid_line_of_the_client_is_sent_in_its_place(record: Record) -> N
 
 
 def test_endless_output_is_a_flood(record: Record) -> None:
-    """`verify` gives up an agent that sends a hundred thousand lines without an answer."""
+    """`verify` ends its run if the agent sends a hundred thousand lines without an answer."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     for _ in range(100_000):
         live._do("<-", '{"jsonrpc":"2.0","method":"x"}')
@@ -259,7 +259,7 @@ def test_endless_output_is_a_flood(record: Record) -> None:
 
 
 def test_an_endless_line_is_a_flood_and_no_silence(record: Record) -> None:
-    """`verify` gives up an agent that sends an endless line."""
+    """`verify` ends its run if the agent sends an endless line."""
     live = verify(record(CONVERSATION), stall_ns=3 * 10**9).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     live.part(1 << 20)
     for _ in range(10):

@@ -18,7 +18,7 @@ def content(text: str, token: str = "0") -> str:
 
 
 def test_a_file_may_be_read_again(record: Record) -> None:
-    """If an agent reads a file again, `verify` sends the recorded content again."""
+    """If an agent requests a file again, `verify` sends the recorded content again."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2\\n3\\n"}}')
     live.check(f"""
         <- {read("/p/f")}
@@ -58,7 +58,7 @@ def test_a_part_of_a_file_is_known_from_the_whole(record: Record) -> None:
 
 
 def test_an_agent_can_read_what_it_has_written(record: Record) -> None:
-    """In `verify`, an agent reads what it has written before."""
+    """If an agent has written a file, `verify` answers its later read with the written content."""
     live = asking(record, f"<- {write('/p/f', 'old')}\n-> #0 result null")
     live.check(f"""
         <- {write("/p/f", "new")}
@@ -72,7 +72,7 @@ def test_an_agent_can_read_what_it_has_written(record: Record) -> None:
 
 
 def test_a_refused_write_has_no_contents(record: Record) -> None:
-    """If a write was refused, `verify` does not remember the content."""
+    """If a write was refused, `verify` does not send the refused content to a later read."""
     live = asking(record, f'<- {write("/p/f", "x")}\n-> #0 error {{"code": 1, "message": "no"}}')
     live.check(f"""
         <- {write("/p/f", "x")}
@@ -89,7 +89,7 @@ def test_a_refused_write_has_no_contents(record: Record) -> None:
 
 
 def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
-    """If an agent read some lines of a file, `verify` does not take them for the whole file."""
+    """If an agent read some lines of a file, `verify` does not send them as the whole file."""
     live = asking(record, f'<- {read("/p/f", limit=1)}\n-> #0 result {{"content": "1\\n"}}')
     live.check(f"""
         <- {read("/p/f", limit=1)}
@@ -103,7 +103,7 @@ def test_a_part_does_not_give_the_whole_file(record: Record) -> None:
 
 
 def test_the_first_recorded_contents_count(record: Record) -> None:
-    """If a file has two recorded contents, `verify` answers other requests with the first one."""
+    """If a file was recorded with two contents, `verify` answers other reads with the first."""
     live = asking(
         record,
         f"""

@@ -181,7 +181,7 @@ def test_answers_keep_their_place_among_requests(record: Record) -> None:
 
 
 def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
-    """`verify` holds back an answer only for a short time."""
+    """If an answer was recorded after other messages, `verify` delays the answer only briefly."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": [1]}}
         6 <- #2 result {{}}
@@ -233,7 +233,7 @@ def test_recorded_order_waits_for_all_messages(record: Record) -> None:
     ],
 )
 def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, gap: float) -> None:
-    """With a pace, `verify` delays a message by the recorded gap."""
+    """With recorded timing, `verify` delays a message by the recorded gap."""
     recorded = record(f"""
         1-2 handshake
         .. {thought * 1000 - 1}ms

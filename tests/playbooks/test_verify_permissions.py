@@ -67,7 +67,7 @@ def elsewhere(record: Record, recorded: str) -> LiveAgent:
 def test_permission_for_something_else_is_not_granted(
     record: Record, was: dict[str, Any], came: dict[str, Any]
 ) -> None:
-    """After `verify` has denied another action, it still grants the recorded action."""
+    """If `verify` has denied another action, it still grants the recorded action afterwards."""
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(came, token=9)}
@@ -230,7 +230,7 @@ def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
 
 
 def test_a_rejection_is_repeated_for_any_request(record: Record) -> None:
-    """If a permission was denied in the recording, `verify` denies every request in its place."""
+    """If a permission was denied in the recording, `verify` denies any request in its place."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('n')}")
     live.check(f"<- {permission(RM)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -291,7 +291,7 @@ def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
 
 
 def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
-    """`verify` denies another action even if only an ignored value differs."""
+    """`verify` denies an unrecorded action even if the user ignores the differing values."""
     ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind", "/params")
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", ignored=ignored)
     live.check(f"<- {permission(RM)}\n-> {outcome('n')}\n<- {END}\n-> end")

@@ -25,7 +25,7 @@ TWO_PROMPTS = f"""
 
 
 def test_the_end_of_a_turn_cancels_no_other_turn(record: Record) -> None:
-    """When a turn ends, `verify` does not take another turn of the session as cancelled."""
+    """When one turn of a session ends, `verify` does not treat another open turn as cancelled."""
     live = verify(record(TWO_PROMPTS)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n<- 7")
     live.check(f"<- {permission(RM, token=9)}\n-> {outcome('n', 9)}\n<- 8\n-> 9\n<- 10\n-> end")
     assert (live.mismatches, live.informed) == (["permission-differs primary in s 8"], [])

@@ -60,7 +60,7 @@ ASKS = """
 
 
 def test_a_session_may_make_requests_before_it_is_named(record: Record) -> None:
-    """If a session is being created, `verify` takes an unknown session id as its id."""
+    """If a session is being created, `verify` takes an unknown session id as that session's id."""
     live = verify(record(ASKS)).check("""
         1-3
         <- #0 _x/y {"sessionId": "x"}
@@ -142,7 +142,7 @@ def test_updates_are_counted_from_the_answer_that_names_the_session(record: Reco
 
 
 def test_a_session_of_an_earlier_process_keeps_its_name(record: Record) -> None:
-    """In `verify`, a session of an earlier process keeps its id when it is loaded."""
+    """In `verify`, a session that an earlier process created keeps its id when it is loaded."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/load {"sessionId": "old", "cwd": "/p"}
@@ -159,7 +159,7 @@ def test_a_session_of_an_earlier_process_keeps_its_name(record: Record) -> None:
 
 
 def test_a_session_of_this_run_is_loaded_by_its_live_name(record: Record) -> None:
-    """`verify` loads a session of its own run by the live id."""
+    """If `verify` loads a session that its own run created, it sends the live id."""
     recorded = record("""
         1-4 session
         5 -> #2 session/load {"sessionId": "s", "cwd": "/p"}

@@ -210,7 +210,7 @@ def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
 
 
 def test_rules_of_one_kind_draw_independently() -> None:
-    """A new rule of the same kind does not change the random numbers of a fault rule."""
+    """The random numbers of a fault rule do not depend on other rules of the same kind."""
     drawn = interleaved(random.Random(4))
     rule, other = "drop probability=0.3", "drop probability=0.1 where=dir:to-agent"
 

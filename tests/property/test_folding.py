@@ -82,7 +82,7 @@ def test_folding_loses_nothing(rows: list[Row]) -> None:
 
 @given(rows=timelines(), alone=st.sets(st.integers(1, 30)))
 def test_folding_is_idempotent(rows: list[Row], alone: set[int]) -> None:
-    """`log` never joins a chunk that has to stay alone."""
+    """When `log` joins chunks, it leaves out chunks that must stay on lines of their own."""
     items = list(fold(rows, alone))
     for item in items:
         if isinstance(item, ChunkRun):

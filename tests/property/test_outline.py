@@ -51,6 +51,6 @@ def _containers(value: Any) -> list[Any]:
 
 @given(lines())
 def test_edges_give_the_labels_of_the_line(line: tuple[bytes, int]) -> None:
-    """If a long line has one large string, its two ends contain all ids."""
+    """If most of a long line is one string, the line's beginning and end contain all ids."""
     raw, edge = line
     assert read_outline(raw[:edge], raw[-edge:]) == evolve(read(raw), raw=None)

@@ -43,5 +43,5 @@ def test_a_state_agrees_with_the_rules(drawn: list[tuple[list[str], bool]], way:
 
 @given(st.lists(st.text(max_size=5), max_size=4))
 def test_a_pointer_is_read_as_it_was_written(parts: list[str]) -> None:
-    """A key with slashes in a JSON pointer is escaped and read back."""
+    """A JSON key that contains slashes is escaped in a JSON pointer, and read back unchanged."""
     assert parts_of(pointer(parts)) == tuple(parts)

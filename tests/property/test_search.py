@@ -81,7 +81,7 @@ def test_a_text_is_found_exactly_where_it_is(
 def test_a_regular_expression_is_found_exactly_where_it_matches(
     pieces: list[str], source: str, choices: list[int], ignore_case: bool
 ) -> None:
-    """`search` by a regular expression finds exactly the frames in which a match begins."""
+    """`search` for a regular expression finds exactly the frames in which a match begins."""
     pattern = Pattern(source, is_regex=True, ignore_case=ignore_case)
     frames = [chunk(n, text, choices) for n, text in enumerate(pieces, 1)]
     assert found_by(pattern, frames) == found_naively(pattern, pieces, frames)

@@ -25,7 +25,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 @given(raw=st.binary())
 def test_any_bytes_have_a_first_prompt_or_none(raw: bytes) -> None:
-    """`list` accepts any bytes in place of a first prompt."""
+    """`list` can list a recording, whatever bytes are stored as its first prompt."""
     assert first_prompt(raw).isprintable()
 
 

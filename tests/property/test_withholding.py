@@ -57,7 +57,7 @@ def withholding(*, parses: bool) -> Withholding:
 @example(parts=['{"jsonrpc":"2.0"', ',"method":', '"terminal/create"', "}"])
 @example(parts=['{"jsonrpc":"2.0"', ',"method":', '"session/update"', "}"])
 def test_any_line_is_withheld_as_if_parsed(wrap: str, parts: list[str]) -> None:
-    """The fast and the slow test whether a replay withholds a line agree on any line."""
+    """The fast test of whether a replay withholds a line agrees with the slow test on any line."""
     text = "".join(parts)
     line = wrap.format(*[text] * wrap.count("{}")).encode()
     wire = Wire(line, "\n", 0, "notification", None)

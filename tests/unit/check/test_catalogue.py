@@ -150,7 +150,7 @@ def test_no_missing_line_is_a_fault(cut: str) -> None:
 
 
 def test_rules_are_named_once_with_the_first_reason() -> None:
-    """For an imported log, `check` lists each rule that it skipped once."""
+    """For an imported log, `check` lists each skipped rule exactly once."""
     assert unchecked_rules(None) == []
 
     result = unchecked_rules(Origin("lines", ("ending", "middle", "start"), inferred_times=1))

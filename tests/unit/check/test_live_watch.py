@@ -245,12 +245,12 @@ def test_a_hang_is_a_problem(recorder: LogWriter, reader: RecordingReader) -> No
 
 
 def test_a_silence_is_more_than_a_problem(recorder: LogWriter, reader: RecordingReader) -> None:
-    """If a silence of an agent is also an error, `log --until` reports only the silence."""
+    """If an agent's silence is both a stall and a problem, `log --until` reports only the stall."""
     assert look(LiveWatch(reader, 60, problem=True), reader, recorder, 70)[0] == "stall"
 
 
 def test_rules_are_those_of_the_dialect(tmp_path: Path) -> None:
-    """`log --until problem` also applies a dialect's rules to messages before it was detected."""
+    """`log --until problem` also applies the dialect's rules to messages before its detection."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         RecordingReader(recorder.path) as reader,

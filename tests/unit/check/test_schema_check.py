@@ -215,7 +215,7 @@ def test_a_missing_discriminator_is_named() -> None:
 
 
 def test_one_of_two_members_is_missing() -> None:
-    """If one of two JSON members is required and both are missing, one problem is reported."""
+    """If a message needs at least one of two JSON members and has none, one problem is reported."""
     block = {"type": "resource", "resource": {"uri": "file:///a"}}
     params = {"sessionId": "s", "prompt": [block]}
     problems = wrong_params(V1, TO_AGENT, "session/prompt", params)

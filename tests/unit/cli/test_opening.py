@@ -79,7 +79,7 @@ def test_the_newest_recording_of_all_gives_no_warning(
     ids=lambda words: words[0],
 )
 def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
-    """A recording in the place of a filter is refused."""
+    """A command refuses the name of a recording in the place of a filter."""
     words = [word.format(home=home) for word in words]
     refused = next(word for word in words[2:] if "newer" in word or word in ("latest", "bbbb"))
     assert complaint("inspect", *words, home=home).startswith(
@@ -112,7 +112,7 @@ def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
 def test_a_recording_in_its_own_directory_hides_none(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the current directory is the recordings directory, a recording's name gives no warning."""
+    """In the recordings directory, a command reads a recording by name without a warning."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "newer", home=home).stderr == ""
 

@@ -97,7 +97,7 @@ def test_calls_that_name_another_may_still_race() -> None:
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """A tool call that only mentions a reading call is not a reading call for `diff`."""
+    """For `diff`, a tool call that mentions the id of a reading call is not a reading call."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)
@@ -241,7 +241,7 @@ def test_a_directory_is_known_among_many() -> None:
 
 
 def test_each_side_has_its_own_limit_of_directories() -> None:
-    """If each recording has 900 directories, `diff` ignores all of their changes."""
+    """If each recording has 900 directories, `diff` ignores that their paths differ."""
 
     def run(number: int) -> Run:
         made = Run(number)

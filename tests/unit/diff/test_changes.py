@@ -77,7 +77,7 @@ def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
 
 
 def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
-    """If tool calls become edits, `diff` reports their changed order."""
+    """If a tool call changes its kind to `edit`, `diff` reports that it was moved."""
 
     def run(number: int, *names: str, kinds: tuple[str, str]) -> Run:
         made = Run(number)

@@ -85,7 +85,7 @@ def test_a_directory_may_lack_its_slash() -> None:
 
 
 def test_a_title_is_cut_somewhere() -> None:
-    """If a title was cut within a directory, `diff` finds it equal to the whole title."""
+    """If an agent cut a title within a directory's name, the title equals the whole for `diff`."""
 
     def run(number: int, title: str) -> Run:
         return Run(number).tell("session_info_update", title=title).end()
@@ -165,7 +165,7 @@ def test_a_repeated_update_is_counted_twice() -> None:
 
 
 def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None:
-    """`diff` compares a line that is too large by its bytes."""
+    """`diff` compares a line byte for byte if it is too large or nested too deeply."""
 
     def large(number: int, letter: str) -> Run:
         return Run(number).tell("plan", text=letter * (5 << 20)).end()
@@ -363,7 +363,7 @@ def test_options_ignore_and_name() -> None:
 
 
 def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
-    """If an alias rule of `diff` covers two values that are equal in A, they must be equal in B."""
+    """If an alias rule of `diff` covers two equal values of A, they must be equal in B too."""
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
@@ -409,7 +409,7 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 
 
 def test_one_kind_of_message_can_be_compared_apart() -> None:
-    """If `diff` compares a kind of message separately, it ignores where these messages stand."""
+    """If `diff` compares a kind of message separately, it ignores their place among others."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     result, (entry,) = compare(a, b)
     assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)

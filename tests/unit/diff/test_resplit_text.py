@@ -13,7 +13,7 @@ from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
 def test_a_text_is_the_same_in_other_pieces() -> None:
-    """`diff` finds a text equal even if it is cut into other chunks."""
+    """`diff` finds two texts equal even if they are cut into different chunks."""
     a, b = Run(0).words("Hello, ", "wor", "ld"), Run(1).words("Hel", "lo, world", "")
     assert compare(a.end(), b.end())[0].is_equal
     a = Run(0).words(f"in {Run(0).cwd[:9]}", f"{Run(0).cwd[9:]}/x")
@@ -175,7 +175,7 @@ def test_text_after_a_cancel_counts_if_the_turn_goes_on() -> None:
 
 
 def test_another_text_after_a_cancel_counts() -> None:
-    """If a new kind of text begins after a cancel, `diff` reports a difference."""
+    """If only B has a thought after a cancel, `diff` reports the thought."""
     a, b = (_cancelled(n) for n in (0, 1))
     b.said.insert(-1, Run(1).tell("agent_thought_chunk", content=text("hm")).said[-1])
     assert compare(a, b)[0].counts == Counts(only_b=1)
@@ -188,7 +188,7 @@ def _usage(run: Run, *, used: int) -> Run:
 
 @pytest.mark.parametrize("is_late", [False, True], ids=["cut off", "after the answer"])
 def test_a_state_update_around_a_cancel_may_be_missing(*, is_late: bool) -> None:
-    """For `diff`, the moment of a cancel decides whether the agent sends another state update."""
+    """`diff` ignores a missing state update near a cancel, but reports a changed update."""
     a, b = _cancelled(0), _cancelled(1)
     _usage(a, used=8)
     if not is_late:
@@ -200,7 +200,7 @@ def test_a_state_update_around_a_cancel_may_be_missing(*, is_late: bool) -> None
 
 
 def test_a_state_update_counts_in_other_turns() -> None:
-    """For `diff`, a missing state update counts if its turn was not cancelled."""
+    """If a turn was not cancelled, `diff` reports a state update that only one recording has."""
     a, b = (_cancelled(n, reason="end_turn") for n in (0, 1))
     assert compare(_usage(a, used=8), b)[0].counts == Counts(only_a=1)
     a, b = _cancelled(0), _cancelled(1)

@@ -223,7 +223,7 @@ def test_show_counts_each_call() -> None:
 
 
 def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
-    """If an earlier version made a recording, `show` counts the tool calls anew."""
+    """If an earlier version made a recording, `show` counts its tool calls again."""
     path = import_text_form(iter(used_again().text_form()), tmp_path / "talk.jsonl", tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE turns SET tool_calls = 1")

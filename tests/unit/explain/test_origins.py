@@ -81,7 +81,7 @@ def members_of(kind: Any, known: set[type]) -> set[str]:
 
 
 def test_every_time_that_is_printed_declares_what_it_needs() -> None:
-    """For each time that a command prints, a table says which data it needs."""
+    """A table in the code says which data each printed time needs."""
     names = {name for kind in PRINTED for name in members_of(kind, {Recording})}
     declared = {name for members in MEMBERS.values() for name in members}
     times = {name for name in (*names, *FRAME_MEMBERS) if name.endswith("_ns")}

@@ -133,7 +133,7 @@ def said(method: str, *kinds: str) -> list[Case]:
 
 
 def test_the_previews_are_those_that_were_reviewed() -> None:
-    """The previews of all example messages are the reviewed ones."""
+    """The previews of all example messages equal the reviewed previews in tests/data."""
     assert golden() == GOLDEN.read_text(encoding="utf-8")
 
 

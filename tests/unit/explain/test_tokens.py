@@ -207,7 +207,7 @@ def test_sessions_are_added_up(tmp_path: Path) -> None:
 
 
 def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: Path) -> None:
-    """In a loaded session, the first reported cost is not taken as that of the first turn."""
+    """`stats` does not count the first cost of a loaded session as the cost of its first turn."""
     chat = Chat(tmp_path / "x.db", opening="session/load")
     chat.open("a")
     chat.turn("a", spent("a", 2))

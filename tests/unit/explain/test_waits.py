@@ -184,7 +184,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
 
 
 def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
-    """If a turn streams for an hour, `show` does not call it a hang."""
+    """If an agent sends chunks of a turn for an hour, `show` does not report a hang."""
     for _ in range(120):
         recorder.t_ns += 30 * S
         chunk(recorder)

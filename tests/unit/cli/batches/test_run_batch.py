@@ -243,7 +243,7 @@ def test_no_secret_of_an_error_is_in_the_results(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("here")
 def test_a_file_that_cannot_be_read_ends_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If `check` of several recordings cannot read an option's file, the error is one line."""
+    """If `check` of several recordings cannot read a file of an option, the error is one line."""
 
     def refuse(path: str) -> str:
         raise PermissionError(13, "Permission denied", path)

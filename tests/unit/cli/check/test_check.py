@@ -192,7 +192,7 @@ def test_rules_are_chosen(tmp_path: Path) -> None:
     ("fail_on", "code"), [("never", 0), ("error", 1), ("warning", 1), ("info", 1)]
 )
 def test_what_fails_can_be_chosen(tmp_path: Path, fail_on: str, code: int) -> None:
-    """`check --fail-on` chooses the severity from which on the check fails."""
+    """`check --fail-on` sets the lowest severity of findings with which `check` fails."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert run("check", path, "--fail-on", fail_on, "--rule", "rpc.id-reused").exit_code == code
 

@@ -43,7 +43,7 @@ def test_it_is_the_script_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_module_has_the_script_beside_its_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If acp-proxy runs as a Python module, `setup` writes the script beside that Python."""
+    """If acp-proxy runs as a module, `setup` writes the path of the script beside its Python."""
     monkeypatch.setattr(sys, "argv", ["/x/acp_proxy/__main__.py"])
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
     actual = script(tmp_path / "bin")

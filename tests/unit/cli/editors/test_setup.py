@@ -122,7 +122,7 @@ def test_settings_are_ready_to_paste(home: Path) -> None:
 
 
 def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
-    """Without `--agent`, `setup` makes settings for all agents of an editor."""
+    """Without `--agent`, `setup` prints settings for all agents of an editor."""
     actual = json.loads(setup(home, "zed").stdout)["agent_servers"]
     assert [*actual] == ["OpenCode (recorded)", "Gemini CLI (recorded)"]
     assert actual["Gemini CLI (recorded)"]["type"] == "custom"

@@ -186,7 +186,7 @@ def test_a_long_line_is_wrapped() -> None:
 
 
 def test_only_newlines_end_a_line() -> None:
-    """`log --seq` breaks a text only at newlines."""
+    """`log --seq` treats only newlines as the ends of a text's lines."""
     assert texts({"result": {"content": "a\tb\u2028c\r\nd\r\n\n"}}) == [
         ("/result/content", ["a       b\u2028c", "d", ""])
     ]

@@ -202,7 +202,7 @@ def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
 
 
 def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
-    """If a frame has megabytes, `log --seq` cuts the frame and says how to print the rest."""
+    """If a frame is megabytes long, `log --seq` cuts the frame and says how to print the rest."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "_ask", x="y" * (3 << 20)))
         recorder.to_client(result(1, x="z" * (3 << 20)))
@@ -328,7 +328,7 @@ def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
 
 
 def test_a_missing_recording_is_reported(streamed: Path) -> None:
-    """If a turn does not exist, `log` says which turns there are."""
+    """If the turn given to `log --turn` does not exist, the error says which turns there are."""
     assert complaint("inspect", "log", "--turn", "3", streamed) == (
         f"no turn 3 in {streamed}; number of turns: 2"
     )

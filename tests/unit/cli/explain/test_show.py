@@ -467,7 +467,7 @@ def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
 def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
     tmp_path: Path, closed: bool, end: str
 ) -> None:
-    """If a silence has not ended, `show` says up to which moment it is counted."""
+    """If a silence lasts until the end, `show` says up to which moment it counted the silence."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))

@@ -216,7 +216,7 @@ def test_numbers_are_exact(waiting_chat: Path) -> None:
 
 
 def test_a_silence_is_named_as_show_names_it(tmp_path: Path) -> None:
-    """Where `show` names a tool call that ran while the agent was silent, so does `stats`."""
+    """For a silence during a tool call, `stats` names the same call as `show`."""
     hang = DIRECTORY / "hang.db"
     assert "4.0 s, 100% call pytest -q" in run("show", hang).stdout
     assert "\n  call pytest -q    4.0 s   100%" in run("stats", hang).stdout

@@ -97,7 +97,7 @@ def test_frames_sent_early_are_reported_on_stderr(
 def test_a_stall_in_a_later_run_is_a_stall(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If the second of two runs stalls, `verify` exits with 3."""
+    """If the second run of `verify --runs` stalls, `verify` exits with 3."""
     junit = tmp_path / "report.xml"
     recorded = record(
         tmp_path, '1-2 handshake\n-> #1 session/list {}\n<- #1 result {"sessions": []}'

@@ -174,7 +174,7 @@ def test_a_long_path_breaks_after_a_slash() -> None:
 
 
 def test_who_is_to_blame_stays_on_a_line() -> None:
-    """The words in brackets that say which side is to blame stay on one line."""
+    """In a message, the brackets that name the side to blame are never split between two lines."""
     lines = [*Screen(30).wrapped(piece(""), piece("it leaks  [term.leaked by the agent]"))]
     assert lines == ["it leaks", "[term.leaked by the agent]"]
 

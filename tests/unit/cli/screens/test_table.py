@@ -63,7 +63,7 @@ def test_without_a_terminal_everything_is_there() -> None:
 
 
 def test_columns_of_high_rank_are_left_out_first() -> None:
-    """If a table is too wide, columns of rank 0 are never left out."""
+    """If a table is too wide, columns that are marked as indispensable are never left out."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]
@@ -108,7 +108,7 @@ def test_a_stacked_bar_shows_every_part() -> None:
      (95, 500, "         #")],
 )  # fmt: skip
 def test_a_bar_is_drawn_at_its_time(start: int, duration: int, shown: str) -> None:
-    """In `stats --turn`, a bar begins at the time when its work began."""
+    """In `stats --turn`, the bar of a part of a turn begins at the part's start time."""
     assert (
         "".join(text for text, _, _ in placed(start, duration, 100, 10, ("#", None, False)))
         == shown

@@ -83,7 +83,7 @@ def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> No
     ("part", "step_ns", "said"), [("", 10**9, "<1 s"), (".250", 10**7, "<10 ms")]
 )
 def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: str) -> None:
-    """The resolution of an imported log's times is found from the times themselves."""
+    """`import` finds out from the times in a log how exact they are."""
     at = f"2026-01-02 03:04:05{part}"
     text = f"{at} OUT: {INITIALIZE.decode()}\n{at} IN: {ANSWER.decode()}\n"
     run_with(text.encode(), "inspect", "import", "-", "--name", "x", home=home)
@@ -241,7 +241,7 @@ def test_a_text_that_is_only_the_beginning_of_a_message_is_refused(home: Path) -
     ],
 )
 def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
-    """If an editor has changed the JSON in a log, the error of `import` says how."""
+    """If an editor has changed the JSON in a log, the error of `import` says what was changed."""
     for before in ("", INITIALIZE.decode() + "\n"):
         data = f"{before}{text}\n".encode()
         result = run_with(data, "inspect", "import", "-", home=home)

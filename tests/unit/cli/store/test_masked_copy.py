@@ -65,7 +65,7 @@ def test_the_secrets_are_counted_if_masking_was_asked_for(tmp_path: Path) -> Non
 
 
 def test_a_part_can_be_a_database(tmp_path: Path) -> None:
-    """If some frames are exported as a database, they keep their numbers."""
+    """If some frames are exported as a database, the frames keep their numbers."""
     path = record_conversation(tmp_path / "x.db")
     run("inspect", "export", path, "kind:request", "-o", tmp_path / "y.db")
     with RecordingReader(path) as whole, RecordingReader(tmp_path / "y.db") as part:

@@ -124,7 +124,7 @@ def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
 def test_a_recording_that_does_not_replay_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recording does not replay cleanly, `export --format pytest` writes no test."""
+    """If a replay of a recording diverges, `export --format pytest` writes no test."""
     with RecordingReader(RECORDINGS / "hello.db") as reader:
         clean = rehearse(reader)
     diverged = evolve(clean, verdict="diverged", divergences=(DIVERGENCE,))

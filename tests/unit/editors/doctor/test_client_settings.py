@@ -53,7 +53,7 @@ def test_no_client_names_it(tmp_path: Path) -> None:
     ],
 )
 def test_an_entry_that_all_is_well_with(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """If a client's settings are right, `doctor` reports the version of their acp-proxy."""
+    """If a client's settings are right, `doctor` reports the version of acp-proxy in them."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words, A=VALUE) == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 records HOME/bin/agent"
     ]
@@ -99,14 +99,14 @@ def test_wrong_arguments(tmp_path: Path, words: str, text: str) -> None:
 
 
 def test_arguments_in_one_string(tmp_path: Path) -> None:
-    """If a client's settings have all arguments in one string, `doctor` suggests to split it."""
+    """If settings have all arguments in one string, `doctor` suggests splitting the string."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", "record -- agent") == [
         "✗ Zed 'Mine': its arguments are one string"
     ]
 
 
 def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
-    """`doctor` warns of a program that is only in the PATH of the shell."""
+    """`doctor` warns about a program in settings that is only in the PATH of the shell."""
     fine, *rest = checked(tmp_path, "acp-proxy", "record", "agent")
     assert fine == "✓ Zed 'Mine': acp-proxy 0.1.0 records"
     assert rest == [
@@ -155,7 +155,7 @@ def never(_words: Sequence[str], _environ: Mapping[str, str]) -> VersionAnswer:
 
 
 def test_a_home_directory_may_not_be_replaced(tmp_path: Path) -> None:
-    """`doctor` warns of `~` in a client's settings."""
+    """`doctor` warns about `~` in a client's settings."""
     fine, line = checked(tmp_path, "~/bin/acp-proxy", "record", "--", "HOME/bin/agent")
     assert fine.startswith("✓")
     assert line == ("! Zed 'Mine': ~/bin/acp-proxy begins with ~, which not every client replaces")

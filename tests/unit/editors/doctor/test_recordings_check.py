@@ -110,7 +110,7 @@ def test_the_directory_of_somebody_else(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If disk space is scarce, `doctor` suggests to delete the older half of the recordings."""
+    """If disk space is scarce, `doctor` suggests deleting the older half of the recordings."""
     context = machine(tmp_path)
     statvfs = SimpleNamespace(f_bavail=500, f_frsize=10**6)
     monkeypatch.setattr(os, "statvfs", lambda _: statvfs)
@@ -160,7 +160,7 @@ def test_what_they_wait_for(tmp_path: Path) -> None:
 
 
 def test_a_hang_is_worth_knowing(tmp_path: Path) -> None:
-    """`doctor` warns of a recorder that hangs."""
+    """`doctor` warns about a recorder that hangs."""
     context = machine(tmp_path)
     with LogWriter(context.recordings / "x.db") as recorder:
         handshake(recorder)

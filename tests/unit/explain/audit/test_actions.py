@@ -72,7 +72,7 @@ def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
 
 
 def test_two_calls_with_one_path_are_not_told_apart() -> None:
-    """If two open tool calls have the path of a file request, `audit` lists three actions."""
+    """If a file request fits two open tool calls, `audit` lists all three as actions."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -424,7 +424,7 @@ def test_an_open_call_whose_id_is_used_again() -> None:
 
 
 def test_directories_are_those_of_the_time() -> None:
-    """`audit` judges a command by the directory that its session had at that time."""
+    """`audit` judges an action by the directory that its session had at the time."""
     conversation = Talk()
     conversation.call("c", **shell("cat /proj/app/x"))
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
@@ -474,7 +474,7 @@ def test_words_of_a_command_count_from_its_directory() -> None:
 
 
 def test_options_with_one_id() -> None:
-    """If two permission options have the chosen id, `audit` calls the answer ambiguous."""
+    """If two permission options have the id that was chosen, `audit` calls the answer ambiguous."""
     conversation = Talk()
     options = [{"optionId": "1", "kind": "allow_once"}, {"optionId": "1", "kind": "reject_once"}]
     conversation.permission("1", {"toolCallId": "c", **edit(A)}, options=options)

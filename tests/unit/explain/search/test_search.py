@@ -98,7 +98,7 @@ def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> 
     ],
 )
 def test_names_of_the_protocol_are_found_in_quotes(pattern: str, is_found: bool) -> None:
-    """`search` finds names of members, methods and types only if the pattern has a quote."""
+    """`search` finds a JSON name, a method or a type only if the pattern contains a quote."""
     raw = (
         b'{"jsonrpc": "2.0", "method": "session/new", "params": {"readTextFile": true,'
         b' "sessionUpdate":"tool_call", "content": {"type": "diff"}, "caf\\u00e9": 17,'
@@ -111,7 +111,7 @@ def test_names_of_the_protocol_are_found_in_quotes(pattern: str, is_found: bool)
 
 
 def test_names_are_found_in_lines_of_other_programs() -> None:
-    """In a line that is not a message of the protocol, `search` finds names as any other text."""
+    """In a line that is not a JSON-RPC message, `search` finds JSON names like any other text."""
     raw = b'{"level": "info", "type": "request"}'
     for sought in ("level", "request"):
         log = frame(1, {}, raw=raw, stream="stderr", kind="stderr", method=None)

@@ -266,7 +266,7 @@ CUSTOM = notification("_x/status", sessionId="s")
 
 
 def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
-    """`show` names an error code by the recording's dialect."""
+    """`show` prints the name that the recording's dialect has for an error code."""
     told = []
     for dialect in ("v1", "draft-1.0"):
         with LogWriter(tmp_path / f"{dialect}.db", dialect=dialect) as recorder:

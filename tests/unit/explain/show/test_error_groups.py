@@ -122,7 +122,7 @@ def test_the_agent_is_charged_for_its_invalid_request(recorder: LogWriter) -> No
 
 
 def test_the_sender_is_charged_for_a_method_that_is_not_offered(tmp_path: Path) -> None:
-    """If a client loads a session and the agent does not offer that, `show` blames the client."""
+    """If a client loads a session from an agent that cannot load any, `show` blames the client."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(request(0, "initialize", protocolVersion=1))
     recorder.to_client(result(0, **AGENT))

@@ -52,7 +52,7 @@ HOUR = 3600 * SECOND
     ],
 )
 def test_the_waiting_part_depends_on_the_method(method: str | None, part: Part) -> None:
-    """By the method of a request, `stats` decides whether it waits for a person or a file."""
+    """`stats` decides by a request's method whether the agent waits for a person or a file."""
     assert waiting_part(method) is part
 
 
