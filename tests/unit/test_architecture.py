@@ -169,7 +169,7 @@ def test_public_class_names_are_unique(source: Source) -> None:
 
 
 def test_old_names_are_absent(source: Source) -> None:
-    """No name in the code uses a word that the project has given up."""
+    """No name in the code uses a word that the project no longer uses."""
     assert architecture.old_names(source, GIVEN_UP) == []
 
 
@@ -242,7 +242,7 @@ def test_a_class_name_that_two_modules_use_is_found(plant: Callable[..., Source]
 
 
 def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
-    """The check of names finds a given-up word within a longer name."""
+    """The check of names finds an abandoned word within a longer name."""
     source = plant(low__stage="", low__a="class OldStage: ...\nbackstage = 1\nstages = 2")
     assert architecture.old_names(source, ["stage"]) == [
         "acp_proxy.low.a:1 uses OldStage",

@@ -66,7 +66,7 @@ def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> N
 
 
 def test_every_gap_belongs_to_a_message() -> None:
-    """Each listed exception of the tests about every ACP message names an existing message."""
+    """Each exception in the tests of all ACP messages names an existing message."""
     assert GAPS.keys() <= {check.__name__ for check in CHECKS}
     for name in (name for gaps in GAPS.values() for name in gaps):
         assert any(case.name.startswith(name) for case in CASES)

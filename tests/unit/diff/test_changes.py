@@ -77,7 +77,7 @@ def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
 
 
 def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
-    """If a tool call changes its kind to `edit`, `diff` reports that it was moved."""
+    """If calls change their kind from `read` to `edit`, `diff` reports their changed order."""
 
     def run(number: int, *names: str, kinds: tuple[str, str]) -> Run:
         made = Run(number)

@@ -126,7 +126,7 @@ def test_a_turn_of_v2_may_end_with_an_error_alone() -> None:
 
 
 def test_sessions_of_suggested_edits_are_no_chats() -> None:
-    """`show` does not list the sessions for suggested edits."""
+    """`show` does not list the sessions that clients open with `nes/start`."""
     lines = [
         *mcp("s"),
         said("->", 5, "nes/start", {}),

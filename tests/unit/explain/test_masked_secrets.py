@@ -20,7 +20,7 @@ def values(path: Path) -> list[MaskedValue]:
 
 
 def test_each_place_of_a_value_is_listed(tmp_path: Path) -> None:
-    """`secrets` lists each place of a masked value."""
+    """`secrets` lists each frame and JSON pointer with a masked value."""
     masked = values(record_planted(tmp_path / "x.db"))
     assert not any(secret in repr(masked) for secret in SECRETS)
     assert all(value.in_file for value in masked)

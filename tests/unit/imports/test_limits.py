@@ -52,7 +52,7 @@ def test_what_is_too_long_is_never_held(name: str, monkeypatch: pytest.MonkeyPat
 def test_long_text_between_messages_is_no_blank_line(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In an imported log, a very long line between two messages is one remark."""
+    """If a very long line is between two messages of an imported log, `import` makes one remark."""
     monkeypatch.setattr(embedded_json, "LONGEST", 2000)
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     text = "x" * 3000 + "\n" + message.rstrip("\n") + "\n" + "y" * 3000 + "\n"
@@ -153,7 +153,7 @@ def test_methods_tell_who_sends_them() -> None:
 
 @pytest.mark.parametrize("name", ["zed", "acp-devtools"])
 def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
-    """In an imported log, messages inside brackets that are not JSON are errors."""
+    """In an imported log, messages within brackets that do not enclose JSON are errors."""
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     entries = read_as(name, f"{message}\nand then [it hung\n{message}\n")
     assert [line.raw for line in messages(entries)] == [SHORT]

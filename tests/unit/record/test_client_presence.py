@@ -35,7 +35,7 @@ HERE, ORPHANED, UNREAD = (False, False), (True, False), (True, True)
     ],
 )
 def test_overstaying(client: tuple[bool, bool], open_request: bool | None, why: str | None) -> None:
-    """A recorder ends an agent if the client is gone and waits for no answer."""
+    """If the client is gone and no request is open, a recorder ends the agent."""
     is_gone, is_unread = client
     reason = why_overstaying(is_gone=is_gone, is_unread=is_unread, open_request=open_request)
     assert reason == why

@@ -32,7 +32,7 @@ def log(tmp_path: Path) -> CaptureLog:
 async def test_a_backlog_is_left_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When a recorder ends, it leaves the rest of a backlog in the capture log."""
+    """If many chunks are not indexed when a recorder ends, they stay in the capture log."""
     steps: list[Indexer] = []
     log.append(TO_AGENT, 1, LINE)
 

@@ -75,7 +75,7 @@ class Simulation:
 async def test_the_command_runs_once_for_each_silence(
     tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`record --on-stall` runs its command once for each silence."""
+    """`record --on-stall` runs its command once for each stall."""
     simulation = Simulation(tmp_path / "x.db", autojump_clock, monkeypatch)
     handshake(simulation.log)
     async with trio.open_nursery() as nursery:
@@ -119,7 +119,7 @@ def open_files() -> int:
 
 
 async def test_a_command_gets_only_the_sentence(tmp_path: Path) -> None:
-    """The command of `record --on-stall` gets a sentence on stdin."""
+    """The command of `record --on-stall` gets a sentence about the stall on stdin."""
     inherited, ours = os.pipe()
     os.set_inheritable(ours, True)
     place = tmp_path / "got"

@@ -224,7 +224,7 @@ async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> N
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """A recorder does not wait for ever for a process that keeps an agent's stdout open."""
+    """A recorder waits only for a limited time for a process that keeps an agent's stdout open."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)
@@ -238,7 +238,7 @@ async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> No
 
 
 async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None:
-    """If an agent was killed, a slow client gets another grace time for the output."""
+    """If an agent was killed, a slow client has another grace time to read the output."""
     events = []
 
     def look(scene: Scene) -> None:
@@ -270,7 +270,7 @@ async def test_an_agent_that_obeys_sigterm_is_not_killed(clock: MockClock) -> No
 
 
 async def test_the_grace_begins_anew_with_every_byte(clock: MockClock) -> None:
-    """If a client has left, a recorder does not end an agent that still writes sometimes."""
+    """If a client has left, a recorder does not end an agent that writes from time to time."""
     says = [(at, Scene.agent_says) for at in (13.0, 16.0, 19.0)]
     scene = await play(clock, (10, Scene.client_leaves), *says, answers=nothing_open)
     assert scene.agent.sent[:1] == [(23, signal.SIGTERM)]

@@ -33,7 +33,7 @@ def lanes(*steps: Step) -> list[str | None]:
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
-    """`replay` keeps a response in order with its request, even across sessions."""
+    """In a replay, a response is kept in order with the frames of its request's session."""
     assert (
         lanes(
             step(1, kind="request", session="s", exchange=1),
@@ -55,7 +55,7 @@ def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
 
 
 def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
-    """In a replay, a parse error answers the oldest invalid line without an answer."""
+    """In a replay, a parse error answers the oldest unanswered invalid line."""
     first, second = step(1, kind="invalid"), step(2, kind="invalid")
     update = step(3, agent=True, session="s")
     errors = [step(n, agent=True, kind="error", rpc_id="null") for n in (4, 5, 6)]

@@ -99,14 +99,14 @@ def test_lines_of_a_key_are_secrets() -> None:
 
 @given(SECRETS, st.integers(3, 11), st.text(max_size=5))
 def test_a_beginning_is_noticed(value: str, size: int, before: str) -> None:
-    """If a text ends with three characters of a known secret, masking notices this."""
+    """If a text ends with three characters of a known secret, masking holds the characters back."""
     known = values(value)
     if known.forms:
         assert known.tail(before + value[:size]) <= len(before)
 
 
 def test_other_ends_are_not_prefixes() -> None:
-    """If a text ends with only two characters of a known secret, masking ignores them."""
+    """If a text ends with two characters of a known secret, masking does not hold them back."""
     known = values("Zq81-plain-secret")
     assert known.tail("text Zq") == len("text Zq")
     assert known.tail("Zq81-plain-secret") == len("Zq81-plain-secret")
@@ -140,7 +140,7 @@ def test_an_escaped_value_in_an_invalid_line() -> None:
 
 
 def test_pieces_of_values_are_found_in_bytes() -> None:
-    """The search in a recording's file finds a piece of a known secret of eight bytes."""
+    """The search in a recording's file finds a piece of eight bytes of a known secret."""
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)

@@ -31,7 +31,7 @@ def test_a_secret_name(name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_harmless_name(name: str) -> None:
-    """Masking does not take the name of a count for the name of a secret."""
+    """Masking does not take names such as `max_tokens` for the names of secrets."""
     assert not is_secret_name(name)
 
 

@@ -78,7 +78,7 @@ def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStream
 
 
 def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
-    """If masking keeps a chunk back, it later gets this chunk again."""
+    """If masking has to wait with a chunk, it remembers nothing of the chunk."""
 
     def unknown() -> Iterator[bytes]:
         raise NotYet

@@ -89,7 +89,7 @@ def test_entries_are_those_of_transcript(path: Path) -> None:
 
 
 def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
-    """If another session's turn comes between, a report page repeats a session's heading."""
+    """If the turns of two sessions alternate, a report page repeats the headings of sessions."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, session in enumerate("aabba"):
             recorder.to_agent(request(number, "session/prompt", sessionId=session, prompt=[]))

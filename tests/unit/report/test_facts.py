@@ -22,7 +22,7 @@ def test_a_list_says_how_much_is_left() -> None:
 
 
 def test_a_bar_is_as_wide_as_its_time() -> None:
-    """On a report page, each part of a turn's bar is as wide as its time."""
+    """On a report page, the width of each part of a turn's bar shows the part's duration."""
     spent = dict.fromkeys(Part, 0) | {Part.SILENT: 30, Part.PERSON: 60, Part.FILES: 10}
     pieces = bar(spent, 100)
     assert [(piece.part, piece.x, piece.width, piece.ns) for piece in pieces] == [
@@ -86,7 +86,7 @@ def test_only_a_note_about_the_conversation_is_part_of_a_good_verdict() -> None:
 
 @pytest.mark.parametrize("name", ["hello", "tour", "terminal", "edit-allowed", "cancelled"])
 def test_sound_recordings_have_nobody(name: str) -> None:
-    """If a recording has only hints, the verdict of its report page is good."""
+    """If a recording has only hints, the verdict of its report page says that it has no problem."""
     verdict = find_verdict(summary_of(name))
     assert (verdict.is_trouble, verdict.finding) == (False, None)
     assert verdict.text.startswith("No problem was found")

@@ -210,7 +210,7 @@ def test_the_end_is_noticed(tmp_path: Path) -> None:
 
 
 def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
-    """After a recorder's end, the last reader of its recording leaves one plain file."""
+    """After a recorder has ended, the last reader of its recording leaves only the database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -312,7 +312,7 @@ def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
 
 
 def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
-    """If a recorder did not write its last frames, the next command writes them."""
+    """If a recorder did not index its last frames, the next command writes them to the database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -467,7 +467,7 @@ def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> N
 
 
 def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
-    """If a line of a text form is damaged, this is reported without a second try."""
+    """If a line of a text form is damaged, the damage is reported without a second read."""
 
     def lines() -> Iterator[bytes]:
         yield b"# a remark\n"

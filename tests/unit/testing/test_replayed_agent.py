@@ -84,7 +84,7 @@ def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
 
 
 def test_starts_are_in_order(tmp_path: Path) -> None:
-    """The pytest plugin sorts the starts of an agent by number."""
+    """The pytest plugin sorts the recorded starts of an agent by their numbers."""
     for number in (10, 9, 1):
         leave(tmp_path, number, None)
     assert [run.number for run in runs_in(tmp_path)] == [1, 9, 10]

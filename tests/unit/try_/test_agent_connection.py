@@ -146,7 +146,7 @@ async def test_lines_that_are_not_messages_are_shown_and_ignored() -> None:
 
 
 async def test_a_client_may_send_to_an_agent_that_reads_no_more() -> None:
-    """If the agent has left, `try` drops its messages to the agent."""
+    """If the agent has left, `try` discards messages to the agent."""
     agent = LiveAgent()
 
     async def play() -> None:

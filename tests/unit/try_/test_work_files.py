@@ -44,7 +44,7 @@ def test_lines_are_read_with_their_ends(
     "path", ["../secret.txt", "link", "a/../../secret.txt", "linked/secret.txt"]
 )
 def test_no_path_leads_out_of_the_directory(files: WorkFiles, path: str) -> None:
-    """In `try`, no path leads out of the working directory."""
+    """`try` serves no file request whose path leads out of the working directory."""
     (files.root / "link").symlink_to(files.root.parent / "secret.txt")
     (files.root / "linked").symlink_to(files.root.parent)
     with pytest.raises(ValueError, match="is not in"):
@@ -55,7 +55,7 @@ def test_no_path_leads_out_of_the_directory(files: WorkFiles, path: str) -> None
 
 
 def test_a_link_within_the_directory_is_followed(files: WorkFiles) -> None:
-    """In `try`, a link to a file within the working directory is followed."""
+    """`try` follows a symbolic link if the link's target is in the working directory."""
     (files.root / "link").symlink_to("lines.txt")
     assert not files.write("link", "new")
     assert (files.root / "lines.txt").read_text() == "new"

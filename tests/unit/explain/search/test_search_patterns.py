@@ -79,7 +79,7 @@ def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: s
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
 )  # fmt: skip
 def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
-    """`search` recognizes regular expressions that contain `^` or `$`."""
+    """`search` recognizes a regular expression that depends on the text around its match."""
     assert Pattern(pattern, is_regex=True).has_assertions == asks
 
 

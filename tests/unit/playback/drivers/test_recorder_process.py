@@ -124,7 +124,7 @@ class _Recorder:
 async def test_a_hopeless_agent_gets_the_signal_before_the_end_of_its_input(
     *, is_hopeless: bool
 ) -> None:
-    """A client that gives up signals first, so that no answer comes before the signal."""
+    """If an agent does not follow the recording, `verify` signals it before it closes the input."""
     recorder = _Recorder()
     process = RecorderProcess(cast("trio.Process", recorder), grace=1)
     process.is_hopeless = is_hopeless

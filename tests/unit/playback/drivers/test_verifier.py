@@ -236,7 +236,7 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
 
 
 async def test_time_without_output_is_not_a_write_stall(record: Record, clock: MockClock) -> None:
-    """`verify` does not report a stall while it has nothing to send to the agent."""
+    """While a frame waits for its recorded time, `verify` does not report a stall."""
     conversation = TALK.replace("    6 ->", "    .. 10s\n    6 ->")
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:

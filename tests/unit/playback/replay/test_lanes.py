@@ -23,6 +23,6 @@ def test_a_lane_remembers_a_limited_number_of_messages() -> None:
 
 
 def test_the_latest_of_two_moments() -> None:
-    """A replay remembers the latest live time and the latest recorded time."""
+    """For both live and recorded times, a replay remembers the latest one."""
     assert latest(None, 5, 7) == (5, 7)
     assert latest((6, 3), 5, 7) == (6, 7)

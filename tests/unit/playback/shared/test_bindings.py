@@ -129,7 +129,7 @@ def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> No
 
 
 def test_sessions_are_swapped() -> None:
-    """If the client swaps two recorded session ids, a replay swaps them too."""
+    """If the client swaps two recorded session ids, a replay swaps the ids in its frames too."""
     bindings = Bindings()
     bindings.swap_sessions("a", "b")
     assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]

@@ -29,5 +29,5 @@ def test_a_frame_is_never_due_before_its_predecessor() -> None:
 
 
 def test_a_pacing_without_gaps_is_instant() -> None:
-    """With the pace factor zero, a replay sends all frames at once."""
+    """If the recorded gaps are multiplied by zero, a replay sends all frames at once."""
     assert [p.is_instant for p in (Pacing(), Pacing(0.0), Pacing(0.1))] == [True, True, False]

@@ -38,7 +38,7 @@ def test_a_marker_matches_what_stands_in_its_place(
 
 
 def test_a_text_in_place_of_a_marker_is_not_shown() -> None:
-    """A replay never shows the live text in the place of a marker."""
+    """A replay shows the marker of a secret in place of the live text."""
     assert pair(A, "hunter2").shown == "(a text)"
 
 

@@ -73,7 +73,7 @@ def test_requests_are_awaited_in_order() -> None:
 
 
 def test_requests_that_are_cleared_are_never_matched() -> None:
-    """`verify` does not match requests of a session that it has given up."""
+    """After `verify` has stopped playing a session, it matches no more requests of the session."""
     item = request(1)
     lane, unnamed = collection(item), collection(item)
     lane.clear()

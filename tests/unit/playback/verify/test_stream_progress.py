@@ -128,7 +128,7 @@ def test_state_updates_end_no_text() -> None:
 
 
 def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
-    """`verify` gives up an agent that sends many times more lines than were recorded."""
+    """`verify` ends its run if the agent sends many times more lines than were recorded."""
     output = AgentOutput()
     output.recent_lines += 100_000
     assert not output.is_flood(10)
@@ -139,7 +139,7 @@ def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
 
 
 def test_bytes_are_a_flood() -> None:
-    """`verify` gives up an agent that sends too many bytes."""
+    """`verify` ends its run if the agent has sent more bytes than a limit."""
     output = AgentOutput()
     output.recent_bytes += 256 << 20
     assert not output.is_flood(1)

@@ -184,7 +184,7 @@ def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
 
 
 def test_the_table_names_options_in_one_way() -> None:
-    """The option, attribute and environment variable of a `record` option have one name."""
+    """In the code, the flag and the attribute of a `record` option have the same name."""
     for option in RECORD:
         assert option.flag == "--" + option.attribute.replace("_", "-")
         assert option.attribute in RecordOptions.__annotations__

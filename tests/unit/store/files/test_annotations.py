@@ -114,7 +114,7 @@ def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> 
 
 
 def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
-    """If a recorder has only just started, `note` advises to try again."""
+    """If a recorder has only just started, the error of `note` says to try again."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         pytest.raises(CannotAnnotate, match="only just started; try again"),
@@ -125,7 +125,7 @@ def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
 def test_a_locked_recording_is_reported_as_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While another program writes to a recording, `note` advises to try again."""
+    """While another program writes to a recording, the error of `note` says to try again."""
     monkeypatch.setattr("acp_proxy.store.files.annotations._PATIENCE_S", 0.0)
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:

@@ -151,7 +151,7 @@ def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
 def test_a_locked_file_is_not_called_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording that another program locks is called locked, with advice to try again."""
+    """A recording that another program locks is called locked, and the error says to try again."""
     path = record_conversation(tmp_path / "x.db")
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **kw: connect(*a, **{**kw, "timeout": 0}))

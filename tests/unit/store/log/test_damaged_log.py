@@ -122,7 +122,7 @@ def test_no_file_is_changed(tmp_path: Path) -> None:
 
 
 def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None:
-    """If moving damaged bytes is interrupted, no bytes are kept twice."""
+    """If a command is stopped while it moves damaged bytes to a file, no bytes are kept twice."""
     path = dead(tmp_path / "x.db")
     log = (tmp_path / "x.db.log").read_bytes()
     for _ in range(3):

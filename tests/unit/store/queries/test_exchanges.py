@@ -92,7 +92,7 @@ def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingRea
 
 
 def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
-    """If a recording has two `initialize` requests, the answered one counts."""
+    """If a recording has two `initialize` requests, the answered request is its handshake."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize"))
         recorder.to_client(result(0))
@@ -104,7 +104,7 @@ def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
 
 
 def test_requests_to_the_client_are_counted_by_outcome(tmp_path: Path) -> None:
-    """The agent's requests are counted by their outcome."""
+    """A query counts the agent's requests by their outcome."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(4):
             recorder.to_client(request(number, "fs/read_text_file"))

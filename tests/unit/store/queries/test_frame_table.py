@@ -240,7 +240,7 @@ def test_a_term_without_a_column_is_not_translated() -> None:
     ],
 )
 def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """An unknown code in a database is reported as damage."""
+    """If a frame's row in a database has an unknown code, damage is reported."""
     path = alter(record_conversation(tmp_path / "x.db"), f"UPDATE {spoil}")
     with RecordingReader(path) as reader:
         for frames in (reader.heads(), reader.heads(with_lines=True)):
@@ -336,7 +336,7 @@ def recorder(tmp_path: Path) -> Any:
 
 
 def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
-    """The query that joins consecutive chunks can leave the first frames separate."""
+    """The query that joins consecutive chunks can leave chunks up to a given frame separate."""
     for _ in range(6):
         _chunk(recorder)  # 3 to 8
     recorder.abandon()
