@@ -129,7 +129,7 @@ def test_a_turn_of_the_table_leads_to_its_waterfall(page: Visit) -> None:
 
 
 def test_a_report_by_filter_begins_near_the_finding(window: Visit, tmp_path: Path) -> None:
-    """If its filter excludes the first finding, a report page opens with a later frame chosen."""
+    """If a filter excludes the first finding, the report page opens with a later frame chosen."""
     path = tmp_path / "page.html"
     words = ("report", DIRECTORY / "lost-permission.db", "kind:event", "-o", path)
     assert run(*words).exit_code == 0
@@ -148,7 +148,7 @@ def test_a_view_opens_at_its_first_row(window: Visit, path: Path, view: str) -> 
 
 @pytest.mark.parametrize(("view", "rows"), [("list", 16), ("sequence", 16)])
 def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str, rows: int) -> None:
-    """A printed report page contains every frame of its list."""
+    """If the list of a report page is printed, the print contains every frame."""
     page = window.open(path, f"#view={view}").page
     window.ask("() => acpReport.recording.cells(0)")
     page.emulate_media(media="print")
@@ -194,7 +194,7 @@ def test_a_print_of_the_conversation_has_its_entries(window: Visit, path: Path) 
 def test_a_conversation_opens_at_its_top(
     visit: Visitor, tmp_path: Path, name: str, height: int
 ) -> None:
-    """If a report page can show the chosen step without scrolling, it opens at its top."""
+    """If a report page can show the chosen step without scrolling, the page opens at its top."""
     size = {"width": 1440, "height": height}
     page = visit(report(DIRECTORY / f"{name}.db", tmp_path), viewport=size)
     page.page.locator(".flow [aria-current]").wait_for()

@@ -129,7 +129,7 @@ def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_
 def test_no_word_of_the_strip_and_the_toolbar_is_cut(
     window: Visit, name: str, tmp_path: Path
 ) -> None:
-    """In the timeline of a report page, the words for a wait are shown whole or not at all."""
+    """In the timeline of a report page, the label of a wait is never cut off."""
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     try:
         for width, height in SIZES:
@@ -225,7 +225,7 @@ def test_numbers_in_the_detail_are_links_and_parts_are_not_empty(opened: Visit) 
 def test_a_narrow_screen_has_words_below_the_strip_only_if_they_lead_somewhere(
     visit: Visitor, tmp_path: Path, name: str, has_links: bool
 ) -> None:
-    """On a narrow screen, a report page shows words below its timeline only if they have links."""
+    """On a narrow screen, a report page shows only texts with links below its timeline."""
     window = visit.window(viewport={"width": 375, "height": 700})
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path))
     foot = page.page.locator(".overview-foot")
@@ -319,7 +319,7 @@ def test_a_waterfall_shows_the_crash_and_marks_found_words(window: Visit, tmp_pa
 
 
 def test_a_sequence_marks_found_words(window: Visit, tmp_path: Path) -> None:
-    """The sequence diagram of a report page marks the words of a search."""
+    """The sequence diagram of a report page highlights the words that its reader searches for."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path), "#view=sequence&q=greeting")
     marked = """() => [...CSS.highlights.get('found')].some(({ startContainer }) =>
       startContainer.parentElement.closest('.sequence-label'))"""

@@ -90,7 +90,7 @@ def test_no_input_becomes_part_of_a_script() -> None:
 
 
 def test_other_actions_are_pinned() -> None:
-    """The GitHub action pins other actions at the same commits as the workflows do."""
+    """The GitHub action pins other actions at the same commits as the repository's workflows."""
     workflows = "".join(path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml"))
     used = re.findall(r"uses: (.*)$", TEXT + PAGE, re.M)
     others = {item for item in used if f"uses: {item}\n" not in workflows}

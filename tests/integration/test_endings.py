@@ -151,7 +151,7 @@ def left_by(conversation: Talk) -> int:
 @needs_proc
 @pytest.mark.parametrize("end", ["exit 0", "kill -s SEGV $$"])
 def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, end: str) -> None:
-    """If an agent ends by itself, child processes that it leaves go on."""
+    """If an agent ends by itself, child processes that it leaves go on running."""
     conversation = record(leaver(tmp_path, "ulimit -c 0;", end))
     left = left_by(conversation)
     try:

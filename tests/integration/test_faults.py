@@ -421,7 +421,7 @@ def test_a_bad_plan_is_refused(
 
 
 def test_rules_in_the_environment(record: Recorder) -> None:
-    """A variable of the environment can give fault rules to `record`, one on each line."""
+    """An environment variable can contain fault rules for `record`, one on each line."""
     rules = "drop where='method:a dir:to-client'\n\ndrop where='method:c dir:to-client'\n"
     conversation = record(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
     assert conversation.exchange(A + B + C) == B
@@ -439,7 +439,7 @@ def test_rules_in_the_environment(record: Recorder) -> None:
 def test_back_pressure_is_kept_in_a_touched_direction(
     record: Recorder, tmp_path: Path, rule: str
 ) -> None:
-    """If a client does not read, its agent is blocked, even if the recorder makes faults."""
+    """If a client stops reading, a recorder with faults stops reading from the agent."""
     queued = (1 << 20) + (512 << 10)
     sent = b"".join(map(flood.block, range((4 << 20) // flood.BLOCK)))
     count = tmp_path / "count"

@@ -107,7 +107,7 @@ def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
 def test_a_pipe_that_is_closed_already(
     fork_server: ForkServer, home: Path, command: list[str]
 ) -> None:
-    """If stdout is closed before a command starts, this is not an error."""
+    """If stdout is closed before a command starts, the command does not fail."""
     ours, theirs = os.pipe()
     os.close(ours)
     assert run_in(fork_server, command, theirs, home) == (0, b"")
@@ -191,7 +191,7 @@ def on_terminal(acp_proxy: Path, *command: str, columns: int, home: Path) -> lis
 def test_on_a_terminal_lines_fit_and_are_coloured(
     acp_proxy: Path, home: Path, columns: int
 ) -> None:
-    """On a terminal, no line of a command's table is wider than the terminal."""
+    """On a terminal, no table that a command prints is wider than the terminal."""
     for command in (["inspect", "log", "x"], ["inspect", "list"], []):
         lines = on_terminal(acp_proxy, *command, columns=columns, home=home)
         assert any("\x1b[" in line for line in lines)

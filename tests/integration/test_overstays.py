@@ -25,7 +25,7 @@ def leave(conversation: Talk) -> None:
 
 
 def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
-    """If a client's input ends during a prompt, the agent may still answer the prompt."""
+    """If the input from a client ends during a prompt, the agent may still answer the prompt."""
     script = f"read line; cat; sleep 1.6; echo '{ANSWER[:-1].decode()}'"
     conversation = record(shell(script), "--grace", "0.3")
     assert conversation.exchange(PROMPT) == ANSWER
@@ -67,7 +67,7 @@ def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None
 
 
 def test_the_prompt_of_a_killed_client_is_not_awaited(record: Recorder) -> None:
-    """If a client was killed during a prompt, its agent is ended."""
+    """If a client was killed during a prompt, the recorder ends the agent."""
     conversation = record(shell("read line; exec sleep 1000"), "--grace", "0.3")
     conversation.write(PROMPT)
     conversation.wait_for_rows("select 1 from frames")
@@ -79,7 +79,7 @@ def test_the_prompt_of_a_killed_client_is_not_awaited(record: Recorder) -> None:
 
 
 def test_an_agent_without_requests_is_ended(record: Recorder) -> None:
-    """If an editor starts an agent and leaves at once, no process is left."""
+    """If an editor starts a recorded agent and exits at once, no process remains."""
     conversation = record(shell("exec sleep 1000"), "--grace", "0.3", stdin=subprocess.DEVNULL)
     conversation.close_output()
     assert conversation.wait() == 128 + signal.SIGTERM
@@ -87,7 +87,7 @@ def test_an_agent_without_requests_is_ended(record: Recorder) -> None:
 
 
 def test_a_request_of_the_agent_does_not_keep_it_alive(record: Recorder) -> None:
-    """If a client has left, an agent that waits for the client's answer is ended."""
+    """If a client has left, the recorder ends an agent that waits for the client's answer."""
     question = '{"jsonrpc":"2.0","id":0,"method":"session/request_permission"}'
     conversation = record(shell(f"{ANSWERS} echo '{question}'; exec sleep 1000"), "--grace", "0.3")
     conversation.write(PROMPT)
@@ -102,7 +102,7 @@ def test_a_request_of_the_agent_does_not_keep_it_alive(record: Recorder) -> None
 
 @needs_proc
 def test_an_agent_whose_client_died_is_ended(record: Recorder) -> None:
-    """If the parent process of a recorder dies, the agent is ended."""
+    """If the parent process of a recorder dies, the recorder ends the agent."""
     wrapper = ["/bin/sh", "-c", '"$@"; exit', "sh"]
     conversation = record(shell(f"{ANSWERS} exec sleep 1000"), "--grace", "0.3", wrapper=wrapper)
     conversation.write(PROMPT)

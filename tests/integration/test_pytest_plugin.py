@@ -554,7 +554,7 @@ def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
 
 
 def test_it_can_be_switched_off(suite: Suite) -> None:
-    """If the pytest plugin is switched off, pytest has none of its options."""
+    """If the pytest plugin is switched off, pytest has none of the plugin's options."""
     suite.tests("""
         def test_nothing(pytestconfig):
             assert not hasattr(pytestconfig.option, "acp_record")

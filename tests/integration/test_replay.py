@@ -117,7 +117,7 @@ def replay(
 def test_the_same_client_gets_the_same_answers(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """If the recorded client talks to a replay, the replay exits with 0."""
+    """If the client of a replay behaves as recorded, the replay exits with 0."""
     conversation = replay(recorded.path)
     conversation.send_frames(recorded, 1)
     conversation.expect_frames(recorded, 2)
@@ -234,7 +234,7 @@ def test_a_stop_signal_ends_the_replay_as_end_of_input(
 
 
 def test_a_recorded_signal_is_awaited(record: Recorder, replay: Callable[..., Replaying]) -> None:
-    """If a signal of the client ended the recorded agent, a replay waits for a signal."""
+    """If a signal ended the recorded agent, a replay runs until it receives a signal."""
     requests = [
         b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n',
         b'{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}\n',

@@ -70,7 +70,7 @@ def test_the_recording_tells_a_signal_of_the_client(installed: Recorder, is_clie
 
 
 def test_a_client_can_tell_that_it_gave_up(record: Recorder) -> None:
-    """If a client sends SIGALRM to a recorder, the agent is ended."""
+    """If a client sends SIGALRM to a recorder, the recorder ends the agent."""
     conversation = record(shell("echo ready; exec sleep 1000"))
     conversation.expect(b"ready\n")
     conversation.process.send_signal(signal.SIGALRM)
@@ -81,7 +81,7 @@ def test_a_client_can_tell_that_it_gave_up(record: Recorder) -> None:
 
 @pytest.mark.parametrize("signum", STOPPING, ids=lambda s: s.name)
 def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: signal.Signals) -> None:
-    """If an agent ignores a signal, a recorder kills it after the grace time."""
+    """If an agent ignores a signal, a recorder kills the agent after the grace time."""
     conversation = record(shell(f"{IGNORE} echo ready; exec sleep 1000"), "--grace", "0.3")
     group = conversation.agent_group()
     conversation.expect(b"ready\n")
@@ -150,7 +150,7 @@ def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool
 
 
 def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) -> None:
-    """If an agent handles SIGTERM, a recorder exits with the agent's exit code."""
+    """If an agent exits by itself after SIGTERM, its recorder exits with the agent's exit code."""
     conversation = record(
         shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done")
     )

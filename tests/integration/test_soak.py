@@ -32,7 +32,7 @@ PEAK_READING = 200 << 20
 
 @needs_proc
 def test_a_million_frames(installed: Recorder, tmp_path: Path) -> None:
-    """A recorder records a million frames of 300 bytes whole, in memory that does not grow."""
+    """A recorder stores a million frames of 300 bytes completely, and its memory does not grow."""
     sent = tmp_path / "sent"
     with sent.open("wb") as file:
         pad = b"x" * (301 - len(FRAME % (0, b"")))

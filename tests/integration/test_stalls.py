@@ -123,7 +123,7 @@ def test_following_ends_at_a_silence(record: Recorder, fork_server: ForkServer) 
 
 
 def test_following_ends_at_a_problem(record: Recorder, fork_server: ForkServer) -> None:
-    """``log --follow --until problem`` ends with 1 at the first finding, and prints the finding."""
+    """`log --follow --until problem` exits with 1 at the first finding, and prints the finding."""
     conversation = record(shell("read line; echo Loading the model; read line"))
     conversation.write(b"\n")
     conversation.expect(b"Loading the model\n")
@@ -137,7 +137,7 @@ def test_following_ends_at_a_problem(record: Recorder, fork_server: ForkServer) 
 def test_following_ends_with_the_recording(
     record: Recorder, fork_server: ForkServer, until: list[str]
 ) -> None:
-    """If a recording ends before the condition of `--until`, `log --follow` exits with 0."""
+    """If a recording ends before the condition of `--until` is met, `log --follow` exits with 0."""
     conversation = record(shell("read line; read line"))
     conversation.write(b'{"jsonrpc":"2.0","method":"_note"}\n')
     conversation.wait_for_rows("select 1 from frames")

@@ -129,7 +129,7 @@ def test_ctrl_c_reaches_an_agent_once(record: Recorder, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name)
 def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -> None:
-    """On a terminal, no process of a killed agent is left."""
+    """If an agent on a terminal is killed, none of its processes remains."""
     ignore = "trap '' TERM HUP INT; "
     lost = f"{ignore} echo $$; exec sleep 1000"
     script = f'{ignore} (env -i /bin/sh -c "$1" &); read go; echo $$; read stay'

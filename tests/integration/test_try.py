@@ -191,7 +191,7 @@ for line in sys.stdin:
 
 
 def test_secrets_are_masked_while_a_conversation_runs(trials: Trials) -> None:
-    """`try` masks a secret even if it comes in two pieces."""
+    """`try` masks a secret even if the agent sends the secret in two pieces."""
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     agent = [sys.executable, "-IS", "-c", TELLING, secret]
     _, printed = trials.run("--prompt", "x", agent=agent)

@@ -222,7 +222,7 @@ def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_endless_agent_is_ended(verify: Verifier) -> None:
-    """If an agent never stops writing, `verify` ends the agent and reports it."""
+    """If an agent never stops writing, `verify` ends the agent and reports this."""
     result = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=2")
     assert (result.code, result.kinds) == (3, ["stall"]), result.stderr
     assert "it was not over after 2 s, the limit of --timeout" in result.stdout
@@ -245,7 +245,7 @@ def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
 def test_an_unwritable_report_is_reported_last(
     verify: Verifier, tmp_path: Path, way: str, verdict: str, code: int
 ) -> None:
-    """If `verify` cannot write a report, its last line says so."""
+    """If `verify` cannot write a report file, the last line of its output says so."""
     full = verify.junit = Path("/dev/full")
     process = verify.start("hello", [*UNRULY_AGENT, way], *QUICK)
     _, stderr = process.communicate()
@@ -257,7 +257,7 @@ def test_an_unwritable_report_is_reported_last(
 
 
 def test_no_code_of_the_current_directory_is_run(verify: Verifier, tmp_path: Path) -> None:
-    """`verify` runs no code of the current directory, whatever its files are called."""
+    """`verify` runs no code of the current directory, even if a file has a module's name."""
     _lay_decoys(tmp_path)
     verify.server = None
     result = verify("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
@@ -414,7 +414,7 @@ def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
 
 
 def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> None:
-    """If the file for the new run of `verify` exists, the file is not changed."""
+    """If the file for the recording of a `verify` run exists, the file is not changed."""
     taken = tmp_path / "new.db"
     taken.write_text("mine")
     result = verify("hello", PLAIN_AGENT, "-o", str(taken))

@@ -85,7 +85,7 @@ def test_a_reply_with_the_recorded_outcome_continues_the_replay(
 def test_another_outcome_abandons_the_session(
     record: Record, request_: str, recorded: str, live_: str
 ) -> None:
-    """If a client's reply has another outcome than recorded, a replay refuses the prompt."""
+    """If a client's reply has an unrecorded outcome, a replay answers the prompt with an error."""
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -96,7 +96,7 @@ def test_another_outcome_abandons_the_session(
 
 @pytest.mark.parametrize("request_", [PERMISSION, READ, WRITE, WAIT, ASK, "_x/y {}"])
 def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str) -> None:
-    """In a replay, an error of the client is another outcome than a result."""
+    """In a replay, an error of the client does not match a recorded result."""
     live = asked(record, request_, "result {}")
     live.send(GONE)
     (divergence,) = [item for item in live.divergences if item.rank == "primary"]
@@ -105,7 +105,7 @@ def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str
 
 
 def test_all_errors_are_one_outcome(record: Record) -> None:
-    """In a replay, two errors of the client with different codes are the same outcome."""
+    """In a replay, an error of the client matches a recorded error with another code."""
     book_reply = 'error {"code": -32001, "message": "no such file"}'
     live = asked(record, READ, book_reply)
     assert live.send(GONE) == ["<- 8", "<- 9"]

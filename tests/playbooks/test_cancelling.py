@@ -32,7 +32,7 @@ def begun(record: Record, text: str, **start: str) -> Live:
 
 
 def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
-    """In a replay, frames after a recorded cancel wait until the client cancels."""
+    """A replay sends the frames after a recorded cancel only when the client cancels."""
     live = begun(record, CANCELLED)
     live.check("""
         5-7
@@ -43,7 +43,7 @@ def test_frames_after_a_cancellation_wait_for_it(record: Record) -> None:
 
 
 def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -> None:
-    """If a client cancels before its prompt, a replay reports a divergence."""
+    """If a client cancels a turn before it sends the prompt, a replay reports a divergence."""
     live = begun(record, CANCELLED)
     live.send(8)
     assert live.mismatches == ["unrecorded-cancel primary in s"]
@@ -70,7 +70,7 @@ def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> N
 
 
 def test_an_unrecorded_cancellation_ends_the_turn(record: Record) -> None:
-    """If a client cancels a turn otherwise than recorded, a replay ends the turn."""
+    """If a client cancels a turn that was not cancelled in the recording, a replay ends it."""
     live = begun(record, PLAIN)
     live.check("""
         -> #"p" session/prompt {"sessionId": "s", "prompt": []}
@@ -95,7 +95,7 @@ def test_a_second_cancellation_is_exhausted(record: Record) -> None:
 
 
 def test_a_missing_cancellation_is_reported_at_the_end(record: Record) -> None:
-    """If a client never cancels as recorded, a replay reports this at the end."""
+    """If the recorded client cancelled and the live client does not, a replay reports this."""
     live = begun(record, CANCELLED)
     live.send(5)
     live.leave()
@@ -168,7 +168,7 @@ def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
 
 
 def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) -> None:
-    """If a client cancels a request that the recording did not cancel, a replay reports this."""
+    """If a client cancels a request that the recorded client did not cancel, this is reported."""
     live = begun(record, PLAIN)
     live.send(5)
     (answer,) = live.send('$/cancel_request {"requestId": 2}')

@@ -96,7 +96,7 @@ def test_the_draft_replays_in_another_directory(record: Record) -> None:
 
 
 def test_a_denied_permission_of_the_draft_is_another_outcome(record: Record) -> None:
-    """In a replay of the 1.0 draft, a denied permission is another outcome than a granted one."""
+    """In a replay of the 1.0 draft, a denied permission does not match a granted one."""
     live = record(DRAFT).replay(1, 3, 5)
     live.check("""
         -> #0 result {"granted": false}

@@ -34,7 +34,7 @@ def begun(record: Record, text: str = CHAT, **options: object) -> Live:
 
 
 def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
-    """If the params of a client differ, the error of a replay names the differences."""
+    """If the params of a client's message differ, the error of a replay names the differences."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
@@ -55,14 +55,14 @@ def test_an_error_for_other_params_names_both_sides(record: Record) -> None:
 
 
 def test_the_code_of_a_refusal_is_not_reserved(record: Record) -> None:
-    """JSON-RPC and ACP do not reserve the error code with which a replay refuses a request."""
+    """A replay refuses a request with an error code that neither JSON-RPC nor ACP reserves."""
     live = begun(record)
     live.send('#7 session/prompt {"sessionId": "s"}')
     assert b'"error":{"code":-31999,' in live.bytes
 
 
 def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
-    """After a session of a replay has diverged, its later divergences count as consequences."""
+    """After a session of a replay has diverged, its other divergences count as consequences."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -198,7 +198,7 @@ def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_reordered_messages_are_no_divergence(record: Record) -> None:
-    """A replay accepts messages in another order if the missing one comes within a second."""
+    """A replay accepts messages in another order if a missing message comes within a second."""
     live = begun(record)
     live.check("""
         -> 7
@@ -212,7 +212,7 @@ def test_reordered_messages_are_no_divergence(record: Record) -> None:
 
 
 def test_each_line_restarts_the_second(record: Record) -> None:
-    """With each line of the client, a replay waits another second for a missing message."""
+    """After each line of the client, a replay waits another second for a missing message."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> 7
@@ -237,7 +237,7 @@ def test_a_missing_message_is_reported_once(record: Record) -> None:
 
 
 def test_an_abandoned_session_asks_for_no_wakeup(record: Record) -> None:
-    """If a session of a replay has diverged, the replay waits for no more of its messages."""
+    """A replay does not wait for messages of a session that has diverged."""
     live = begun(record)
     live.check("""
         -> 7
@@ -371,7 +371,7 @@ def test_blank_lines_of_a_client_are_skipped(record: Record) -> None:
 
 
 def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> None:
-    """If an invalid line of the client was recorded, a replay sends the recorded answer."""
+    """If a client repeats a recorded invalid line, a replay sends the recorded answer."""
     recorded = record(r"""
         1-2 handshake
         3 -> | what?
@@ -398,7 +398,7 @@ def test_a_recorded_invalid_line_gets_the_recorded_answer(record: Record) -> Non
 
 
 def test_a_reply_to_no_open_request_is_reported(record: Record) -> None:
-    """If a client sends a response to no open request, a replay reports this."""
+    """If a client sends a response that answers no open request, a replay reports this."""
     live = begun(record)
     live.check("""
         -> #99 result {}
@@ -425,7 +425,7 @@ def test_a_recorded_reply_to_no_request_matches(record: Record) -> None:
 
 
 def test_a_stall_names_what_each_lane_waits_for(record: Record) -> None:
-    """If both sides of a replay wait, the report says what each session waits for."""
+    """If a replay and its client wait for each other, the report names what each session awaits."""
     live = begun(record, CHAT + SECOND)
     live.send(5, 9)
     live.check("""

@@ -52,7 +52,7 @@ HUNG = """
 
 @pytest.mark.parametrize("order", Order)
 def test_a_hang_stays_a_hang_until_the_client_gives_up(record: Record, order: Order) -> None:
-    """If the recorded client gave up, a replay sends later frames after its client has left."""
+    """If the recorded agent answered only after its client had left, a replay does so too."""
     live = record(HUNG).replay(order=order)
     live.check("""
         1-6
@@ -67,7 +67,7 @@ def test_a_hang_stays_a_hang_until_the_client_gives_up(record: Record, order: Or
 
 
 def test_a_client_may_cancel_a_turn_that_hangs(record: Record) -> None:
-    """If the recorded client gave up and the live client cancels instead, the turn is cancelled."""
+    """If a client cancels a turn that hung in the recording, a replay ends the turn."""
     live = record(HUNG).replay()
     live.check("1-6")
     assert live.send('session/cancel {"sessionId": "s"}') == [
@@ -78,7 +78,7 @@ def test_a_client_may_cancel_a_turn_that_hangs(record: Record) -> None:
 
 
 def test_a_signal_that_does_not_stop_the_agent_does_not_count(record: Record) -> None:
-    """A replay does not take SIGWINCH as a signal that ended the recorded agent."""
+    """A replay does not treat a recorded SIGWINCH as a signal that ended the agent."""
     live = record(LISTED + "-> SIGWINCH\n<- end").replay()
     assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
 

@@ -173,7 +173,7 @@ def test_reorder_of_everything_does_not_hold_for_ever() -> None:
     ],
 )
 def test_corrupt_does_what_its_mode_says(mode: str, line: str) -> None:
-    """Each mode of the fault `corrupt` makes the change that it names."""
+    """Each mode of the fault `corrupt` makes the change that the mode's name says."""
     check(
         [f"corrupt mode={mode}"],
         rf"""
@@ -338,7 +338,7 @@ def test_a_reply_can_wait_for_the_cancel_of_its_request() -> None:
 
 
 def test_a_reply_that_nobody_gives_up_on_comes_at_the_end() -> None:
-    """If a fault holds a reply until a cancel and none comes, the reply comes at the end."""
+    """If a fault holds a reply until a cancel and no cancel comes, the reply comes at the end."""
     check(
         ["reply mode=late after_cancel=true latency_ms=0"],
         """
@@ -394,7 +394,7 @@ def test_ignore_cancel_swallows_cancellations_only() -> None:
 
 
 def test_stall_keeps_all_that_follows() -> None:
-    """After the fault `stall`, nothing passes in its direction."""
+    """After the fault `stall`, no byte passes in the direction of the fault."""
     recorded = check(
         ["stall where='method:session/update' after=1"],
         f"""
@@ -588,7 +588,7 @@ def test_exit_after_half_a_frame() -> None:
 
 
 def test_rules_apply_in_the_order_of_the_plan() -> None:
-    """Each fault rule changes what the rules before it have made of a frame."""
+    """Each fault rule of a plan is applied to the result of the rules before it."""
     check(
         ["truncate keep_bytes=2", "duplicate"],
         r"""
@@ -619,7 +619,7 @@ def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None
 
 
 def test_what_happens_beside_a_frame_happens_once() -> None:
-    """If a fault copies a frame, a later rule of the fault plan sends its signal only once."""
+    """If a fault copies a frame, a later fault rule with a signal sends the signal only once."""
     check(
         ["duplicate", "stray-stdout text=x", "terminate"],
         r"""

@@ -47,7 +47,7 @@ def test_each_message_releases_the_frames_after_it(record: Record) -> None:
 
 
 def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
-    """If one session of a replay gets no messages, the other session still goes on."""
+    """If the client of a replay sends nothing to one session, the other session still goes on."""
     live = record(TWO_SESSIONS).replay(1, 3, 5)
     live.check("""
         -> 8
@@ -73,7 +73,7 @@ def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
 
 
 def test_equal_requests_for_sessions_match_in_recorded_order(record: Record) -> None:
-    """If a client opens several sessions by equal requests, a replay matches them in order."""
+    """If a client opens several sessions by equal requests, they are matched in their order."""
     live = record("""
         1 -> #"i" initialize {"protocolVersion": 1}
         2 <- #"i" result {"protocolVersion": 1}
@@ -167,7 +167,7 @@ def test_updates_may_precede_the_reply_that_creates_their_session(record: Record
 
 
 def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
-    """In a replay, an update that follows the end of a turn waits for no message."""
+    """In a replay, an update after the end of a turn is sent without waiting for a message."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -182,7 +182,7 @@ def test_an_update_after_the_turn_goes_out_at_once(record: Record) -> None:
 
 
 def test_replies_keep_their_recorded_order(record: Record) -> None:
-    """A replay sends replies in the recorded order, even if the requests are swapped."""
+    """A replay sends responses in the recorded order, even if the client swaps the requests."""
     live = record("""
         1-4 session
         5 -> #2 session/set_mode {"sessionId": "s", "modeId": "x"}
@@ -277,7 +277,7 @@ def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
 
 
 def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> None:
-    """If an optional request is missing, a replay delays other replies by a second."""
+    """If an optional request is missing, a replay delays its other responses by a second."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1

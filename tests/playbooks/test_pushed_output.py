@@ -119,7 +119,7 @@ def test_nothing_waits_for_output_of_an_ended_program(record: Record) -> None:
 
 
 def test_a_wait_that_timed_out_does_not_end_the_output(record: Record) -> None:
-    """After a wait for a terminal's exit has timed out, a replay still accepts its output."""
+    """After a wait for a terminal's exit has timed out, a replay still accepts terminal output."""
     text = AWAITED.replace('{"exitCode": 0}', '{"exitCode": null, "timedOut": true}')
     live = until(record, text)
     assert live.send('#8 result {"exitCode": null, "timedOut": true}') == []

@@ -285,7 +285,7 @@ def test_what_an_agent_asks_where_the_recording_has_a_marker_is_not_shown(record
 
 
 def test_what_is_found_later_is_masked_in_the_report(record: Record) -> None:
-    """If a secret becomes known late, a report masks it in earlier lines too."""
+    """If a replay learns a secret late, its report masks the secret in earlier lines too."""
     value = "plum-rhubarb-771"
     live = record(SPOKEN.replace("[redacted:env:0a0b0c0d]", "it"), redaction="none").replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")

@@ -188,7 +188,7 @@ def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> 
 
 
 def test_near_misses_list_ids_last(record: Record) -> None:
-    """In its list of similar requests, `verify` shows differences in ids last."""
+    """For each similar request that `verify` lists, it shows differing ids last."""
     create = '#%d terminal/create {"callId": "%s", "env": [%s], "args": ["%s/a"], "command": "%s", "sessionId": "s"}'
     recorded = record(f"""
         {START}
@@ -318,7 +318,7 @@ def test_only_the_question_that_was_accepted_is_accepted(
 
 
 def test_a_command_is_identified_by_its_arguments(record: Record) -> None:
-    """`verify` matches requests for commands by their arguments."""
+    """`verify` matches requests to run commands by the commands' arguments."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"%s}'
     live = asking(
         record,

@@ -77,7 +77,7 @@ def test_a_batch_of_notifications_is_waited_for(record: Record) -> None:
 
 
 def test_messages_are_counted_from_a_batch_with_an_answer(record: Record) -> None:
-    """After a JSON-RPC batch in which the agent answered, `verify` waits for later updates."""
+    """After a JSON-RPC batch with an answer of the agent, `verify` waits for later updates."""
     end = '{"jsonrpc": "2.0", "id": 2, "result": {}}'
     update = '{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}'
     recorded = record(f"""

@@ -49,7 +49,7 @@ def test_a_cancellation_is_sent_after_as_many_updates(record: Record) -> None:
 
 
 def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None:
-    """If an agent is silent, `verify` cancels its turn before the stall timeout."""
+    """If an agent is silent, `verify` sends the recorded cancel before the stall timeout."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -67,7 +67,7 @@ def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Record) -> None
 
 
 def test_a_slow_agent_is_not_cancelled_early(record: Record) -> None:
-    """If an agent is slow, `verify` does not cancel its turn early."""
+    """If an agent is slow, `verify` does not cancel the turn early."""
     live = verify(record(CANCELLED)).check(f"{HAS_SESSION}\n-> 5\n.. 26s\n<- 6\n.. 26s\n<- 7\n-> 8")
     assert live.informed == []
     live = verify(record(CANCELLED), stall_ns=None)
@@ -187,7 +187,7 @@ def test_a_permission_of_another_session_stays_open(record: Record) -> None:
 
 
 def test_an_answer_after_the_client_gave_up_is_not_awaited(record: Record) -> None:
-    """`verify` does not wait for an answer that came only after the recorded client gave up."""
+    """`verify` does not wait for an answer that was recorded after the client had left."""
     live = verify(
         record(f"""
         {START}

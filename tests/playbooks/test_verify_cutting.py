@@ -80,7 +80,7 @@ def test_a_thought_is_another_text(record: Record) -> None:
     "kind", ["usage_update", "session_info_update", "available_commands_update"]
 )
 def test_state_updates_do_not_count(record: Record, kind: str) -> None:
-    """When `verify` counts updates before a cancel, updates of a session's state do not count."""
+    """To find the moment of a cancel, `verify` does not count updates of a session's state."""
     state = STATE % kind
     recorded = record(f"""{SESSION}
         5 <- {state}
@@ -113,7 +113,7 @@ def test_the_end_waits_for_state_updates(record: Record) -> None:
 
 
 def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
-    """If a text comes slowly, `verify` does not cancel its turn early."""
+    """If a text arrives slowly, `verify` does not cancel the turn early."""
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n<- {UPDATE % 1}\n<- {UPDATE % 2}")
     for _ in range(7):
         live.check(f"<- {chunk('a')}\n.. 26s")
@@ -124,7 +124,7 @@ def test_a_slow_text_is_not_cancelled_early(record: Record) -> None:
 
 
 def test_the_cutting_does_not_matter_in_recorded_order(record: Record) -> None:
-    """With `--order recorded`, `verify` also counts texts by their characters."""
+    """With `--order recorded`, `verify` also counts characters to find the moment of a cancel."""
     recorded = record(STOPPED)
     live = verify(recorded, order=Order.RECORDED).check(f"{HAS_SESSION}\n-> 5")
     for text in "Let me thin":

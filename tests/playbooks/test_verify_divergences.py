@@ -114,7 +114,7 @@ def test_silence_is_a_stall_while_an_answer_is_pending(record: Record) -> None:
 
 
 def test_a_stall_names_the_oldest_pending_answer_first(record: Record) -> None:
-    """If several answers are missing, a stall of `verify` names the oldest request first."""
+    """If several answers are missing, `verify` reports a stall with the oldest request first."""
     recorded = record("""
         1-2 handshake
         3 -> #1 _x/a {}
@@ -195,7 +195,7 @@ def test_nothing_is_missing_after_the_recorded_point_of_leaving(record: Record) 
 
 
 def test_an_additional_answer_is_reported(record: Record) -> None:
-    """If an agent answers twice, `verify` reports the second answer."""
+    """If an agent answers a request twice, `verify` reports the second answer."""
     live = verify(record(CONVERSATION)).check("""
         1-3
         <- #0 result {"protocolVersion": 2}
@@ -215,7 +215,7 @@ def test_an_additional_answer_is_reported(record: Record) -> None:
 
 
 def test_an_additional_answer_after_the_end_is_reported(record: Record) -> None:
-    """If an agent answers twice after its input has ended, `verify` reports the second answer."""
+    """If an agent answers again after its input has ended, `verify` reports the second answer."""
     live = verify(record(CONVERSATION)).check("""
         1-8
         -> end
@@ -225,7 +225,7 @@ def test_an_additional_answer_after_the_end_is_reported(record: Record) -> None:
 
 
 def test_an_invalid_line_is_information(record: Record) -> None:
-    """If an agent sends invalid lines, `verify` only notes them."""
+    """If an agent sends invalid lines, `verify` reports them only as notes."""
     live = verify(record(CONVERSATION)).check("-> 1\n<- | hello\n<- 2\n-> 3")
     assert (live.mismatches, live.informed) == ([], ["malformed-input in connection"])
     live = verify(record("1 <- | hello\n2 -> #0 _x/y {}\n3 <- #0 result 1")).check("-> 2\n<- 1")
@@ -233,7 +233,7 @@ def test_an_invalid_line_is_information(record: Record) -> None:
 
 
 def test_an_invalid_line_of_the_client_is_sent_in_its_place(record: Record) -> None:
-    """`verify` sends an invalid line of the recorded client."""
+    """If the recorded client sent an invalid line, `verify` sends the line too."""
     recorded = record("""
         1-2 handshake
         3 -> | what?
@@ -273,7 +273,7 @@ def test_an_endless_line_is_a_flood_and_no_silence(record: Record) -> None:
 
 
 def test_a_stall_names_the_open_turn_in_v2(record: Record) -> None:
-    """In v2, a stall of `verify` names the turn that has not ended."""
+    """In v2, `verify` reports a stall with the turn that has not ended."""
     idle = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}

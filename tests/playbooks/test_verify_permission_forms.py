@@ -105,7 +105,7 @@ def test_a_draft_request_for_the_same_is_granted(record: Record, more: dict[str,
 
 
 def test_a_draft_request_covers_what_its_tool_call_announced(record: Record) -> None:
-    """In the 1.0 draft, `verify` grants permission only for the same input of the tool call."""
+    """In the 1.0 draft, `verify` grants permission only if the tool call has the recorded input."""
     mcp = {"operation": "mcp_tool", "toolCallId": "c"}
     conversation = f"""
         <- {draft_announce(tool="search", input={"q": "parser"})}

@@ -67,7 +67,7 @@ def elsewhere(record: Record, recorded: str) -> LiveAgent:
 def test_permission_for_something_else_is_not_granted(
     record: Record, was: dict[str, Any], came: dict[str, Any]
 ) -> None:
-    """If `verify` has denied another action, it still grants the recorded action afterwards."""
+    """After `verify` has denied an unrecorded action, it still grants the recorded action."""
     live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(came, token=9)}
@@ -181,7 +181,7 @@ def test_other_options_do_not_matter(
 
 
 def test_an_option_that_was_not_offered_is_chosen_again(record: Record) -> None:
-    """If the recorded client chose an option that was not offered, `verify` does so too."""
+    """If the recorded client chose an option that was not offered, `verify` chooses it too."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('what')}")
     live.check(f"<- {permission(LS)}\n-> 7\n<- {END}\n-> end")
     assert live.mismatches == []
@@ -211,7 +211,7 @@ def test_options_decide_among_equal_requests(record: Record) -> None:
 
 
 def test_only_the_same_permission_can_be_exhausted(record: Record) -> None:
-    """`verify` calls a permission request repeated only if it is about the same action."""
+    """`verify` treats a permission request as repeated only if the action is the same."""
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
         <- {permission(LS)}
@@ -266,7 +266,7 @@ NAMELESS = [
 def test_a_request_that_names_nothing_is_refused_even_unchanged(
     record: Record, call: dict[str, Any]
 ) -> None:
-    """`verify` denies a permission request that does not say what it is for."""
+    """`verify` denies a permission request that names no action."""
     live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
     live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.mismatches == ["permission-differs primary in s 6"]
@@ -274,7 +274,7 @@ def test_a_request_that_names_nothing_is_refused_even_unchanged(
 
 @pytest.mark.parametrize("call", NAMELESS[1:])
 def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -> None:
-    """With `--lenient`, `verify` compares permission requests that name no action by title."""
+    """With `--lenient`, `verify` compares the titles of permission requests without an action."""
     for came, is_allowed in ((call, True), ({**call, "title": "rm"}, False), (RM, False)):
         live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
         answer = "7" if is_allowed else outcome("n")
@@ -283,7 +283,7 @@ def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -
 
 
 def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
-    """With `--lenient`, `verify` still denies another action than the recorded one."""
+    """With `--lenient`, `verify` still denies an action that was not recorded."""
     for offered, answer in (((ALLOW, REJECT), "n"), ((ALLOW,), None)):
         live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=True)
         live.check(f"<- {permission(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")

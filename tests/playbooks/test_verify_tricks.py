@@ -65,7 +65,7 @@ TITLED = {"toolCall": {"toolCallId": "c", "title": "Shell", "kind": "execute"}}
     ids=["description", "subject", "options", "content"],
 )
 def test_all_that_a_person_sees_counts(record: Record, change: dict[str, Any]) -> None:
-    """With --lenient, `verify` grants no permission by its title if another text is different."""
+    """With --lenient, `verify` grants no permission by title if any other text is different."""
     offered = [{"optionId": "y", "name": "Run it", "kind": "allow_once"}]
     params: dict[str, Any] = {"sessionId": "s", "options": offered, **TITLED}
     for came, is_allowed in ((params, True), ({**params, **change}, False)):

@@ -32,7 +32,7 @@ def test_the_end_of_a_turn_cancels_no_other_turn(record: Record) -> None:
 
 
 def test_a_cancellation_holds_for_all_turns_of_a_session(record: Record) -> None:
-    """When `verify` cancels a session, all open turns of the session are cancelled."""
+    """When `verify` cancels a session, it treats all open turns of the session as cancelled."""
     recorded = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}

@@ -195,7 +195,7 @@ ROOTS = {"/p": "/tmp/new", "/q": "/tmp/q"}
 
 
 def test_directories_are_replaced_where_the_protocol_has_them(record: Record) -> None:
-    """`verify` replaces directories in all JSON members for paths."""
+    """`verify` replaces directories in all JSON members that contain paths."""
     live = verify(record(MOVED), roots=ROOTS).check("""
         -> 1
         <- 2

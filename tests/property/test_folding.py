@@ -62,7 +62,7 @@ def timelines(draw: st.DrawFn) -> list[Row]:
 
 @given(rows=timelines())
 def test_folding_loses_nothing(rows: list[Row]) -> None:
-    """If `log` joins chunks, each frame is still in one line."""
+    """If `log` joins chunks, each frame is still in exactly one printed line."""
     left = iter(rows)
     for item in fold(iter(rows)):
         if not isinstance(item, ChunkRun):

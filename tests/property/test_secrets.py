@@ -78,7 +78,7 @@ def test_secrets_do_not_decide_how_a_conversation_is_played(
     prompts: list[list[tuple[str, int]]],
     others: list[list[tuple[str, int]]],
 ) -> None:
-    """A replay of a masked recording has the same divergences as one of the original."""
+    """A replay of a masked recording has the same divergences as a replay of the original."""
     own, live = secrets[:2], secrets[2:]
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         recordings = []
