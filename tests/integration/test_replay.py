@@ -349,7 +349,7 @@ def test_garbage_is_answered_and_reported(
 def test_bad_use_is_one_line_and_exit_code_2(
     acp_proxy: Path, recorded: RecordedTranscript, arguments: list[str], complaint: str
 ) -> None:
-    """Wrong use of `replay` is refused in one line."""
+    """`replay` refuses wrong arguments with an error of one line."""
     words = [str(recorded.path) if word == "BOOK" else word for word in arguments]
     result = subprocess.run(
         [acp_proxy, "replay", *words], stdin=subprocess.DEVNULL, capture_output=True, check=False

@@ -99,7 +99,7 @@ def test_the_report_has_the_command_that_repeats_it(replay: Replay, tmp_path: Pa
 def test_a_bad_plan_is_refused_before_playing(
     replay: Replay, options: list[str], complaint: str
 ) -> None:
-    """An invalid fault plan of a replay is refused in one line."""
+    """`replay` refuses an invalid fault plan with an error of one line."""
     result = replay(*options)
     assert result.returncode == 2
     assert result.stdout == b""

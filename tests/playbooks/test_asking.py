@@ -125,7 +125,7 @@ def test_drift_is_reported_with_its_place(record: Record) -> None:
 
 
 def test_a_reply_before_its_request_is_reported(record: Record) -> None:
-    """If a client replies before a replay has sent the request, a divergence is reported."""
+    """If a client replies before a replay has sent the request, the replay reports a divergence."""
     live = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}

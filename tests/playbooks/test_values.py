@@ -26,7 +26,7 @@ STRANGE = r"""
 
 @pytest.mark.parametrize("token", ['"text"', "1.0", "-7", '"0b7c6c1e-18e0-4b8f-9d6e-7d8f7a3f6f51"', '"\\u00e9\\n"', "123456789012345678901234567890"])  # fmt: skip
 def test_a_reply_repeats_the_live_id_and_nothing_else_changes(record: Record, token: str) -> None:
-    """In an answer of a replay, only the id is replaced."""
+    """In an answer of a replay, only the id differs from the recorded answer."""
     live = record(STRANGE).replay()
     written = token.replace("\\", "\\\\")
     live.check(f"""

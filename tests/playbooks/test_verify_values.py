@@ -212,7 +212,7 @@ def test_directories_are_replaced_where_the_protocol_has_them(record: Record) ->
 
 
 def test_directories_are_replaced_in_texts_on_request(record: Record) -> None:
-    """`verify` replaces directories in texts only with an option."""
+    """`verify` replaces directories in texts only with the option `--rewrite-text`."""
     verify(record(MOVED), roots=ROOTS, rewrite_text=True).check("""
         -> 1
         <- 2

@@ -181,7 +181,7 @@ def test_messages_to_a_withheld_server_are_not_awaited(record: Record) -> None:
 
 
 def test_requests_after_a_withheld_extension_are_optional(record: Record) -> None:
-    """If a replay withholds an extension request, the client may leave out other such requests."""
+    """If a replay withholds an extension request, the client may omit other extension requests."""
     story = f"""
         {answered("_ext/run", {"job": 1})}
         -> #3 _ext/done {{"sessionId": "s", "job": 1}}
@@ -235,7 +235,7 @@ def test_requests_outside_the_clients_directories_are_withheld(
     params: dict[str, Any],
     dialect: tuple[str, str],
 ) -> None:
-    """Without options, a replay withholds requests outside of the client's directories."""
+    """Without options, a replay withholds requests for files outside the client's directories."""
     live = asked(record, answered(method, params), dialect)
     assert live.send(5) == ["<- 8"]
     assert live.mismatches == []
@@ -275,7 +275,7 @@ def test_requests_inside_the_clients_directories_go_out(
 
 
 def test_acting_requests_are_withheld_before_a_directory_is_named(record: Record) -> None:
-    """Before the client has named a directory, a replay withholds requests with effects."""
+    """Before the client has named a directory, a replay withholds requests that act on files."""
     live = record("""
         1-2 handshake
         3 <- #7 terminal/create {"command": "ls"}

@@ -106,7 +106,7 @@ def correlate(
 
 @given(st.sampled_from(all_captures()), st.data())
 def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject) -> None:
-    """If the recorder's state is stored and loaded, later frames are recorded as without this."""
+    """If the recorder's state is stored and loaded, the labels of later frames do not change."""
     frames = captured(path)
     stops = data.draw(st.sets(st.integers(0, len(frames) - 1), max_size=5))
     assert correlate(frames, stops) == correlate(frames)
@@ -116,7 +116,7 @@ def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject)
     "path", all_captures(), ids=lambda path: str(path.relative_to(ROOT)).partition(".jsonl")[0]
 )
 def test_real_conversations_are_labelled_completely(path: Path) -> None:
-    """In each recording of a real agent, every response is paired with its request."""
+    """In each recording of a real agent, the recorder paired every response with its request."""
     labels, exchanges, turns, state = correlate(captured(path), range(len(captured(path))))
     assert state.handshake.dialect == "v1"
     for label, (_, _, raw) in zip(labels, captured(path), strict=True):
@@ -161,7 +161,7 @@ def flattened(conversation: list[tuple[Direction, Any]]) -> list[tuple[Direction
 def test_a_response_belongs_to_the_oldest_open_request(
     conversation: list[tuple[Direction, Any]], dialect: str
 ) -> None:
-    """A response is paired with the oldest open request that has its id."""
+    """A recorder pairs a response with the oldest open request that has its id."""
     waiting: list[tuple[Direction, str, int]] = []
     expected: list[int | None] = []
     for direction, message in flattened(conversation):

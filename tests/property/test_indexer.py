@@ -93,7 +93,7 @@ def rows_of(recorder: LogWriter, limits: list[int]) -> dict[str, list[Any]]:
     st.lists(st.sampled_from([1, 40, 100, 300, 1000]), min_size=1, max_size=4),
 )
 def test_any_batches_give_the_same_rows(chunks: Chunks, ends: set[int], limits: list[int]) -> None:
-    """In whatever steps a capture log is read, the resulting database rows are the same."""
+    """The database rows do not depend on the steps in which the recorder reads its capture log."""
     with log_of(chunks, ends) as recorder:
         assert rows_of(recorder, limits) == rows_of(recorder, [WHOLE])
 
@@ -136,7 +136,7 @@ def test_large_lines_are_indexed_as_lines(
 def test_the_last_bytes_of_a_stream_are_undelivered(
     chunks: Chunks, stream: int, lost: int, ended: bool, limit: int
 ) -> None:
-    """If the last bytes of a stream were lost, their frames are marked as undelivered."""
+    """If the last bytes of a stream were lost, the recorder marks their frames as undelivered."""
     with log_of(chunks, set()) as recorder, new_database() as connection:
         recorder.event(UNDELIVERED, stream, bytes=lost)
         if ended:

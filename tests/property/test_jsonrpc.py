@@ -26,7 +26,7 @@ def test_the_envelope_makes_the_kind(message: dict[str, Any]) -> None:
 
 @given(json_values)
 def test_any_json_is_a_message_or_has_a_reason(value: Any) -> None:
-    """JSON that is not a JSON-RPC message is read as invalid, with a reason."""
+    """A recorder stores JSON that is not a JSON-RPC message as invalid, with the reason."""
     message = read(json.dumps(value).encode())
     for label in (message.method, message.session, message.update, message.tool_call):
         assert label is None or label.encode().decode() == label

@@ -48,7 +48,7 @@ def told(records: list[LogRecord]) -> list[tuple[int, bytes]]:
 
 @given(chunks, limits)
 def test_appended_chunks_are_read(appended: list[tuple[int, bytes]], limit: int) -> None:
-    """The chunks that a recorder writes to its capture log are read in order."""
+    """A reader of a capture log returns the recorded chunks in their order."""
     with new_log() as log:
         write(log, appended)
         records = read_all(log.path, limit)
@@ -62,7 +62,7 @@ def test_appended_chunks_are_read(appended: list[tuple[int, bytes]], limit: int)
 
 @given(chunks, st.data())
 def test_a_torn_log_is_a_prefix(appended: list[tuple[int, bytes]], data: st.DataObject) -> None:
-    """Wherever a capture log is cut off, its complete records are read."""
+    """Wherever a capture log is cut off, its reader returns all complete records."""
     with new_log() as log:
         write(log, appended)
         cut = data.draw(st.integers(0, log.physical_size))
@@ -106,7 +106,7 @@ def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[
 
 @given(st.dictionaries(st.text("abcdef_", min_size=1), values | st.lists(values, min_size=1)))
 def test_fields_come_back(packed: dict[str, str | int | list[str]]) -> None:
-    """The data of an event in a capture log is read as it was written."""
+    """A reader of a capture log returns the data of an event unchanged."""
     lists = {key: v if isinstance(v, list) else [v] for key, v in packed.items()}
     assert unpack_fields(pack_fields(packed)) == lists
     with new_log() as log:

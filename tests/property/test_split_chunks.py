@@ -32,7 +32,7 @@ def lines(draw: st.DrawFn) -> bytes:
 
 @given(st.lists(lines(), max_size=12))
 def test_the_cache_does_not_change_the_result(raws: list[bytes]) -> None:
-    """The cache for similar chunks does not change how a line is read."""
+    """The cache for similar chunks does not change how acp-proxy parses a line."""
     splitter, reader = ChunkSplitter(), ChunkReader()
     for raw in raws:
         assert splitter.split(raw) == split(raw)

@@ -95,7 +95,7 @@ def test_a_recording_comes_back_from_its_text(
 
 @given(conversations(), st.integers(4, 60))
 def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> None:
-    """In the text form, a line that is too large for memory is kept."""
+    """The text form of a recording contains lines that are too large for memory."""
     pieces = [
         ("chunk", stream, chunk[start : start + large])
         for stream, chunk in chunks

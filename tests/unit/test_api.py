@@ -81,7 +81,7 @@ def test_it_agrees_with_show(path: Path) -> None:
 
 
 def test_messages_are_whole(tour: api.OpenRecording) -> None:
-    """In the Python API, the chunks of a message are joined."""
+    """The Python API joins the chunks of a message."""
     said = [(m.role, m.turn, m.text) for m in tour.messages("turn:1")]
     assert said[:3] == [
         ("user", 1, "tour"),
@@ -91,7 +91,7 @@ def test_messages_are_whole(tour: api.OpenRecording) -> None:
 
 
 def test_a_repeated_history_has_no_turn(tour: api.OpenRecording) -> None:
-    """In the Python API, the history of a loaded session belongs to no turn."""
+    """The Python API counts no history of a loaded session as part of a turn."""
     assert tour.facts.agent_name == "demo-agent"
     twice = [call for call in tour.tool_calls() if call.id == "call-1"]
     assert [(call.session, call.turn) for call in twice] == [
@@ -159,7 +159,7 @@ def test_an_export_replaces_nothing(tmp_path: Path, tour: api.OpenRecording) -> 
 
 
 def test_an_export_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    """If an export by the Python API fails, no file is left."""
+    """If an export by the Python API fails, it leaves no file."""
     recording = acp_proxy.open(TOUR)
     recording.close()
     with pytest.raises(Exception, match="closed"):

@@ -27,7 +27,7 @@ def recorded(record: Record) -> RecordedTranscript:
 
 
 def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
-    """A transcript in a scenario file of the tests is read as frames with times."""
+    """The tests read a transcript in a scenario file as frames with times."""
     assert recorded.raw == {
         1: b'{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}\n',
         2: b'{"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}\n',

@@ -32,7 +32,7 @@ NAMES = [*FILES, *FORMER]
 
 
 def test_every_file_is_made() -> None:
-    """Each schema file of the package is used."""
+    """The package uses each of its schema files."""
     assert {path.stem for path in VERSIONS.iterdir()} == {*NAMES}
     assert {name for names in DIALECTS.values() for name in names} == {*NAMES}
     assert {path.stem for path in DIRECTORY.iterdir()} == {*DIALECTS, DRAFT}
@@ -50,7 +50,7 @@ def test_a_file_says_what_it_was_made_of(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_has_no_prose(name: str) -> None:
-    """Each type in a schema file of the package is used."""
+    """The schema files of the package contain no unused type."""
     data = (VERSIONS / f"{name}.json").read_bytes()
     assert written(json.loads(data)) == data
     assert b'"description":"' not in data

@@ -21,7 +21,7 @@ def test_it_goes_through_every_recording() -> None:
 
 
 def test_everything_in_its_blocks_is_compared() -> None:
-    """Each line in the blocks of the manual's walkthrough is compared with real output."""
+    """A test compares each line in the blocks of the manual's walkthrough with real output."""
     text = PAGE.read_text(encoding="utf-8")
     blocks = text.split("```console\n")[1:]
     lines = sum(block.split("```\n")[0].count("\n") for block in blocks)

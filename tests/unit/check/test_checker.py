@@ -6,7 +6,7 @@ from tests.support.example_checker import check_lines, judge
 
 
 def test_a_batch_is_checked_message_by_message() -> None:
-    """`check` judges each message of a JSON-RPC batch, and reports it at the batch's frame."""
+    """`check` judges each message of a JSON-RPC batch, and its findings name the batch's frame."""
     batch = (
         '<- [{"jsonrpc": "1.0", "method": "_a/b"}, {"id": 9, "result": {}, "jsonrpc": "2.0"}, {}]'
     )

@@ -27,7 +27,7 @@ def test_finds_what_is_written(example: Example) -> None:
 
 
 def test_each_rule_is_kept_and_broken() -> None:
-    """In its manual, each rule of `check` has an example that breaks it and one that keeps it."""
+    """Each rule of `check` has an example that breaks the rule and an example that keeps it."""
     for rule_id in rules():
         mine = examples_of(rule_id)
         breaks = [

@@ -62,7 +62,7 @@ def test_what_only_reads_takes_the_latest(word: str) -> None:
     [["note"], ["import"], ["replay"], ["verify"]],
 )
 def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
-    """Without an argument, a command that writes a file is refused."""
+    """A command that writes a file refuses to run without an argument."""
     assert complaint(*arguments, home=RECORDINGS).startswith("missing argument '")
 
 

@@ -90,7 +90,7 @@ def test_a_recording_is_no_filter(home: Path, words: list[str]) -> None:
 
 
 def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
-    """If an argument names a file that is not a recording, `log` takes it as a filter."""
+    """If an argument names a file that is not a recording, `log` reads the argument as a filter."""
     home.parent.joinpath("a", "app.py").write_text("")
     home.parent.joinpath("a", "app.log").write_text("")
     record_conversation(home / "failed.db", id="cccc")
@@ -125,7 +125,7 @@ def test_following_prefers_what_runs(home: Path, running: LogWriter) -> None:
 
 
 def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: LogWriter) -> None:
-    """If `log --follow latest` takes a running recording, stderr names a newer one."""
+    """If `log --follow latest` selects a running recording, stderr names a newer one."""
     record_conversation(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
     told = run("inspect", "log", "latest", "--follow", home=home).stderr.splitlines()
     assert told == [
@@ -169,7 +169,7 @@ def test_ctrl_c_ends_the_wait(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_removed_working_directory_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the working directory was removed, recordings are still found."""
+    """If the working directory was removed, commands still find recordings."""
     path = record_conversation(tmp_path / "story.db")
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -291,7 +291,7 @@ def test_a_comparison_has_no_last_turn(path: Path) -> None:
 
 
 def test_a_mistake_is_found_before_the_recording_is_opened(tmp_path: Path) -> None:
-    """A mistake in a filter is reported before the recording is read."""
+    """A command reports a mistake in a filter before it reads the recording."""
     result = run("log", tmp_path / "no.db", "knid:error")
     assert "did you mean kind?" in result.stderr
 

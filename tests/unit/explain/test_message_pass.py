@@ -20,7 +20,7 @@ RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_the_labels_are_those_that_were_stored(path: Path) -> None:
-    """`show` finds for each frame the session and turn that the database has."""
+    """`show` finds the same session and turn for each frame as the database has."""
     names = ("method", "exchange", "session", "turn", "tool_call", "terminal")
     with RecordingReader(path) as reader:
         stored = {head.seq: [getattr(head, name) for name in names] for head in reader.heads()}

@@ -144,7 +144,7 @@ def test_a_request_of_the_agent_names_who_answers(
 
 
 def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
-    """If a pause without a turn has an open request, `log` names who must answer it."""
+    """If a request is open during a pause outside of turns, `log` names who must answer it."""
     new = asks(request(1, "session/new", cwd="/srv", mcpServers=[]))
     login = asks(request(2, "authenticate", methodId="browser"))
     steps = (new, wait(6 * SECOND), says(result(1, sessionId="s")), login, wait(9 * SECOND),

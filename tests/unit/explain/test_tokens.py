@@ -249,7 +249,7 @@ def test_nothing_is_said_without_usage(tmp_path: Path) -> None:
     ],
 )
 def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
-    """In a report of tokens, a value that is not a number is ignored."""
+    """If the agent reports tokens with a value that is not a number, `stats` ignores the value."""
     assert tokens_of(odd) == Tokens()
 
 

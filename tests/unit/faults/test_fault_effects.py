@@ -49,7 +49,7 @@ def test_replaced_bytes_are_as_late_as_the_original() -> None:
 
 @pytest.mark.parametrize("fault", [SliceFault(bytes=1, delay_ms=0), BandwidthFault(10**9)])
 def test_a_wait_behind_the_last_byte_is_kept(fault: Fault) -> None:
-    """If a fault splits a frame, the delay after the frame's last byte is kept."""
+    """If a fault splits a frame, a delay after the frame's last byte does not change."""
     rest = DeliveryPiece(b"", after_ns=70)
     whole = delivery(DeliveryPiece(b"ab"), rest)
     frame = PassingFrame(Direction.TO_CLIENT, {}, b"\n", 0, 0, whole)

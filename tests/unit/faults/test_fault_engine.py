@@ -118,7 +118,7 @@ def test_an_injected_line_has_one_firing_in_its_place() -> None:
 
 
 def test_a_lost_frame_has_no_delivered_bytes() -> None:
-    """If a fault drops a frame, no delivered bytes are recorded."""
+    """If a fault drops a frame, no delivered bytes are recorded for the frame."""
     recorded = check(
         ["drop where=text:a", "truncate keep_bytes=0 newline=false"],
         """

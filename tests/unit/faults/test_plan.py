@@ -179,7 +179,7 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
     ],
 )  # fmt: skip
 def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> None:
-    """The filter of a fault rule is refused if it needs data that is known only later."""
+    """A fault rule is refused if its filter needs data that is known only after the frame."""
     text = f"[[fault]]\nkind = 'drop'\nwhere = '{where}'"
     assert refused(tmp_path, text) == f"fault[0].where: {message}"
 
@@ -366,7 +366,7 @@ def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
 
 
 def test_a_plan_in_a_recording_has_the_same_bounds() -> None:
-    """If the fault plan in a recording is too large, the recording is read without its rules."""
+    """If the fault plan in a recording is too large, acp-proxy ignores the plan."""
     for text in (".".join("a" * 50_000) + " = 1", "x = " + "[" * 100_000, "#" * 1_000_001):
         assert rules(text) == []
     assert rules("[[fault]]\nkind = 'noop'") == ["noop"]

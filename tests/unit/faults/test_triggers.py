@@ -104,7 +104,7 @@ LATE = [128.389, 85.12, 66.8, 122.929]
 
 
 def test_other_seeds_have_other_schedules() -> None:
-    """If a fault plan has a seed, no other seed is used."""
+    """If a fault plan has a seed, acp-proxy uses no other seed."""
     plan = plan_of("drop probability=0.3")
     schedules = {tuple(hits(FaultTranscript(plan, seed), 30)) for seed in range(5)}
     assert len(schedules) == 5

@@ -95,7 +95,7 @@ def test_a_last_message_that_is_cut_off_is_named(tail: str) -> None:
 
 
 def test_a_message_that_is_cut_off_hides_none_of_those_after_it() -> None:
-    """In an imported log, messages after an incomplete message are still read."""
+    """`import` reads messages that follow an incomplete message in a log."""
     _, entries = read(f"    → {_I[:40]}\n    ← {_A}\n    ← {_U}\n", "lines")
     assert (bad(entries), [message.raw for message in messages(entries)]) == (
         [(1, 1)],
@@ -143,7 +143,7 @@ def test_arrows_of_an_agents_log_are_turned_round() -> None:
 
 
 def test_an_arrow_is_believed_though_a_method_contradicts_it() -> None:
-    """If only one message of an imported log contradicts its arrow, the arrow is trusted."""
+    """If only one message of an imported log contradicts its arrow, `import` trusts the arrow."""
     entries = read_as("lines", f"→ {_I}\n← {_I}\n← {_A}\n")
     directions = [(message.stream, message.is_inferred) for message in messages(entries)]
     assert directions == [(TO_AGENT, False), (TO_CLIENT, False), (TO_CLIENT, False)]

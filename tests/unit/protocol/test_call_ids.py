@@ -35,7 +35,7 @@ UPDATES = {"+": NEW, "~": SAME}
 
 @pytest.mark.parametrize("case", CASES)
 def test_messages_that_begin_a_call(case: str) -> None:
-    """If an agent reuses the id of a tool call, the first message of each call is found."""
+    """If an agent reuses the id of a tool call, acp-proxy finds the first message of each call."""
     dialect, words, expected = CASES[case]
     calls = LastCalls[str](dialect)
     begun = []
@@ -49,7 +49,7 @@ def test_messages_that_begin_a_call(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_connection_says_the_same(case: str) -> None:
-    """If an agent reuses the id of a tool call, a connection finds the start of each call."""
+    """If an agent reuses the id of a tool call, the start of each call can be found."""
     dialect, words, expected = CASES[case]
     connection = Connection(dialect=dialect)
     begun, turn, seq = [], "-", 0
@@ -78,7 +78,7 @@ def test_the_connection_says_the_same(case: str) -> None:
 
 
 def test_turns_count_calls_with_the_same_id() -> None:
-    """If the id of a tool call is used again in a turn, the turn counts two calls."""
+    """If an agent reuses the id of a tool call in a turn, the turn counts two calls."""
     connection = Connection()
     said = [
         (Direction.TO_AGENT, request(1, "session/prompt", sessionId="s", prompt=[text("x")])),

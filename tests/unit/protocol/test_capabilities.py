@@ -34,7 +34,7 @@ def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict
 
 
 def test_only_capabilities_are_spelled_anew() -> None:
-    """To compare handshakes, a false capability is removed, but no other false value is."""
+    """When handshakes are compared, `false` counts as missing only among the capabilities."""
     said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
     assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}
     assert said["capabilities"] == {"x": False}

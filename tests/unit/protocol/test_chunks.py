@@ -30,7 +30,7 @@ def text(kind: str, words: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", sorted(CHUNKS))
 def test_each_kind_is_read(kind: str) -> None:
-    """The chunks of a message and of a thought are read in the same form."""
+    """acp-proxy parses a chunk of a thought like a chunk of a message."""
     assert chunk_of(line(text(kind, "Hé\n"))) == Chunk(kind, None, "Hé\n")
 
 
@@ -83,7 +83,7 @@ def test_half_an_emoji_is_kept() -> None:
     ],
 )
 def test_other_lines_are_not_chunks(raw: bytes) -> None:
-    """An update of another kind is not read as a text chunk."""
+    """acp-proxy parses no session update as a text chunk if its kind is another."""
     assert chunk_of(raw) is None
 
 

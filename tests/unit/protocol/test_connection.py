@@ -68,7 +68,7 @@ def test_both_peers_number_from_zero() -> None:
 
 
 def test_answers_come_in_any_order() -> None:
-    """An answer is paired with its request by the id."""
+    """acp-proxy pairs an answer with its request by the id."""
     conversation = check("""
         -> #0 a
            a, exchange 1
@@ -217,7 +217,7 @@ def test_a_transition_has_the_changes_of_a_message() -> None:
 
 
 def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
-    """Each request of a JSON-RPC batch is opened separately."""
+    """In a JSON-RPC batch, each request is an open request of its own."""
     line = '[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]'
     batch = fed(Conversation(), line, Direction.TO_AGENT)
     assert [member.opened.id for member in batch.members if member.opened is not None] == [1, 2]
@@ -531,7 +531,7 @@ def test_v2_errors_end_the_turn() -> None:
 
 
 def test_v2_permissions_name_the_call_in_their_subject() -> None:
-    """In ACP v2, the tool call of a permission request is found in its subject."""
+    """In ACP v2, acp-proxy finds the tool call of a permission request in the member `subject`."""
     check(
         """
         <- #1 session/request_permission {"sessionId": "s", "subject": {"toolCallId": "c"}}
@@ -767,7 +767,7 @@ def test_a_later_frame_does_not_outweigh_initialize() -> None:
 
 
 def test_a_forced_dialect_stays() -> None:
-    """If the user chose the dialect of a recording, the dialect is not detected."""
+    """If the user chose the dialect of a recording, acp-proxy does not detect the dialect."""
     conversation = check(
         f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
@@ -808,7 +808,7 @@ def test_a_strange_handshake_can_be_stored() -> None:
 
 
 def test_a_batch_has_the_labels_that_its_members_share() -> None:
-    """Each message in a JSON-RPC batch is paired with its own answer."""
+    """acp-proxy pairs each request of a JSON-RPC batch with its own answer."""
     conversation = check("""
         -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
            exchange 1, session s, turn 1

@@ -31,7 +31,7 @@ from acp_proxy.protocol.directories import is_within
     ],
 )
 def test_a_path_within(path: str, root: str) -> None:
-    """Before a path is compared with a directory, `..` and doubled slashes are resolved."""
+    """Before acp-proxy compares a path with a directory, it resolves `..` and double slashes."""
     assert is_within(path, ["/elsewhere", root])
 
 

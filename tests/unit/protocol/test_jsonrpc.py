@@ -32,7 +32,7 @@ def labels(raw: bytes) -> dict[str, object]:
     ],
 )
 def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
-    """If a tool call shows a terminal, the terminal's id is found."""
+    """If a tool call shows a terminal, acp-proxy finds the terminal's id in the message."""
     shown = call.replace("CONTENT", '{"type":"terminal","terminalId":"t"}')
     message = read(f'{{"method":"session/update","params":{{{shown}}}}}'.encode())
     assert (message.tool_call, message.terminal) == ("c", "t")
@@ -106,7 +106,7 @@ def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> No
     ],
 )
 def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
-    """An invalid JSON-RPC message is kept with the reason."""
+    """acp-proxy stores an invalid JSON-RPC message with the reason why it is invalid."""
     message = read(raw)
     assert (message.kind, message.parse_error, message.raw) == (Kind.INVALID, reason, raw)
     assert message.rpc_id == ("5" if b'"id":5' in raw else None)
@@ -167,7 +167,7 @@ def test_the_last_of_duplicate_members_counts() -> None:
 
 
 def test_v1_fields() -> None:
-    """In ACP v1, the session and the tool call of a message are found."""
+    """In ACP v1, acp-proxy finds the session and the tool call of a message."""
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
     assert labels(params("session/update", sessionId="s", update=update)) == {
         "method": "session/update",
@@ -185,7 +185,7 @@ def test_v1_fields() -> None:
 
 
 def test_v2_fields() -> None:
-    """In ACP v2, the session of a state update is found."""
+    """In ACP v2, acp-proxy finds the session of a state update."""
     idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
     assert labels(params("session/update", sessionId="s", update=idle)) == {
         "method": "session/update",
@@ -202,7 +202,7 @@ def test_v2_fields() -> None:
 
 
 def test_draft_fields() -> None:
-    """In the 1.0 draft, the kind of an update is read from `type`."""
+    """In the 1.0 draft, acp-proxy reads the kind of an update from the member `type`."""
     call = params("session/update", sessionId="s", type="tool_call", data={"id": "c"})
     assert labels(call) == {
         "method": "session/update",
@@ -223,7 +223,7 @@ def test_draft_fields() -> None:
 
 @pytest.mark.parametrize("odd", [7, 1.5, True, None, [], {}, ["s"], {"a": "s"}])
 def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
-    """If the session id in a message is a number, the id is ignored."""
+    """If the session id in a message is a number, acp-proxy ignores the id."""
     update = {"sessionUpdate": odd, "toolCallId": "c"}
     assert labels(params("session/update", sessionId=odd, update=update)) == {
         "method": "session/update",
@@ -247,13 +247,13 @@ def test_a_lone_surrogate_is_written_as_its_escape() -> None:
 
 
 def test_escapes_are_decoded_in_labels() -> None:
-    """Escapes in the method of a message are decoded."""
+    """acp-proxy decodes escapes in the method of a message."""
     raw = b'{"\\u006dethod":"a\\/b","params":{"session\\u0049d":"\\u00e9"}}'
     assert labels(raw) == {"method": "a/b", "session": "\u00e9"}
 
 
 def test_the_members_of_a_batch_are_read() -> None:
-    """Each valid item of a JSON-RPC batch is read as a message."""
+    """acp-proxy parses each valid item of a JSON-RPC batch as a message."""
     batch = read(b' [ {"id":7,"method":"a"}, {"id":"7","result":1} ,3,{},null ]')
     assert (batch.kind, batch.method, batch.parse_error) == (Kind.BATCH, None, None)
     assert [(m.kind, m.rpc_id) for m in batch.members] == [
@@ -279,7 +279,7 @@ def test_a_batch_within_a_batch_is_invalid() -> None:
 
 @pytest.mark.parametrize("base", [0, 1, 5])
 def test_any_depth_is_read_or_refused(base: int) -> None:
-    """A message that is nested too deeply is refused without a crash."""
+    """acp-proxy treats a message that is nested too deeply as invalid, and does not crash."""
     for depth in range(1, 1100, 3 if base else 1):
         opened, closed = b"[" * depth, b"]" * depth
         for raw in (opened + closed, b'{"method":"\\ud800","id":%s%s}' % (opened, closed)):
@@ -295,7 +295,7 @@ def _deeper(levels: int, raw: bytes) -> Message:
 
 
 def test_space_around_a_message_is_ignored() -> None:
-    """White space around the JSON of a message is ignored."""
+    """acp-proxy ignores white space around the JSON of a message."""
     tight = read(b'{"id":1,"method":"x","params":{"sessionId":"s"}}')
     loose = read(b' \t{ "id" : 1 , "method":\t"x" ,"params" : { "sessionId" : "s" } }\r')
     assert evolve(loose, raw=None) == evolve(tight, raw=None)

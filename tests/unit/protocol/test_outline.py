@@ -67,19 +67,19 @@ def agrees(raw: str) -> bool:
     ],
 )
 def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
-    """The method and the ids of a huge line are read from the line's two ends."""
+    """acp-proxy reads the method and the ids of a huge line from the line's two ends."""
     assert agrees(line.replace("BIG", BIG))
 
 
 def test_an_id_inside_is_not_the_id() -> None:
-    """In a huge line, an id inside of the params is not taken as the message's id."""
+    """In a huge line, acp-proxy does not read an id inside of the params as the message's id."""
     assert outline(f'{{"method":"x","params":{{"a":"{BIG}","id":5}}}}').rpc_id is None
     inner = BIG + ',\\"id\\":5}'
     assert outline(f'{{"method":"x","params":"{inner}"}}').rpc_id is None
 
 
 def test_with_several_large_strings_the_head_is_used() -> None:
-    """In a huge line with two large strings, the method and the id are still found."""
+    """In a huge line with two large strings, acp-proxy still finds the method and the id."""
     first = f'"content":[{{"text":"{BIG}"}}],"rawInput":{{"text":"{BIG}"}}'
     raw = f'{{"method":"x","params":{{"sessionId":"s","update":{{{first}}}}},"id":4}}'
     message = outline(raw)
@@ -87,7 +87,7 @@ def test_with_several_large_strings_the_head_is_used() -> None:
 
 
 def test_a_tail_may_begin_within_an_escape() -> None:
-    """If the end of a huge line begins within an escape, its ids are still found."""
+    """If the last bytes of a huge line begin within an escape, acp-proxy still finds the ids."""
     rest = ',"sessionId":"s"},"id":1}'
     for text in ("x" * 900 + '\\"', "x" * 900 + "\\\\", "x" * 900):
         raw = f'{{"method":"x","params":{{"a":"{text}"{rest}'

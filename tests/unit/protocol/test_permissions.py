@@ -62,13 +62,13 @@ def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
 
 @pytest.mark.parametrize("request_", [None, {}, {"params": 1}, {"params": {"options": {"a": 1}}}])
 def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
-    """A malformed permission request is read as one without options."""
+    """acp-proxy treats a malformed permission request as one without options."""
     assert options_of(request_) == []
     assert rejecting_option(request_) is None
 
 
 def test_options_are_distinguished_by_their_ids_alone() -> None:
-    """If two permission options have one id, this id is not used to reject."""
+    """To reject a permission request, acp-proxy uses no id that two of its options share."""
     assert rejecting_option({"params": {"options": [*OPTIONS, 7]}}) == "n"
     assert rejecting_option({"params": {"options": OPTIONS[2:]}}) is None
     always = {"optionId": "never", "kind": "reject_always"}

@@ -49,7 +49,7 @@ def test_everything_is_in_the_root() -> None:
 
 
 def test_a_session_that_was_not_opened_has_no_directory() -> None:
-    """In the 1.0 draft, a session that was refused has no directory."""
+    """In the 1.0 draft, a session that the agent refused has no directory."""
     sessions = SessionDirectories()
     sessions.request(1, {"workingDirectory": "/a"}, None)
     sessions.answer(1, None)

@@ -61,7 +61,7 @@ def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: 
 
 
 def test_a_closed_session_stays_known() -> None:
-    """A connection still knows a session that was closed."""
+    """acp-proxy still knows a session after it was closed."""
     machine = connection("""
         -> #1 session/resume {"sessionId": "s", "cwd": "/"}
         <- #1 result {}

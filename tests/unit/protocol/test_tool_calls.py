@@ -58,6 +58,6 @@ def test_a_chunk_adds_an_item_to_the_content(known: dict[str, Any]) -> None:
     ],
 )
 def test_the_call_of_a_message_is_read_in_every_dialect(params: dict[str, Any]) -> None:
-    """In every dialect, the tool call of a permission request is found."""
+    """In every dialect, acp-proxy finds the tool call of a permission request."""
     assert call_of(params)["id"] == "c"
     assert call_of({"update": [], "toolCall": [], "subject": [params]}) == {}

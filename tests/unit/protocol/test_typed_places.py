@@ -36,7 +36,7 @@ def places_in(text: str) -> list[tuple[str, Place]]:
     ],
 )  # fmt: skip
 def test_places_are_where_they_are_written(text: str, expected: list[tuple[str, Place]]) -> None:
-    """Ids in a message are found even if their keys are escaped."""
+    """acp-proxy finds the ids in a message even if their keys are escaped."""
     assert places_in(text) == expected
 
 

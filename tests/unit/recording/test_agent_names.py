@@ -54,10 +54,10 @@ from acp_proxy.recording.agent_names import agent_name
     ],
 )  # fmt: skip
 def test_the_agent_is_named_and_not_its_runner(command: str, agent: str) -> None:
-    """The runner `npx` in a command is not taken as the agent's name."""
+    """acp-proxy does not take the runner `npx` in a command for the agent's name."""
     assert agent_name(shlex.split(command)) == agent
 
 
 def test_a_command_that_starts_itself_for_ever_has_a_name() -> None:
-    """The agent's name is found even if a command names the same runner again and again."""
+    """acp-proxy finds the agent's name even if the command names its runner many times."""
     assert agent_name(["env"] * 99) == "env"

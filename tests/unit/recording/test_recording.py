@@ -115,7 +115,7 @@ def test_every_fact_is_needed_by_something() -> None:
 
 
 def test_an_origin_is_read_as_it_was_written() -> None:
-    """The origin of an imported recording is read even without its optional JSON members."""
+    """The origin of an imported recording may lack its optional JSON members."""
     assert read_origin(json.loads(json.dumps(origin_values(ORIGIN)))) == ORIGIN
     assert read_origin({"source": "zed"}) == Origin("zed")
     earlier = {"source": "zed", "lost": ["answers", "middle", "times"]}

@@ -41,7 +41,7 @@ def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, sh
      ("  ", False), ("/tmp/xx", False), ("fix", False)],
 )  # fmt: skip
 def test_blanked_text_is_recognized(text: str, is_one: bool) -> None:
-    """A text that was masked as private is recognized."""
+    """Masking recognizes a text that was already masked as private."""
     assert is_blanked(text) is is_one
 
 

@@ -104,7 +104,7 @@ KEYS = (
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key[:4])
 @pytest.mark.parametrize("size", [1, 3, 7, 200])
 def test_a_key_is_masked_whatever_stands_around_its_pieces(key: str, size: int) -> None:
-    """A key that is split over several messages is masked."""
+    """Masking finds a key that is split over several messages."""
     for before, after in product(("found it", "it ", "", "key_", "9"), ("more", " and", "", "-M")):
         redactor = Redactor(RedactorState("00"))
         pieces = [key[at : at + size] for at in range(0, len(key), size)]

@@ -71,7 +71,7 @@ def test_a_recording_can_get_another_name(tmp_path: Path) -> None:
 
 
 def test_a_failed_import_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If an import fails, no files are left."""
+    """If `import` fails, it leaves no files."""
     with pytest.raises(UnreadableRecording, match="line 2"):
         make(HEADER + b"{", tmp_path)
 

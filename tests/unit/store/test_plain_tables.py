@@ -43,7 +43,7 @@ def press_ctrl_c() -> Iterator[Callable[[], object]]:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> None:
-    """A recording with an SQL view in place of a table is refused."""
+    """A command refuses a recording with an SQL view in place of a table."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, f"DROP TABLE {table}", f"CREATE VIEW {table.upper()} AS {ENDLESS}")
     said = complaint("inspect", "show", path)
@@ -53,7 +53,7 @@ def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> Non
 
 
 def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
-    """A recording with a virtual table is refused."""
+    """A command refuses a recording with a virtual table."""
     path = record_conversation(tmp_path / "x.db")
     alter(
         path, "DROP TABLE events", "CREATE VIRTUAL TABLE events USING fts5(seq, t_ns, kind, data)"
@@ -63,7 +63,7 @@ def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
-    """A recording with a computed column is refused."""
+    """A command refuses a recording with a computed column."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, "ALTER TABLE recording ADD COLUMN much AS (zeroblob(1000000000))")
     with pytest.raises(DamagedRecording, match="recording is a table with computed columns"):
@@ -82,7 +82,7 @@ def test_no_trigger_fires(tmp_path: Path, trigger: str) -> None:
 
 
 def test_no_trigger_fires_when_a_dead_recording_is_finished(tmp_path: Path) -> None:
-    """A killed recording is not finished if that would fire a trigger in its database."""
+    """A command does not finish a killed recording if that would fire a trigger in its database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -104,7 +104,7 @@ def test_no_trigger_fires_when_a_dead_recording_is_finished(tmp_path: Path) -> N
 
 
 def test_a_recorder_makes_plain_tables(tmp_path: Path) -> None:
-    """Tables that a user has added to a recording's database are accepted."""
+    """Commands accept tables that a user has added to a recording's database."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, "CREATE TABLE mine (x)", "CREATE INDEX faster ON frame_rows (rpc_id)",
           "CREATE VIEW shorter AS SELECT seq FROM frames")  # fmt: skip

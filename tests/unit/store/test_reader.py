@@ -127,7 +127,7 @@ def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
-    """If a record in a capture log is half written, it is read when it is complete."""
+    """If a record in a capture log is half written, a reader waits until it is complete."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         before = recorder.log_path.read_bytes()
         recorder.to_client(chunk(1))
@@ -179,7 +179,7 @@ def test_no_frame_is_doubled_or_lost_while_the_indexer_works(tmp_path: Path, see
 
 
 def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
-    """An answer in the capture log is paired with its request in the database."""
+    """acp-proxy pairs an answer in the capture log with its request in the database."""
     with LogWriter(tmp_path / "a.db") as recorder:
         write_conversation(recorder)
         whole = read(recorder.path)
@@ -195,7 +195,7 @@ def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
 
 
 def test_the_end_is_noticed(tmp_path: Path) -> None:
-    """If a recorder ends while its recording is read, the recording is no longer live."""
+    """If a recorder ends while a command reads the recording, the command notices the end."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         recorder.close()
@@ -272,7 +272,7 @@ def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None
 def test_a_reader_that_may_not_write_reads_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """If a capture log cannot be indexed, all frames are read from the log."""
+    """If a command cannot index a capture log, it reads all frames from the log."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -371,7 +371,7 @@ def test_a_finishing_reader_is_not_taken_for_the_recorder(
 def test_frames_that_another_reader_indexes_are_not_read_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, indexed: str
 ) -> None:
-    """While another command indexes a capture log, no frame is read twice."""
+    """While another command indexes a capture log, a reader returns no frame twice."""
     settle = Indexer.settle
 
     def finish() -> None:
@@ -450,7 +450,7 @@ def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
 
 
 def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> None:
-    """A recording is not finished while another command reads its capture log."""
+    """A command does not finish a recording while another command reads its capture log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as log:
@@ -506,7 +506,7 @@ def test_a_recorder_is_recognized_after_its_log_was_locked(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("state", ["recording", "unindexed"])
 def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
-    """If an unfinished recording has no capture log, it is opened with a warning."""
+    """If an unfinished recording has no capture log, commands open it with a warning."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -518,7 +518,7 @@ def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
 
 
 def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None:
-    """If a capture log was emptied after it was indexed, no loss is reported."""
+    """If a capture log was emptied after it was indexed, commands report no loss."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -530,7 +530,7 @@ def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None
 
 
 def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
-    """If the database of a recording is empty, its capture log is read."""
+    """If the database of a recording is empty, commands read the capture log."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         path.touch(0o600)
@@ -584,7 +584,7 @@ def test_nothing_at_all(tmp_path: Path) -> None:
 
 
 def test_an_empty_database(tmp_path: Path) -> None:
-    """An empty file is refused as a recording."""
+    """A command refuses an empty file as a recording."""
     (tmp_path / "x.db").touch()
     with pytest.raises(NotARecording, match="it is empty"):
         RecordingReader(tmp_path / "x.db")
@@ -594,7 +594,7 @@ def test_an_empty_database(tmp_path: Path) -> None:
 def test_an_empty_log_is_left_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
 ) -> None:
-    """A capture log without records is refused and not changed."""
+    """A command refuses a capture log without records, and does not change the log."""
     monkeypatch.setattr("acp_proxy.store.reader.time.sleep", lambda _: None)
     log = tmp_path / "x.db.log"
     log.write_bytes(content)
@@ -605,7 +605,7 @@ def test_an_empty_log_is_left_alone(
 
 
 def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
-    """A foreign file with the name of a capture log is refused and not changed."""
+    """A command refuses a foreign file with the name of a capture log, and does not change it."""
     (tmp_path / "server.log").write_text("2025-01-01 00:00:00 GET / 200\n" * 3)
     with pytest.raises(NotARecording, match="it does not begin as a capture log does"):
         RecordingReader(tmp_path / "server")
@@ -621,7 +621,7 @@ def test_a_directory_for_a_log(tmp_path: Path) -> None:
 
 
 def test_a_log_without_its_beginning(tmp_path: Path) -> None:
-    """A capture log without its beginning is refused and not changed."""
+    """A command refuses a capture log without its beginning, and does not change the log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -638,7 +638,7 @@ def test_a_log_without_its_beginning(tmp_path: Path) -> None:
 
 
 def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
-    """A capture log that does not begin with a start record is refused."""
+    """A command refuses a capture log that does not begin with a start record."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(chunk(1))
         content = recorder.log_path.read_bytes()
@@ -650,7 +650,7 @@ def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
-    """If records are missing between a database and its capture log, both are refused."""
+    """If records are missing between a database and its capture log, a command refuses both."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -698,7 +698,7 @@ def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -
     ],
 )
 def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """If a value in a database was never written by a recorder, damage is reported."""
+    """If a value in a database was never written by a recorder, acp-proxy reports damage."""
     path = alter(record_conversation(tmp_path / "x.db"), spoil)
     with pytest.raises(DamagedRecording):
         read(path)
@@ -717,7 +717,7 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
-    """If the state of the indexer in a database is invalid, the capture log is kept."""
+    """If the state of the indexer in a database is invalid, a command keeps the capture log."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -776,7 +776,7 @@ def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable
 )
 @pytest.mark.parametrize("what", ["database", "log", "rest of a log"])
 def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> None:
-    """A damaged recording is read, or the error says that the recording is damaged."""
+    """A command either reads a damaged recording, or its error says that it is damaged."""
     with LogWriter(tmp_path / "x.db") as recorder:
         tell_in_two_halves(recorder, {"database": 12, "log": 0, "rest of a log": 4}[what])
         recorder.close()
@@ -798,7 +798,7 @@ def test_damage_is_reported_as_such(tmp_path: Path, what: str, seed: int) -> Non
 
 @pytest.mark.usefixtures("impatient")
 def test_an_unreadable_recording_is_closed(tmp_path: Path) -> None:
-    """If a recording cannot be opened, all of its files are closed."""
+    """If a command cannot open a recording, it closes all files of the recording."""
     if not Path("/dev/fd").exists():
         pytest.skip("expected /dev/fd, to count open files")
     (tmp_path / "a.db").touch()
@@ -833,7 +833,7 @@ def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
 def test_damage_is_reported_at_once_if_the_files_did_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool
 ) -> None:
-    """If the files of a recording change while it is opened, it is opened again."""
+    """If the files of a recording change while a command opens it, the command tries again."""
     path = record_conversation(tmp_path / "x.db")
     open_readonly = database.open_readonly
     failed: list[Path] = []

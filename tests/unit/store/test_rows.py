@@ -30,7 +30,7 @@ def test_rows_of_omitted_frames_come_before_the_next_frame() -> None:
 
 
 def test_nothing_is_read_before_it_is_asked_for() -> None:
-    """The rows of fired faults are read only when they are requested."""
+    """A reader reads the rows of fired faults only when these rows are requested."""
     read = []
 
     def source() -> object:

@@ -54,7 +54,7 @@ def test_the_page_lists_all_probes() -> None:
 
 
 def test_names_are_replaced_wherever_they_are() -> None:
-    """In the definition of a probe, the text `{cwd}` is replaced by the working directory."""
+    """In the definition of a probe, `try --probe` replaces the text `{cwd}`."""
     value = {"a": ["{cwd}", "b{cwd}"], "c": "{new}"}
     known = {"cwd": "/w", "new": {"x": 1}}
     assert filled(value, known) == {"a": ["/w", "b{cwd}"], "c": {"x": 1}}

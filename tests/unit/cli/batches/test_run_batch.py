@@ -332,7 +332,7 @@ def test_a_batch_ends_as_a_signal_does_also_without_its_terminal(
 )
 @pytest.mark.usefixtures("here")
 def test_wrong_use_is_one_line(words: list[str], why: str) -> None:
-    """Wrong use of a command on several recordings is refused in one line."""
+    """A command on several recordings refuses wrong arguments with an error of one line."""
     assert why in complaint(*words)
 
 

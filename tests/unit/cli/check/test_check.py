@@ -72,7 +72,7 @@ def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
 
 
 def test_known_findings_of_a_directory_do_not_count(tmp_path: Path) -> None:
-    """`check` calls a recording clean if its baseline has all findings."""
+    """`check` calls a recording clean if all findings are in the baseline."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -207,7 +207,7 @@ def test_a_hint_is_no_failure_by_default(tmp_path: Path) -> None:
 
 
 def test_a_baseline_makes_findings_known(tmp_path: Path) -> None:
-    """`check` does not fail because of findings that its baseline has."""
+    """`check` does not fail because of findings that are in the baseline."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     made = run("check", path, "--baseline", known, "--update-baseline")
     assert made.exit_code == 0

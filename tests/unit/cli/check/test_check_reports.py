@@ -65,7 +65,7 @@ def test_an_annotation_cannot_become_another_command() -> None:
 
 
 def test_known_findings_are_not_annotated() -> None:
-    """`check` writes no GitHub annotations about findings that its baseline has."""
+    """`check` writes no GitHub annotations about findings that are in the baseline."""
     assert [*check_reports.annotations(checked(baseline=BaselineWriter()))] == []
 
 

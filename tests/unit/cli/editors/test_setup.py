@@ -132,7 +132,7 @@ def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
 
 
 def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Path) -> None:
-    """If an editor has no agent, `setup` takes an agent that is installed."""
+    """If an editor has no agent, `setup` chooses an installed agent."""
     (home / JETBRAINS).unlink()
     assert [*json.loads(setup(home, "jetbrains").stdout)["agent_servers"]] == [
         "OpenCode (recorded)"

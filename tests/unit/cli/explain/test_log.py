@@ -55,7 +55,7 @@ def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
 
 
 def test_output_that_is_no_terminal_is_plain_and_never_cut(tmp_path: Path) -> None:
-    """In a pipe, `log` prints lines in full and without colours."""
+    """In a pipe, `log` prints whole lines, without colours."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("word " * 300 + "end")))
     out = run("inspect", "log", recorder.path, COLUMNS="40").stdout
@@ -440,7 +440,7 @@ def test_a_condition_needs_a_recording_that_is_followed(story: Path, words: list
 
 
 def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path) -> None:
-    """`log` prints frames of the database and of the capture log in one order."""
+    """`log` prints frames of the database and of the capture log as one sequence."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

@@ -217,7 +217,7 @@ def test_an_update_has_its_kind_for_a_method(tmp_path: Path) -> None:
 
 
 def test_ends_of_streams_are_one_line_only_if_they_come_at_once(tmp_path: Path) -> None:
-    """If two streams ended at the same time for the same reason, `log` prints one line."""
+    """If two streams ended at the same time for the same reason, `log` prints one line for both."""
     with LogWriter(tmp_path / "x.db") as recorder:
         ends = (capture_log.TO_AGENT, "a"), (capture_log.STDERR, "a"), (capture_log.TO_CLIENT, "b")
         for stream, reason in ends:

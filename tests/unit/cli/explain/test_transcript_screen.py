@@ -51,7 +51,7 @@ def test_markdown_of_a_message_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_output_loses_its_colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On a terminal, `transcript` drops recorded colour codes."""
+    """On a terminal, `transcript` removes recorded colour codes."""
     conversation = Talk()
     output = text("\x1b[1;31mFAILED\x1b[0m a\x1b]8;;http://x\x07b")
     conversation.update(

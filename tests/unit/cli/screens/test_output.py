@@ -189,7 +189,7 @@ def test_the_total_may_be_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_bar_is_cleared_when_the_loop_stops_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a command stops early, its progress bar is removed from the terminal."""
+    """If a command stops early, it removes its progress bar from the terminal."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     items = progress(clock.work(100, 0.5), 100, "x", clock=clock)

@@ -34,7 +34,7 @@ COLUMNS = [
     ],
 )
 def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list[str]) -> None:
-    """If a table is too wide for the terminal, unimportant columns are left out first."""
+    """If a table is too wide for the terminal, a command leaves out unimportant columns first."""
     actual = list(table(COLUMNS, Screen(width)))
     assert actual == lines
     assert width is None or max(map(columns_of, actual)) <= width
@@ -78,7 +78,7 @@ def test_room_goes_to_what_matters_most() -> None:
 
 
 def test_an_empty_column_is_left_out_on_a_terminal() -> None:
-    """On a terminal, a column with only empty cells is left out."""
+    """On a terminal, a command leaves out a table's column if all of its cells are empty."""
     assert [n for n, _ in _layout(HEADINGS, [("1", "n", "", "c")], 80)] == [0, 1, 3]
 
 

@@ -44,7 +44,7 @@ def test_a_database_is_made_in_the_recordings_directory(text: Path, home: Path) 
 
 
 def test_a_name_that_is_taken_is_counted_up(text: Path, home: Path) -> None:
-    """If a recording with the name exists, `import` gives the new recording another name."""
+    """If a recording with the same name exists, `import` gives the new recording another name."""
     run("inspect", "import", text, home=home)
     before = (home / "story.db").read_bytes()
     result = run("inspect", "import", text, home=home)

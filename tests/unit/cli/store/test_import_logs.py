@@ -95,7 +95,7 @@ def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: s
 
 
 def test_times_that_go_back_are_not_believed(home: Path) -> None:
-    """If a time in an imported log is before the previous time, the previous time is used."""
+    """If the time in an imported log goes back, `import` uses the previous time instead."""
     stamps = ("03:04:05", "02:04:06", "02:04:07", "03:04:08", "2026-01-02T03:04:09Z")
     message = '{"jsonrpc":"2.0","id":0,"method":"session/prompt"}'
     text = "".join(f"{stamp} → {message}\n" for stamp in stamps)

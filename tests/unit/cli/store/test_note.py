@@ -68,7 +68,7 @@ def test_a_secret_in_a_note_is_masked(home: Path) -> None:
     ],
 )
 def test_wrong_use_of_note_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """Wrong use of `note` is refused in one line."""
+    """`note` refuses wrong arguments with an error of one line."""
     assert complaint("inspect", "note", *arguments, home=home).startswith(answer)
 
 

@@ -84,7 +84,7 @@ def test_turns_are_chosen(
 
 
 def test_later_events_are_left_out(tmp_path: Path) -> None:
-    """If the last turns are left out of an exported test, the agent's exit is left out too."""
+    """If an exported test leaves out the last turns, it also leaves out the agent's exit."""
     run(*EXPORT, RECORDINGS / "tour.db", "--turn", "1", *PYTEST, tmp_path)
     lines = (tmp_path / "recordings" / "tour_turn_1.jsonl").read_text().splitlines()
     events = [json.loads(line).get("event") for line in lines if line.startswith("{")]

@@ -39,7 +39,7 @@ def test_answers(tmp_path: Path, script: str, answer: VersionAnswer) -> None:
 
 
 def test_what_cannot_start(tmp_path: Path) -> None:
-    """If a program cannot be started, `doctor` prints the reason of the system."""
+    """If a program cannot be started, `doctor` prints the operating system's reason."""
     gone = program(tmp_path / "a", "#!/nowhere/python\n")
     assert ask_version([str(gone)], {}).trouble == (
         "cannot start: the interpreter of its first line was not found"
@@ -49,7 +49,7 @@ def test_what_cannot_start(tmp_path: Path) -> None:
 
 
 def test_no_file_is_made(tmp_path: Path) -> None:
-    """When `doctor` starts a program for its version, no bytecode files are written."""
+    """When `doctor` starts a program to learn its version, no bytecode files are written."""
     (tmp_path / "module.py").write_text("")
     text = "import module, sys; print('acp-proxy, version', sys.argv[1][2:])"
     script = program(tmp_path / "acp-proxy", f"#!{sys.executable} -S\n{text}\n")

@@ -251,7 +251,7 @@ def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
 
 
 def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
-    """`audit` joins a permission to the next tool call with the id that was requested."""
+    """`audit` joins a permission to the next tool call that has the id in the request."""
     conversation = Talk()
     conversation.call("c", **shell("ls"))
     conversation.ends("c")

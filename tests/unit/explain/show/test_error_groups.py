@@ -197,7 +197,7 @@ def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
 
 
 def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
-    """If a fault injected an answer, `show` does not report a problem."""
+    """If a fault injected an error as an answer, `show` does not report a problem."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     fault(recorder, "error-on-prompt", "error-reply")
     made(recorder, error(1, -32603, "Internal error"))  # 5

@@ -10,7 +10,7 @@ from acp_proxy.explain.transcript.contents import TextCollector, cut_text
 
 @given(pieces=st.lists(st.text(max_size=12), max_size=12), most=st.integers(0, 40) | st.none())
 def test_pieces_are_kept_up_to_the_limit(pieces: list[str], most: int | None) -> None:
-    """If a transcript cuts a text, the text's beginning and end are kept."""
+    """If a transcript cuts a text, it keeps the text's beginning and end."""
     collector = TextCollector(most)
     for piece in pieces:
         collector.add(piece)

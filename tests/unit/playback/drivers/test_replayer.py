@@ -273,7 +273,7 @@ class First(RecordingChoice):
 
 
 def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
-    """If a replay can write only part of its answer to `initialize`, the rest is kept."""
+    """If a replay can write only part of the answer to `initialize`, it sends the rest later."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     os.set_blocking(sink, False)
     os.write(into, b"first\r\nsecond\nthird")

@@ -58,7 +58,7 @@ def fields(log: CaptureLog, kind: int) -> list[dict[str, list[str]]]:
 
 
 def test_what_is_appended_is_read(log: CaptureLog) -> None:
-    """Chunks are read from a capture log as they were written."""
+    """A reader of a capture log returns the recorded chunks unchanged."""
     log.append(TO_AGENT, 5, b"one\n")
     log.append(TO_CLIENT, 6, b"\xf5acp\0\n")
     log.event(SIGNAL, {"signal": 15, "action": "sent"})
@@ -269,7 +269,7 @@ def test_a_log_in_a_gap_is_not_trimmed(broken: CaptureLog) -> None:
 
 
 def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) -> None:
-    """If a write to a capture log fails, the half-written record is removed."""
+    """If a write to a capture log fails, the recorder removes the half-written record."""
     log.append(TO_AGENT, 1, b"before")
     size, fd = log.size, os.dup(log.fd)
     full = os.open("/dev/full", os.O_RDWR)
@@ -285,7 +285,7 @@ def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) ->
 
 
 def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
-    """If a capture log cannot hold its first record, the log is removed."""
+    """If a capture log cannot hold its first record, the recorder removes the log."""
     program = """if True:
         import resource, sys
         from acp_proxy.record.capture.log_writer import CaptureLog
@@ -340,7 +340,7 @@ def test_a_chunk_and_its_notes_are_one_write(
 
 
 def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
-    """If a line is lost in a capture log, the records of its faults are left out too."""
+    """If a line is lost in a capture log, the recorder leaves out the records of its faults too."""
     broken.append_all(NOTED)
     assert broken.has_gap
     mend(broken)

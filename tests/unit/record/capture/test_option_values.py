@@ -108,7 +108,7 @@ def test_outputs() -> None:
 
 
 def test_names() -> None:
-    """A name that cannot be a file name is refused as the name of a recording."""
+    """`record` refuses a recording's name that cannot be a file name."""
     assert read_name("my run.1") == "my run.1"
     assert read_name("你好 é 😀") == "你好 é 😀"
     assert read_name("x" * 200)

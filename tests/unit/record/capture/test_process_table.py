@@ -21,7 +21,7 @@ def process(pid: int, parent: int, group: int = 5, *, state: str = "S", start: i
 
 
 def test_a_line_is_read_behind_the_name() -> None:
-    """The name of a process is read from the process table even if it contains spaces."""
+    """acp-proxy reads a process's name from the process table even if the name has spaces."""
     result = process(12, 4, 9, start=77)
     assert (result.pid, result.parent, result.group) == (12, 4, 9)
     assert (result.start, result.alive) == (77, True)

@@ -88,7 +88,7 @@ def _said(conversation: list[tuple[bytes, bytes]]) -> bytes:
 
 
 def test_members_that_a_header_omits_are_found_in_the_frames() -> None:
-    """If the header of a text form lacks the dialect, the dialect is read from the frames."""
+    """If the header of a text form lacks the dialect, acp-proxy detects it from the frames."""
     (row,) = rows_of_text(HEADER + _said(DRAFT_TALK))["recording"]
     assert row["dialect"] == "draft-1.0"
     assert row["dialect_reason"] == "capabilities in the initialize result"
@@ -181,7 +181,7 @@ def test_a_wrong_header_is_named(old: bytes, new: bytes, said: str) -> None:
 
 
 def test_times_that_are_too_far_apart_are_a_complaint() -> None:
-    """A text form is refused if two of its times are too far apart."""
+    """acp-proxy refuses a text form if two of its times are too far apart."""
     far = b'"after_ms":"%d",'
     error = complaint(
         HEADER
@@ -192,7 +192,7 @@ def test_times_that_are_too_far_apart_are_a_complaint() -> None:
 
 
 def test_a_newer_format_is_refused() -> None:
-    """A text form of a newer version is refused as newer."""
+    """The error about a text form of a newer version says that the version is newer."""
     text = HEADER.replace(b'"acp_proxy":1', b'"acp_proxy":2,"more":{}')
     with pytest.raises(NewerRecording, match="expected at most format 1, got 2; upgrade"):
         rows_of_text(text)
@@ -206,7 +206,7 @@ def test_another_file_is_not_a_recording(text: bytes) -> None:
 
 
 def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
-    """A text form in which two lines have one number is reported as damaged."""
+    """If two lines of a text form have the same number, the error calls the text form damaged."""
     path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET seq = 2 WHERE seq = 1")
@@ -242,7 +242,7 @@ def test_every_member_of_a_line_is_in_the_manual() -> None:
 
 
 def test_a_text_is_known_by_how_it_begins(tmp_path: Path) -> None:
-    """A file is recognized as a text form by its header."""
+    """acp-proxy recognizes a text form by its header."""
 
     def known(content: bytes) -> bool:
         (tmp_path / "x").write_bytes(content)
@@ -309,7 +309,7 @@ def test_other_tools_do_not_change_the_data_of_an_event(column: str, written: by
 
 
 def test_a_missing_header_is_reported_with_its_line(tmp_path: Path) -> None:
-    """A file with the suffix of a text form but no header is refused at its first line."""
+    """If a file with the suffix of a text form has no header, the error names its first line."""
     path = tmp_path / "x.jsonl"
     path.write_text('{"stream":"to-agent","text":"a"}\n')
     with pytest.raises(UnreadableRecording, match="line 1: expected a header"):

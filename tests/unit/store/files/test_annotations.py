@@ -83,7 +83,7 @@ def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
 
 
 def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
-    """If an older recorder was killed, its recording is finished when it is read."""
+    """If an older recorder was killed, the first command that reads its recording finishes it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -95,7 +95,7 @@ def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
 
 
 def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> None:
-    """A note on a running recording is kept when the recorder ends."""
+    """If a user notes something on a running recording, the note remains when the recorder ends."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

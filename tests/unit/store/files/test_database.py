@@ -59,7 +59,7 @@ def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
-    """If a recording ends while a command reads it, the write-ahead log is merged later."""
+    """If a command still reads a recording when it ends, the write-ahead log is merged later."""
     path = tmp_path / "x.db"
     writer = database.create(path)
     with contextlib.closing(database.open_readonly(path)) as reader:
@@ -119,7 +119,7 @@ def test_a_directory_is_not_a_recording(tmp_path: Path) -> None:
 
 
 def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
-    """A database without acp-proxy's application id is called another program's database."""
+    """The error about a database without acp-proxy's application id calls it another program's."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as other:
         other.execute("CREATE TABLE songs (title)")
     with pytest.raises(NotARecording, match="a SQLite database of another program"):
@@ -127,7 +127,7 @@ def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
-    """A recording of a newer version is refused with the advice to upgrade acp-proxy."""
+    """The error about a recording of a newer version says to upgrade acp-proxy."""
     path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
@@ -151,7 +151,7 @@ def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
 def test_a_locked_file_is_not_called_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording that another program locks is called locked, and the error says to try again."""
+    """The error about a recording that another program locks says to try again."""
     path = record_conversation(tmp_path / "x.db")
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **kw: connect(*a, **{**kw, "timeout": 0}))

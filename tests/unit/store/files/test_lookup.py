@@ -55,7 +55,7 @@ def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
 def test_a_file_here_has_precedence_over_a_name_in_the_directory(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If two recordings have one name, the one in the current directory is preferred."""
+    """If two recordings have one name, a command prefers the one in the current directory."""
     record_conversation(tmp_path / "second.db")
     monkeypatch.chdir(tmp_path)
     assert resolve("second", library, HERE) == Path("second.db")
@@ -64,7 +64,7 @@ def test_a_file_here_has_precedence_over_a_name_in_the_directory(
 def test_a_file_of_another_tool_hides_no_recording(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording is found by its name even if a log with this name is beside it."""
+    """A command finds a recording by its name even if a log with this name is beside it."""
     monkeypatch.chdir(tmp_path)
     for name in ("second.log", "third.jsonl", "app.log", "x.db.log"):
         (tmp_path / name).write_text("IN: {}\n")
@@ -76,7 +76,7 @@ def test_a_file_of_another_tool_hides_no_recording(
 
 
 def test_a_name_given_by_option_finds_it(library: Path) -> None:
-    """A recording is found by the name that it was given with `--name`."""
+    """A command finds a recording by the name that it was given with `--name`."""
     record_conversation(library / "file.db", id="eeff44", name="given")
     assert resolve("given", library, HERE) == library / "file.db"
 
@@ -184,7 +184,7 @@ def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> Non
 
 
 def test_a_beginning_is_before_a_part(library: Path) -> None:
-    """A recording whose name begins with a word is preferred to one that contains the word."""
+    """A recording whose name begins with the given word comes before one that contains the word."""
     for number, name in enumerate(("2026-echo-2-ab12", "2026-echo-1-cd34", "echo-3")):
         record_conversation(library / f"{name}.db", id=f"ee0{number}", wall=(4 + number) * 10**18)
     assert resolve("echo", library, HERE) == library / "echo-3.db"
@@ -196,7 +196,7 @@ def test_a_beginning_is_before_a_part(library: Path) -> None:
 
 
 def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
-    """A recording whose name is exactly the given word is preferred."""
+    """A command prefers a recording whose name is exactly the given word."""
     record_conversation(library / "x.db", id="eeff44", name="aa")
     assert resolve("aa", library, HERE) == library / "x.db"
 
@@ -254,7 +254,7 @@ def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.Monk
     ],
 )
 def test_an_unknown_word_is_an_error(library: Path, word: str, answer: str) -> None:
-    """The error about an unknown recording says where recordings are looked for."""
+    """The error about an unknown recording names the directory that was searched."""
     with pytest.raises(NoSuchRecording) as caught:
         resolve(word, library, HERE)
     assert str(caught.value).startswith(answer.format(library))
@@ -280,7 +280,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 
 
 def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
-    """If a database and a text form have one name, the database is preferred."""
+    """If a database and a text form have one name, a command prefers the database."""
     home = tmp_path / "home"
     home.mkdir()
     text = write_text(home / "a.jsonl", "story", id="abc000000000")

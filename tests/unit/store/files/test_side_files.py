@@ -176,7 +176,7 @@ ENTRIES: dict[str, Callable[[Path], object]] = {
 def test_a_neighbour_that_is_no_side_file_is_left_alone(
     root: Path, recording: str, slot: str, kind: str
 ) -> None:
-    """A symbolic link in place of a side file of SQLite is not used."""
+    """No command follows or changes a symbolic link in the place of a side file of SQLite."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     place = Path(f"{path}{slot}")
@@ -292,7 +292,7 @@ def kill_while_it_writes(path: Path) -> None:
 
 
 def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> None:
-    """The database of another program is not changed when it is read."""
+    """Reading the database of another program does not change it."""
     path = root / "report" / "x.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE recording (name)")
@@ -327,7 +327,7 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 
 
 def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
-    """A -shm file of SQLite that has only three bytes is accepted beside a recording."""
+    """acp-proxy accepts a -shm file of SQLite that was cut off after three bytes."""
     path = root / "report" / "x.db"
     record_conversation(path)
     index = Path(f"{path}-shm")
@@ -339,7 +339,7 @@ def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
 
 
 def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: Path) -> None:
-    """If another database's write-ahead log is beside a recording, the recording is refused."""
+    """A recording is refused if the write-ahead log of another database is beside it."""
     path = root / "report" / "x.db"
     record_conversation(path)
     foreign = root / "home" / "foreign.db"
@@ -356,7 +356,7 @@ def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: 
 
 
 def test_a_link_to_a_recording_is_read_where_the_recording_is(root: Path) -> None:
-    """If a recording is a symbolic link, side files are looked for beside its target."""
+    """If a recording is a symbolic link, SQLite's side files must be beside the link's target."""
     record_conversation(root / "home" / "real.db")
     path = root / "report" / "x.db"
     path.symlink_to(root / "home" / "real.db")

@@ -77,7 +77,7 @@ def rows(path: Path) -> list[Any]:
 
 
 def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
-    """A secret that is recognized late is also masked in earlier frames."""
+    """A recorder that recognizes a secret late also masks it in earlier frames."""
     path, plain = tmp_path / "x.db", tmp_path / "y.db"
     for place, level in ((path, "secrets"), (plain, "none")):
         with masking_log(place, redaction=level, name="x") as recorder:
@@ -96,7 +96,7 @@ def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_recorder_that_was_killed(tmp_path: Path) -> None:
-    """When a killed recording is finished, secrets are masked in its earlier frames."""
+    """A command that finishes a killed recording masks secrets in its earlier frames."""
     with masking_log(tmp_path / "x.db") as recorder:
         write(recorder)
         recorder.index()
@@ -115,7 +115,7 @@ def texts(opened: RecordingReader) -> str:
 
 @pytest.mark.parametrize("is_indexed", [False, True])
 def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
-    """In a running recording, a secret that is recognized late is masked in earlier frames."""
+    """In a running recording, commands mask a late-recognized secret in earlier frames too."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s1", "agent_message_chunk", content=text(f"it is {SECRET}")))
         write(recorder)
@@ -141,7 +141,7 @@ def test_a_reader_that_follows(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
-    """If a recording was stored unmasked, secrets are masked when it is read."""
+    """If a recording was stored unmasked, commands mask its secrets when they read it."""
     with masking_log(tmp_path / "x.db", redaction="none") as recorder:
         write(recorder)
         recorder.finish()

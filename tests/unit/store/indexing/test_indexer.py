@@ -255,7 +255,7 @@ def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.C
 def test_settling_a_whole_recording_changes_nothing(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """If a complete recording is finished again, it does not change."""
+    """If a command finishes a complete recording again, the recording does not change."""
     write_conversation(recorder)
     recorder.close()
     index(recorder, rows)
@@ -283,7 +283,7 @@ def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Co
 
 
 def test_junk_in_the_log_costs_only_itself(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """Foreign bytes between the records of a capture log are skipped."""
+    """The indexer skips foreign bytes between the records of a capture log."""
     recorder.to_agent(request(1, "a"))
     with recorder.log_path.open("ab") as file:
         file.write(b"\0" * (indexer.BATCH + 100))
@@ -523,7 +523,7 @@ def test_errors_of_messages_are_data(recorder: LogWriter, rows: sqlite3.Connecti
 
 @pytest.mark.parametrize("limit", [1, 1 << 30])
 def test_only_the_first_start_counts(tmp_path: Path, limit: int) -> None:
-    """If a capture log has two start records, the second one is ignored."""
+    """If a capture log has two start records, the indexer ignores the second one."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_AGENT, b"x\n")
         recorder.event(capture_log.START, wall=1, origin=2, id="other", arg=["other"])

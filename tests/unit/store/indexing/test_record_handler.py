@@ -94,7 +94,7 @@ def check(connection: Any) -> None:
 
 @pytest.mark.parametrize("limit", [1, 60, 1 << 18])
 def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
-    """However a capture log is split for indexing, the rows of fired faults are the same."""
+    """The rows of fired faults in the database do not depend on the steps of indexing."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         tell(recorder)
         indexer = Indexer(connection, LogReader(recorder._fd))
@@ -204,7 +204,7 @@ def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> No
 
 
 def test_faults_of_no_line(tmp_path: Path) -> None:
-    """Invalid records about faults in a capture log are ignored."""
+    """The indexer ignores invalid records about faults in a capture log."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         fault(recorder, TO_AGENT, delivered="nonsense")
         fault(recorder, 0)

@@ -225,7 +225,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
     dialect: str,
     limit: int,
 ) -> None:
-    """If the dialect is detected late, the earlier rows of the database are corrected."""
+    """If the indexer detects the dialect late, it corrects the earlier rows of the database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write(recorder)
         with reader(recorder.log_path) as log:
@@ -242,7 +242,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """If the dialect is detected late, the state of the indexer contains the dialect."""
+    """If the indexer detects the dialect late, its stored state contains the dialect."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:
@@ -294,7 +294,7 @@ def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> 
 def test_a_recording_that_was_killed_has_the_same_labels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recorder was killed, its recording is read with the right dialect."""
+    """If a recorder was killed, commands read its recording with the right dialect."""
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)
         recorder.index()
@@ -312,7 +312,7 @@ def test_a_recording_that_was_killed_has_the_same_labels(
 def test_a_dialect_that_an_earlier_version_took_for_the_draft_is_detected_again(
     tmp_path: Path,
 ) -> None:
-    """If only `initialize` looks like the 1.0 draft, the recording is read as v1."""
+    """If only `initialize` looks like the 1.0 draft, commands read the recording as v1."""
     with LogWriter(tmp_path / "x.db") as recorder:
         initialize = request(0, "initialize", protocolVersion=1, capabilities={}, clientInfo={})
         recorder.to_agent(initialize)

@@ -70,7 +70,7 @@ def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
 
 
 def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
-    """If a capture log grows while it is read, later records are found."""
+    """If a capture log grows while a command reads it, the command finds the later records."""
     with reader(log.path) as other:
         assert records(other, log.size) == []
         end = log.size
@@ -89,7 +89,7 @@ def test_segments_are_read_and_joined(log: CaptureLog) -> None:
 
 
 def test_records_may_be_larger_than_a_block() -> None:
-    """A record of the largest allowed size in a capture log is read completely."""
+    """A reader of a capture log returns a record of the largest allowed size completely."""
     with new_log() as large:
         large.append(TO_AGENT, 1, b"x" * MAX_PAYLOAD)
         large.append(TO_AGENT, 2, b"y")
@@ -100,7 +100,7 @@ def test_records_may_be_larger_than_a_block() -> None:
 
 
 def test_a_torn_record_at_the_end_is_not_there(log: CaptureLog) -> None:
-    """An incomplete record at the end of a capture log is not returned."""
+    """A reader of a capture log does not return an incomplete record at the end."""
     whole = Path(log.path).read_bytes()
     os.truncate(log.path, len(whole) - 1)
     assert payloads(log) == [b"one", b"two"]
@@ -113,7 +113,7 @@ def test_a_torn_record_at_the_end_is_not_there(log: CaptureLog) -> None:
     "junk", [b"\0", b"junk", MAGIC, MAGIC * 7, b"\0" * 600_000, HEADER.pack(MAGIC, 99, 1, 3, 1)]
 )
 def test_junk_between_records_is_skipped(log: CaptureLog, junk: bytes, limit: int) -> None:
-    """Foreign bytes between two records of a capture log are skipped."""
+    """A reader of a capture log skips foreign bytes between two records."""
     splice(log, read_all(log.path)[0].end, junk)
     with reader(log.path) as other:
         assert [r.payload for r in records(other, 0, limit)] == [b"one", b"two", b"three"]
@@ -140,7 +140,7 @@ def test_junk_at_the_end_hides_no_record(log: CaptureLog) -> None:
     ids=["magic", "no kind", "kind", "stream", "length", "time"],
 )
 def test_a_record_with_an_impossible_header_is_skipped(log: CaptureLog, header: bytes) -> None:
-    """If the header of a record in a capture log is invalid, only this record is lost."""
+    """If the header of a record is invalid, a reader of the capture log loses only this record."""
     splice(log, read_all(log.path)[0].end, header, instead=HEADER_SIZE)
     with reader(log.path) as other:
         assert [record.payload for record in records(other)] == [b"one", b"three"]
@@ -155,7 +155,7 @@ def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
 
 
 def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
-    """A capture log that begins with another header is refused."""
+    """A reader of a capture log refuses a log that begins with another header."""
     path = tmp_path / "x.log"
     for junk in (
         b"SQLite format 3\0" + b"\0" * 100,

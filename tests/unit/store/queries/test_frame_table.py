@@ -213,7 +213,7 @@ def test_frames_are_counted(readers: list[RecordingReader]) -> None:
 
 
 def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
-    """If the frames of a filter are fetched in several queries, no frame is lost."""
+    """If a query fetches the frames of a filter in several steps, it loses no frame."""
     with LogWriter(tmp_path / "long.db") as recorder:
         for number in range(5000):
             recorder.to_agent({"jsonrpc": "2.0", "method": "x" if number % 2 else "y"})
@@ -223,7 +223,7 @@ def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
 
 
 def test_a_term_without_a_column_is_not_translated() -> None:
-    """If a condition of a filter has no SQL form, it is tested in Python."""
+    """If a condition of a filter cannot be written in SQL, acp-proxy tests it in Python."""
     for condition in (Beyond(), Like("method", "session/[!p]*")):
         where = translate(condition, "labels", "labels")
         assert (where.sql, where.exact) == ("1", False)
@@ -240,7 +240,7 @@ def test_a_term_without_a_column_is_not_translated() -> None:
     ],
 )
 def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """If a frame's row in a database has an unknown code, damage is reported."""
+    """If a frame's row in a database has an unknown code, acp-proxy reports damage."""
     path = alter(record_conversation(tmp_path / "x.db"), f"UPDATE {spoil}")
     with RecordingReader(path) as reader:
         for frames in (reader.heads(), reader.heads(with_lines=True)):
@@ -259,7 +259,7 @@ def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
 
 
 def test_a_filter_of_thousands_of_terms_is_exact(tmp_path: Path) -> None:
-    """If a filter has too many terms for SQLite, it is tested in Python."""
+    """If a filter has too many terms for SQLite, acp-proxy tests the filter in Python."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         for word in ("seq:6", "session:s-1", "method:session/prompt"):
@@ -305,7 +305,7 @@ def test_a_filter_may_have_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["not " * 99 + "method:x", "not (" * 49 + "seq:>3 or ("
                                   "kind:error and method:s*)" + ")" * 49])  # fmt: skip
 def test_a_filter_may_be_nested_as_deeply_as_the_grammar_has_it(tmp_path: Path, text: str) -> None:
-    """If a filter is nested too deeply for SQLite, it is tested in Python."""
+    """If a filter is nested too deeply for SQLite, acp-proxy tests the filter in Python."""
     chosen = parse(text)
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         expected = [row["seq"] for row in reader.frames() if chosen.matches(row)]
@@ -422,7 +422,7 @@ def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
     ],
 )
 def test_a_damaged_row_of_a_run_is_damage(recorder: LogWriter, spoilt: str, reason: str) -> None:
-    """If a chunk in the database has an unknown kind, damage is reported."""
+    """If a chunk in the database has an unknown kind, acp-proxy reports damage."""
     for _ in range(3):
         _chunk(recorder)
     recorder.close()

@@ -62,7 +62,7 @@ def everything(reader: RecordingReader) -> str:
 
 
 def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
-    """Whatever is read from a recording, its secrets are masked."""
+    """A reader of a recording returns no secret, whichever data of the recording is requested."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         shown = everything(reader)
         assert reader.masked_rows is not None
@@ -73,7 +73,7 @@ def test_no_way_to_read_shows_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
-    """A recording that is opened with `unredacted` is read without masking."""
+    """With `unredacted`, the reader of a recording masks nothing."""
     path = record_planted(tmp_path / "x.db")
     with RecordingReader(path, unredacted=True) as reader:
         shown = everything(reader)
@@ -144,7 +144,7 @@ def _without_accidents(text: str) -> str:
 
 
 def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
-    """If a recording was masked when it was made, it is not searched for secrets again."""
+    """If a recording was masked when it was made, commands do not search it for secrets again."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path) as reader:
         assert reader.masked_rows is None

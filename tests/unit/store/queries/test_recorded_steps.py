@@ -180,7 +180,7 @@ def test_damage_is_reported_from_the_start(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_was_delivered_has_to_be_bytes(tmp_path: Path) -> None:
-    """If the bytes that a fault delivered are not of the type BLOB, damage is reported."""
+    """If the bytes that a fault delivered are not of the type BLOB, acp-proxy reports damage."""
     alter(
         record_conversation(tmp_path / "x.db"),
         "INSERT INTO faults_fired (seq, rule, action, received, delivered)"

@@ -120,7 +120,7 @@ def test_the_commands_report_what_they_cut(large: Path) -> None:
 
 
 def test_a_filter_does_not_judge_by_an_excerpt(large: Path) -> None:
-    """A filter by text is refused if a line is too large for memory."""
+    """A command refuses a filter by text if a line is too large for memory."""
     assert "frame 7 has 16782" in complaint("inspect", "log", large, "text:nothing")
     assert run("inspect", "log", large, "size:<16M text:nothing").exit_code == 0
     with RecordingReader(large) as reader:
@@ -155,7 +155,7 @@ def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPat
 def test_a_large_line_in_a_log_is_read_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the beginning of a very large line is read from a capture log."""
+    """From a capture log, acp-proxy reads only the beginning of a very large line."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -198,7 +198,7 @@ def read_all(path: Path) -> None:
     ],
 )
 def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) -> None:
-    """A database is refused if a small column contains a text of over 16 MiB."""
+    """A command refuses a database if a small column contains a text of over 16 MiB."""
     path = change(record_conversation(tmp_path / "x.db"), sql, MUCH)
     assert MUCH > LABEL
     tracemalloc.start()
@@ -215,7 +215,7 @@ def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) ->
     ["seed = 'x'", "seed = x'01'", "agent_name = x'ff'", "exit_code = 1.5", "id = x'01'"],
 )
 def test_a_recording_of_other_types_is_damaged(tmp_path: Path, change_of: str) -> None:
-    """If a value in a database has the wrong type, damage is reported."""
+    """If a value in a database has the wrong type, acp-proxy reports damage."""
     path = change(record_conversation(tmp_path / "x.db"), f"UPDATE recording SET {change_of}")
     for command in ("show", "export"):
         assert "it does not say what was recorded" in complaint("inspect", command, path)
