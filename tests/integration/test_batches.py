@@ -181,7 +181,7 @@ def test_a_run_that_cannot_be_recorded(batches: Batches, expected: Kinds) -> Non
 
 
 def test_a_sweep_of_many(batches: Batches, expected: Kinds) -> None:
-    """`faults sweep` of several recordings goes on after an unreadable recording."""
+    """`faults sweep` of several recordings continues after an unreadable recording."""
     client = batches.directory / "client.py"
     client.write_text(
         "import subprocess, sys\n"
@@ -203,7 +203,7 @@ def test_a_sweep_of_many(batches: Batches, expected: Kinds) -> None:
 
 
 def test_a_killed_sweep_leaves_no_client(batches: Batches) -> None:
-    """If `faults sweep` is killed, no process of its client is left."""
+    """If `faults sweep` is killed, no process of its client remains."""
     script = batches.directory / "sleep.sh"
     script.write_text("sleep 1000 & sleep 1000\n")
     started = batches.begin(

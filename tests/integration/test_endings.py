@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) -> None:
-    """If an agent writes 1 MB and exits at once, all of it is delivered."""
+    """If an agent writes 1 MB and exits immediately, all of it is delivered."""
     sent = b"".join(b"%01023d\n" % n for n in range((1 << 20) // 1024))
     (tmp_path / "sent").write_bytes(sent)
     for _ in range(5):
@@ -74,7 +74,7 @@ def test_an_agent_that_closes_its_input_can_still_write(record: Recorder, tmp_pa
 
 
 def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Path) -> None:
-    """If an agent closes its output, its client notices at once."""
+    """If an agent closes its output, its client notices immediately."""
     conversation = record(
         shell('echo bye; exec >&-; read line; echo "$line" >"$1"; exit 7', tmp_path / "received")
     )

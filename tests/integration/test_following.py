@@ -118,7 +118,7 @@ def test_following_continues_when_the_log_is_indexed(
 def test_following_continues_when_the_log_is_emptied(
     fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """If the recorder empties its capture log, `log --follow` goes on without a gap."""
+    """If the recorder empties its capture log, `log --follow` continues without a gap."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(fork_server, "-o", path, home=tmp_path) as conversation:
         conversation.stream("first")

@@ -252,7 +252,7 @@ def test_a_directory_may_be_read_only(
 
 
 def test_several_readers_may_finish_a_recording(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If several commands read a killed recording at once, each reads all frames."""
+    """If several commands read a killed recording at the same time, each reads all frames."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(100):
             write_conversation(recorder)

@@ -185,7 +185,7 @@ def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None
 
 @needs_prlimit
 def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> None:
-    """If a full disk has room again, recording goes on."""
+    """If a full disk has room again, recording continues."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as conversation:
         sent = [conversation.prompt("before", times=3)]

@@ -101,7 +101,7 @@ def test_other_files_in_its_place_are_never_touched(
 
 
 def test_a_log_alone_counts_as_a_recording(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If only `NAME.db.log` exists, a new recording gets another name."""
+    """If only `NAME.db.log` exists, a new recording gets a different name."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         before = recorder.log_path.read_bytes()

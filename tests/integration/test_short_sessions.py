@@ -67,7 +67,7 @@ def test_a_log_is_listed_printed_and_indexed(installed: Recorder, tmp_path: Path
 def test_a_failing_start_up_does_not_stop_the_conversation(
     installed: Recorder, tmp_path: Path, where: str
 ) -> None:
-    """If a part of a recorder fails to start, recording goes on."""
+    """If a part of a recorder fails to start, recording continues."""
     env = hindered(tmp_path, f"{where}raise RuntimeError('broken')")
     gate = Gate(tmp_path / "gate")
     run = installed(shell(f'read go <"$1"; {SAYS}', gate.path), env=env)

@@ -111,7 +111,7 @@ def followed(
 
 
 def test_following_ends_at_a_silence(record: Recorder, fork_server: ForkServer) -> None:
-    """With `--until stall`, `log --follow` exits with 3 at a stall, but the recorder goes on."""
+    """With `--until stall`, `log --follow` exits with 3 at a stall, but the recorder continues."""
     conversation = record(HANG)
     conversation.write(PROMPT)
     conversation.wait_for_rows("select 1 from frames")

@@ -152,7 +152,7 @@ def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -
 def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
     record: Recorder, tmp_path: Path
 ) -> None:
-    """If a recorded agent leaves a background process on a terminal, the process goes on."""
+    """If a recorded agent leaves a background process on a terminal, the process continues."""
     script = "(trap '' HUP; read go <>\"$1\") >/dev/null 2>&1 & echo $!"
     os.mkfifo(tmp_path / "never")
     with open_terminal() as terminal:
@@ -169,7 +169,7 @@ def test_what_an_agent_leaves_behind_on_a_terminal_lives_on(
 
 
 def test_an_agent_outlives_its_guardian(record: Recorder) -> None:
-    """If the guardian process of a recorder is killed, the agent goes on."""
+    """If the guardian process of a recorder is killed, the agent continues."""
     with open_terminal() as terminal:
         run = record(shell("read go; echo $PPID; read code; exit $code"), wrapper=terminal.wrapper)
         run.write(b"go\n")

@@ -240,7 +240,7 @@ def test_a_removed_directory_is_wrong_use(trials: Trials) -> None:
 
 
 def test_standard_input_is_the_prompt(trials: Trials) -> None:
-    """If stdin is not a terminal, `try` takes all of it as one prompt."""
+    """If stdin is not a terminal, `try` sends all of it as one prompt."""
     typed = trials.work / "typed.txt"
     for text, ended in (("hello\n", 0), (" \n", 2)):
         typed.write_text(text)

@@ -306,7 +306,7 @@ def test_nothing_is_run_and_nothing_is_written(verify: Verifier, tmp_path: Path,
 def test_stopping_verify_stops_the_agent(
     verify: Verifier, signum: signal.Signals, code: int, way: str
 ) -> None:
-    """However `verify` is stopped, no process of the agent is left."""
+    """However `verify` is stopped, no process of the agent remains."""
     grace = "--grace=5" if way == "stay" else "--grace=1"
     with plain_signals():
         process = verify.start("hello", [*UNRULY_AGENT, way], *QUICK, grace)

@@ -105,7 +105,7 @@ def test_an_error_is_another_outcome_than_a_result(record: Record, request_: str
 
 
 def test_all_errors_are_one_outcome(record: Record) -> None:
-    """In a replay, an error of the client matches a recorded error with another code."""
+    """In a replay, an error of the client matches a recorded error with a different code."""
     book_reply = 'error {"code": -32001, "message": "no such file"}'
     live = asked(record, READ, book_reply)
     assert live.send(GONE) == ["<- 8", "<- 9"]

@@ -44,7 +44,7 @@ DRAFT = """
 
 
 def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
-    """In a replay of v2, a prompt is answered at once, and updates follow."""
+    """In a replay of v2, a prompt is answered immediately, and updates follow."""
     live = record(V2).replay()
     live.check("""
         1-14
@@ -75,7 +75,7 @@ def test_a_draft_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_the_draft_replays_in_another_directory(record: Record) -> None:
-    """A recording of the 1.0 draft can be replayed in another directory."""
+    """A recording of the 1.0 draft can be replayed in a different directory."""
     live = record(DRAFT).replay(1)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}

@@ -74,7 +74,7 @@ def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
 
 
 def test_another_session_continues(record: Record) -> None:
-    """If one session of a replay diverges, the other sessions go on."""
+    """If one session of a replay diverges, the other sessions continue."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -175,7 +175,7 @@ def test_an_unrecorded_session_belongs_to_the_connection(record: Record) -> None
 
 
 def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
-    """After an unexpected notification, the session of a replay goes on."""
+    """After an unexpected notification, the session of a replay continues."""
     live = begun(record)
     live.check("""
         -> _x/typing {"sessionId": "s"}
@@ -198,7 +198,7 @@ def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_reordered_messages_are_no_divergence(record: Record) -> None:
-    """A replay accepts messages in another order if a missing message comes within a second."""
+    """A replay accepts messages in a different order if a missing message comes within a second."""
     live = begun(record)
     live.check("""
         -> 7
@@ -265,7 +265,7 @@ def test_lenient_skips_a_missing_exchange(record: Record) -> None:
 
 
 def test_lenient_continues_after_a_different_message(record: Record) -> None:
-    """`replay --lenient` goes on after a message that differs."""
+    """`replay --lenient` continues after a message that differs."""
     live = begun(record, lenient=True)
     live.check("""
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}

@@ -47,7 +47,7 @@ def test_each_message_releases_the_frames_after_it(record: Record) -> None:
 
 
 def test_sessions_do_not_wait_for_each_other(record: Record) -> None:
-    """If the client of a replay sends nothing to one session, the other session still goes on."""
+    """If the client of a replay sends nothing to one session, the other session still continues."""
     live = record(TWO_SESSIONS).replay(1, 3, 5)
     live.check("""
         -> 8
@@ -129,7 +129,7 @@ def test_sessions_with_equal_histories_are_interchangeable(record: Record) -> No
 
 
 def test_interchangeable_sessions_may_be_in_another_directory(record: Record) -> None:
-    """A replay also swaps two equal sessions if the client works in another directory."""
+    """A replay also swaps two equal sessions if the client works in a different directory."""
     live = record(INTERCHANGEABLE).replay()
     elsewhere = 'session/new {"cwd": "/elsewhere", "mcpServers": []}'
     live.send(1, f"#1 {elsewhere}", f"#2 {elsewhere}", 7, 9)

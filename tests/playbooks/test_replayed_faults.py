@@ -157,7 +157,7 @@ def test_a_dropped_message_may_be_sent_again(record: Record) -> None:
 
 
 def test_a_replay_goes_on_without_a_dropped_request(record: Record) -> None:
-    """If a fault of a replay drops a request, the replay goes on without an answer to it."""
+    """If a fault of a replay drops a request, the replay continues without an answer to it."""
     recorded = record(TURNS)
     live = recorded.replay()
     live.check("-> 1\n<- 2\n-> 3\n<- 4")

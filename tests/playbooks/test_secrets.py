@@ -76,7 +76,7 @@ def replay_with_new_secret(record: Record, level: str) -> Live:
 def test_another_secret_of_the_client_is_paired_with_the_recorded_one(
     record: Record, level: str
 ) -> None:
-    """A replay accepts another secret in place of the recorded one."""
+    """A replay accepts a different secret in place of the recorded one."""
     live = replay_with_new_secret(record, level)
     live.check(f"""
         {prompt(3, f"again {NEW}")}
@@ -184,7 +184,7 @@ def asking(token: str) -> str:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_nothing_is_granted_by_a_mask(record: Record, level: str) -> None:
-    """`verify` denies permission for a command with another secret than the recorded one."""
+    """`verify` denies permission for a command with a different secret than the recorded one."""
     live = verify(recorded_at(record, level, ASKED))
     live.play("<- 2", "<- 4")
     command = f'{{"sessionId": "s", "command": "curl", "args": ["{NEW}"]}}'

@@ -116,7 +116,7 @@ def test_a_frame_that_waits_for_its_time_is_no_stall(record: Record) -> None:
 
 
 def test_the_end_of_input_sends_waiting_frames_at_once(record: Record) -> None:
-    """At the end of its input, a replay sends all waiting frames at once."""
+    """At the end of its input, a replay sends all waiting frames immediately."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
     for message in (1, 3):
         live.send(message)

@@ -197,7 +197,7 @@ def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record
 
 
 def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
-    """If a request matches two recorded ones, a replay takes the one with the same directory."""
+    """If a request matches two recorded ones, a replay chooses the one with the same directory."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/q"}
@@ -213,7 +213,7 @@ def test_an_equal_directory_wins_over_one_to_be_bound(record: Record) -> None:
 
 
 def test_a_client_may_load_a_session_by_another_name(record: Record) -> None:
-    """If a client loads a session by another id, a replay uses that id."""
+    """If a client loads a session by a different id, a replay uses that id."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/load {"sessionId": "old", "cwd": "/p", "mcpServers": []}

@@ -170,7 +170,7 @@ def test_a_request_without_a_session_is_found_in_any_lane(record: Record) -> Non
 
 
 def test_another_open_request_does_not_hide_an_exhausted_one(record: Record) -> None:
-    """`verify` refuses a repeated request even while another request is open."""
+    """`verify` refuses a repeated request even while a different request is open."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"}'
     recorded = f"<- {create % (0, 'ls')}\n-> #0 result {{}}\n<- {create % (1, 'ps')}"
     live = asking(record, f"{recorded}\n-> #1 result {{}}")

@@ -153,7 +153,7 @@ def test_other_messages_do_not_put_off_the_end(record: Record) -> None:
 
 
 def test_answers_keep_their_place_among_requests(record: Record) -> None:
-    """If an agent requests terminal output less often than recorded, `verify` still goes on."""
+    """If an agent requests terminal output less often than recorded, `verify` still continues."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- #0 terminal/create {{"sessionId": "s", "command": "ls"}}
@@ -274,7 +274,7 @@ def test_a_prompt_waits_for_the_turn_before_it_in_v2(record: Record) -> None:
 
 
 def test_a_message_of_a_finished_turn_is_sent_at_once(record: Record) -> None:
-    """If a turn has ended early, `verify` sends the turn's other recorded messages at once."""
+    """If a turn has ended early, `verify` sends the turn's other recorded messages immediately."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {UPDATE % 1}

@@ -284,7 +284,7 @@ def test_nothing_else_is_granted_in_a_batch(record: Record) -> None:
 
 
 def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Record) -> None:
-    """In a JSON-RPC batch, `verify` chooses no option of another kind than recorded."""
+    """In a JSON-RPC batch, `verify` chooses no option of a different kind than recorded."""
     item, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     live = asking(record, f"<- [{member(item)},{member(two)}]\n-> [{yes % 1},{yes % 2}]")

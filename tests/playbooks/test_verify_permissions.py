@@ -237,7 +237,7 @@ def test_a_rejection_is_repeated_for_any_request(record: Record) -> None:
 
 
 def test_each_request_gets_its_own_answer_in_any_order(record: Record) -> None:
-    """If permission requests come in another order, `verify` gives each its own answer."""
+    """If permission requests come in a different order, `verify` gives each its own answer."""
     recorded = f"<- {permission(LS)}\n-> {selected('y')}\n<- {permission(RM, token=1)}\n-> {selected('n', 1)}"
     live = asking(record, recorded)
     live.check(f"""

@@ -60,7 +60,7 @@ ASKS = """
 
 
 def test_a_session_may_make_requests_before_it_is_named(record: Record) -> None:
-    """If a session is being created, `verify` takes an unknown session id as that session's id."""
+    """If a session is being created, `verify` treats an unknown session id as that session's id."""
     live = verify(record(ASKS)).check("""
         1-3
         <- #0 _x/y {"sessionId": "x"}
@@ -227,7 +227,7 @@ def test_directories_are_replaced_in_texts_on_request(record: Record) -> None:
 
 
 def test_the_recorded_path_is_another_path(record: Record) -> None:
-    """If `verify` runs in another directory, it refuses a request for the recorded path."""
+    """If `verify` runs in a different directory, it refuses a request for the recorded path."""
     live = verify(record(MOVED), roots=ROOTS).check("""
         -> 1
         <- 2

@@ -64,7 +64,7 @@ def lines_of(drawn: Sequence[Frame], direction: Direction) -> list[bytes]:
 @given(drawn=frames)
 @settings(max_examples=5)
 def test_a_plan_whose_rules_never_fire_is_transparent(kind: str, drawn: list[Frame]) -> None:
-    """If no fault rule fires, every byte arrives at once and in order."""
+    """If no fault rule fires, every byte arrives immediately and in order."""
     for trigger in NEVER:
         outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')} {trigger}"), drawn)
         for direction in Direction:
@@ -184,7 +184,7 @@ def interleaved(order: random.Random) -> list[Frame]:
 
 
 def test_interleaving_changes_nothing() -> None:
-    """If sessions alternate in another order, each session still gets the same faults."""
+    """If sessions alternate in a different order, each session still gets the same faults."""
     expected = what_fired(RULES, interleaved(random.Random(0)))
     assert len(expected) > 20
     for run_number in range(1, 101):

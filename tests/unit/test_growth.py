@@ -44,7 +44,7 @@ GROWTH = [
 def test_four_times_as_much_takes_no_more_than_five_times_the_work(
     command: tuple[str, ...], shape: str, tmp_path: Path
 ) -> None:
-    """On four times as many frames, a command takes at most five times the work."""
+    """On four times as many frames, a command needs at most five times the work."""
     from bench.shapes import write
 
     work: list[int] = []

@@ -25,7 +25,7 @@ _ABSOLUTE_PATH = re.compile(r'"(/[^"]*)|(?<![\w.:/<-])(?:file://)?(/\w+(?:/[\w.-
 
 
 def test_each_is_made_by_make_recordings() -> None:
-    """The shipped recordings are those that `make_recordings` makes."""
+    """`make_recordings` makes exactly the shipped recordings."""
     assert {path.stem for path in SHIPPED} == {*RECORDINGS, *SICK}
 
 

@@ -248,7 +248,7 @@ def test_other_modules_run_on_windows() -> None:
 
 
 def test_a_pipe_gets_utf_8(recordings: Path) -> None:
-    """`transcript` writes UTF-8 to a pipe, even if the system uses another code page."""
+    """`transcript` writes UTF-8 to a pipe, even if the system uses a different code page."""
     script = (
         "from acp_proxy.base import system; system.OUTPUT_ENCODING = 'utf-8'\n"
         "sys.stdout.reconfigure(encoding='cp1252')\n"

@@ -111,7 +111,7 @@ def test_an_error_of_ours_ends_the_batch() -> None:
 
 
 def test_no_more_is_in_flight_than_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a Dask cluster gets more workers, more recordings are sent to it at once."""
+    """If a Dask cluster gets more workers, more recordings are sent to it immediately."""
     monkeypatch.setattr(batch, "_LOOK_S", 0.001)
     executor = Promises(lambda _: CLEAN, 2, is_held=True)
     actual: list[JobVerdict] = []

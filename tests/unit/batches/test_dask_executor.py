@@ -145,7 +145,7 @@ def answer(
 
 
 def test_a_worker_of_another_version_reads_nothing(worker: Any) -> None:
-    """A Dask worker refuses a recording that another version of acp-proxy has sent."""
+    """A Dask worker refuses a recording that a different version of acp-proxy has sent."""
     said = f"expected acp-proxy 9.9 on each worker: {worker.address} has {__version__}"
     assert dask_executor.answer("9.9", b"of another form") == said
 

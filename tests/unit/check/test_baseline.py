@@ -41,7 +41,7 @@ FOUND = Finding("rpc.id-reused", Severity.ERROR, "client", 7, 'id "a1" is still 
     ],
 )
 def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None:
-    """`check` treats a finding as known if the baseline has it with other ids or numbers."""
+    """`check` treats a finding as known if the baseline has the finding with other ids."""
     assert generic(text) == generic(other)
 
 
@@ -61,7 +61,7 @@ def test_names_count(text: str, other: str) -> None:
 
 
 def test_rule_side_and_method_count() -> None:
-    """`check` treats a finding as known if the baseline has it at another frame."""
+    """`check` treats a finding as known if the baseline has the finding at a different frame."""
     assert fingerprint(evolve(FOUND, seq=99, related=(3,))) == fingerprint(FOUND)
     for other in (
         evolve(FOUND, rule="rpc.shape"),

@@ -29,7 +29,7 @@ LSP: dict[str, Any] = {"processId": None, "rootUri": "file:///proj", "capabiliti
     ],
 )
 def test_another_protocol_is_recognized(params: dict[str, Any], name: str) -> None:
-    """From the initialize message, `check` recognizes a recording of another protocol than ACP."""
+    """From the initialize message, `check` recognizes a recording of a protocol other than ACP."""
     assert note_of(params) == f"this is not ACP: initialize looks like that of {name}"
 
 

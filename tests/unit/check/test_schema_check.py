@@ -225,7 +225,7 @@ def test_one_of_two_members_is_missing() -> None:
 
 
 def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
-    """The schema check takes an MCP server without a type as a stdio server."""
+    """The schema check treats an MCP server without a type as a stdio server."""
     stdio = {"name": "n", "command": "c", "args": [], "env": []}
     for server in (stdio, {**stdio, "type": "stdio"}):
         params = {"cwd": "/", "mcpServers": [server]}

@@ -51,7 +51,7 @@ def test_a_group_without_a_command_prints_its_help() -> None:
 
 @pytest.mark.parametrize("word", ["show", "log", "stats", "audit", "secrets", "export"])
 def test_what_only_reads_takes_the_latest(word: str) -> None:
-    """Without an argument, a command that only reads takes the latest recording."""
+    """Without an argument, a command that writes nothing reads the latest recording."""
     without = run(word, home=RECORDINGS)
     assert without.exit_code == 0
     assert without.output == run("inspect", word, "latest", home=RECORDINGS).output

@@ -227,7 +227,7 @@ def test_a_file_name_that_is_too_long_is_refused() -> None:
 
 
 def test_a_failed_file_leaves_nothing(tmp_path: Path) -> None:
-    """If writing a report fails, no partial file is left."""
+    """If writing a report fails, no partial file remains."""
 
     def fail() -> Iterator[bytes]:
         yield b"half"

@@ -87,7 +87,7 @@ def test_a_time_that_is_gone_is_a_difference(beside: dict[str, Any]) -> None:
 
 
 def test_plans_with_different_ids_are_different_plans() -> None:
-    """`diff` reports a plan with another id as a difference."""
+    """`diff` reports a plan with a different id as a difference."""
     a = plan(plan(Run(0), ("p1", "s1")), ("p1", "s1")).end()
     b = plan(plan(Run(1), ("q1", "s1")), ("q2", "s1")).end()
     assert not compare(a, b)[0].is_equal

@@ -110,7 +110,7 @@ def test_different_values_are_a_difference(a: Any, b: Any) -> None:
 
 
 def test_small_numbers_are_no_processes() -> None:
-    """`diff` does not take small numbers in texts for process ids."""
+    """`diff` does not mistake small numbers in texts for process ids."""
     said = [{"pid": n, "said": f"there are {n} files"} for n in (7, 8)]
     runs = [Run(n).tell("tool_call_update", rawOutput=said[n]).end() for n in (0, 1)]
     assert compare(*runs)[0].counts == Counts(changed=1)

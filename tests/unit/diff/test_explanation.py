@@ -46,7 +46,7 @@ def test_list_items_without_names_are_matched_by_their_places() -> None:
 
 
 def test_a_list_item_with_another_name_is_another_item() -> None:
-    """If an item of a list has another name, `diff` reports that it was replaced."""
+    """If an item of a list has a different name, `diff` reports that it was replaced."""
     a, b = [{"id": "x", "v": 1}], [{"id": "y", "v": 2}, {"id": "z"}]
     assert told(a, b) == [
         Field("/0/id", "x", "y"),
@@ -70,7 +70,7 @@ def test_keys_are_reported_in_the_order_of_a() -> None:
     ("a", "b"), [(1, "1"), (0, False), (1, True), (None, 0), ({}, []), ("", None), ([], None)]
 )
 def test_another_type_is_another_value(a: Any, b: Any) -> None:
-    """`diff` reports a value of another type as different, even if Python calls it equal."""
+    """`diff` reports a value of a different type, even if Python calls the values equal."""
     assert told(a, b) == [Field("", a, b)]
     assert told({"x": [a]}, {"x": [b]}) == [Field("/x/0", a, b)]
 

@@ -53,7 +53,7 @@ def test_different_output_is_reported_as_one_text() -> None:
 
 
 def test_output_of_another_stream_is_another_text() -> None:
-    """`diff` reports output that moved from stdout to stderr as another text."""
+    """If output moved from stdout to stderr, `diff` reports a difference."""
     a, b = (pushes(Run(n), ("t", "x"), stream=s) for n, s in enumerate(("stdout", "stderr")))
     _, (entry,) = compare(a, b)
     assert [field.pointer for field in entry.fields] == ["/params/stream"]

@@ -166,7 +166,7 @@ def test_text_that_comes_after_a_cancel_does_not_count() -> None:
 
 
 def test_text_after_a_cancel_counts_if_the_turn_goes_on() -> None:
-    """If a turn goes on after a cancel, `diff` compares the text after the cancel."""
+    """If a turn continues after a cancel, `diff` compares the text after the cancel."""
     a, b = (_cancelled(n, *("three " * n).split(), reason="end_turn") for n in (0, 1))
     _, (entry,) = compare(a, b)
     assert [(place.pointer, place.b) for place in entry.fields] == [

@@ -55,7 +55,7 @@ def test_a_large_line_is_read_from_its_ends(tmp_path: Path) -> None:
 
 
 def test_a_message_on_stderr_is_a_line_of_text(tmp_path: Path) -> None:
-    """`show` does not take a line of stderr for a message."""
+    """`show` does not mistake a line of stderr for a message."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for line in ('{"method": "a"}', '{"id": 1, "method": "a"}', '{"id": 1, "result": {}}'):
             recorder.stderr(line)

@@ -190,7 +190,7 @@ def test_a_notification_is_described(method: str) -> None:
 
 @pytest.mark.parametrize("method", CHAINS)
 def test_a_wrapped_message_is_described(method: str) -> None:
-    """If a message is wrapped for a chain of proxies, its preview is that of the inner message."""
+    """If a message is wrapped for a chain of proxies, the preview is made of the inner message."""
     assert said(method, "request", "notification")
 
 

@@ -60,7 +60,7 @@ def sent_counts(result: dict[str, Any]) -> dict[str, int]:
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_tokens_of_real_agents_are_those_of_the_traffic(tmp_path: Path, path: Path) -> None:
-    """The token counts that `stats` prints are those in the recorded lines."""
+    """The token counts that `stats` prints equal the counts in the recorded lines."""
     prompts, open_ = list[dict[str, int]](), dict[Any, int]()
     context, costs = Tokens(), dict[str, float]()
     for stream, message in raw_messages(path):

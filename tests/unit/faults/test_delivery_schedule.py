@@ -67,7 +67,7 @@ def test_bytes_go_out_when_they_are_due() -> None:
 
 
 def test_outlets_do_not_wait_for_each_other() -> None:
-    """If a fault delays bytes to the client, bytes to the agent are sent at once."""
+    """If a fault delays bytes to the client, bytes to the agent are sent immediately."""
     schedule = DeliverySchedule()
     assert schedule.add(write(b"late", 9), 0) is CLIENT
     assert schedule.add(write(b"a", 1, Direction.TO_AGENT), 0) is AGENT
@@ -77,7 +77,7 @@ def test_outlets_do_not_wait_for_each_other() -> None:
 
 
 def test_lines_on_stderr_are_due_at_once() -> None:
-    """Lines that a fault writes to stderr are written at once."""
+    """Lines that a fault writes to stderr are written immediately."""
     schedule = added(write(b"late", 9))
     flood = RuleEffect("r", "stderr-flood", StderrEffect(b"lines"))
     assert schedule.add(flood, 4) is STDERR
@@ -217,7 +217,7 @@ def test_an_outlet_ends_after_the_bytes_that_wait() -> None:
 
 
 def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
-    """If a fault closes a stream at once, all its delayed bytes are lost."""
+    """If a fault closes a stream immediately, all its delayed bytes are lost."""
     schedule = added(write(b"ab"), write(b"cde", 5), KILL)
     assert schedule.outboxes[CLIENT].take(0) == b"ab"
     schedule.outboxes[CLIENT].close()

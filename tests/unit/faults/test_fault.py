@@ -90,7 +90,7 @@ def test_the_same_question_has_the_same_answer() -> None:
     "change", [{"seed": 43}, {"rule": "r"}, {"scope": "to-agent s"}, {"match": 8}]
 )
 def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
-    """A fault rule gets another random number for another seed."""
+    """With a different seed, a fault rule gets a different random number."""
     assert CHANCE._replace(**change).draw() != CHANCE.draw()
 
 

@@ -293,7 +293,7 @@ def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_wins_over_a_kind() -> None:
-    """If a fault rule is named `drop`, an unnamed rule of the kind `drop` gets another name."""
+    """If a fault rule is named `drop`, an unnamed rule of the kind `drop` gets a different name."""
     named, unnamed = plan_of("noop name=drop", "drop").rules
     assert named.name == "drop"
     assert unnamed.name.startswith("drop-")

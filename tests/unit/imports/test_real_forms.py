@@ -117,7 +117,7 @@ def test_a_line_that_cannot_be_read_is_named(text: str, where: list[tuple[int, i
 
 
 def test_a_client_that_starts_again_begins_a_connection() -> None:
-    """In an imported log, a second `initialize` request begins another connection."""
+    """In an imported log, a second `initialize` request begins a new connection."""
     sent = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, INITIALIZE), Sent(TO_AGENT, INITIALIZE)]
     _, entries = read(WRITERS["arrows"].write(sent))
     begun = [isinstance(entry, ConnectionBegins) for entry in connections(entries)]

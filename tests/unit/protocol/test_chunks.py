@@ -83,7 +83,7 @@ def test_half_an_emoji_is_kept() -> None:
     ],
 )
 def test_other_lines_are_not_chunks(raw: bytes) -> None:
-    """acp-proxy parses no session update as a text chunk if its kind is another."""
+    """acp-proxy parses no other kind of session update as a text chunk."""
     assert chunk_of(raw) is None
 
 

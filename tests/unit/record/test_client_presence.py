@@ -60,7 +60,7 @@ def test_a_pipe_without_a_reader_is_noticed() -> None:
 
 
 def test_a_socket_without_a_reader_is_noticed() -> None:
-    """If a client only stops writing to a socket, a recorder does not take it as gone."""
+    """If a client only stops writing to a socket, a recorder does not treat the client as gone."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.shutdown(socket.SHUT_WR)
@@ -70,7 +70,7 @@ def test_a_socket_without_a_reader_is_noticed() -> None:
 
 
 def test_a_closed_terminal_is_noticed() -> None:
-    """If the client's terminal was closed, a recorder takes the client as gone."""
+    """If the client's terminal was closed, a recorder treats the client as gone."""
     ours, theirs = os.openpty()
     assert presence_of(theirs) == HERE
     os.close(ours)
@@ -79,7 +79,7 @@ def test_a_closed_terminal_is_noticed() -> None:
 
 
 def test_a_file_has_no_reader_to_notice(tmp_path: Path) -> None:
-    """If stdout is a file, a recorder takes the client as gone when its parent process ends."""
+    """If stdout is a file, a recorder treats the client as gone when its parent process ends."""
     with (tmp_path / "out").open("wb") as file:
         assert presence_of(file.fileno()) == HERE
     null = os.open(os.devnull, os.O_WRONLY)

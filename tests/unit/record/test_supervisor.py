@@ -345,7 +345,7 @@ async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) ->
 
 
 async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockClock) -> None:
-    """If an agent closes its input, a recorder does not take the client as gone."""
+    """If an agent closes its input, a recorder does not treat the client as gone."""
 
     def closes_its_input(scene: Scene) -> None:
         scene.relay.to_agent.ended.set()

@@ -54,7 +54,7 @@ from acp_proxy.recording.agent_names import agent_name
     ],
 )  # fmt: skip
 def test_the_agent_is_named_and_not_its_runner(command: str, agent: str) -> None:
-    """acp-proxy does not take the runner `npx` in a command for the agent's name."""
+    """acp-proxy does not mistake the runner `npx` in a command for the agent's name."""
     assert agent_name(shlex.split(command)) == agent
 
 

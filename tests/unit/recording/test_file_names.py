@@ -45,7 +45,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="XDG is for Linux"
 def test_the_directory_is_that_of_platformdirs(
     monkeypatch: pytest.MonkeyPatch, home: str | None, data: str | None
 ) -> None:
-    """The default recordings directory is the one that platformdirs names."""
+    """The default recordings directory is the directory that platformdirs names."""
     environment(monkeypatch, home, data)
     expected = platformdirs.user_data_dir("acp-proxy", appauthor=False)
     assert recordings_directory(os.environ) == expected

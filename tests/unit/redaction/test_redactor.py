@@ -119,7 +119,7 @@ def test_switches_and_words_are_not_secrets(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["/srv/app", "~/app/src", "C:\\app", "."])
 def test_a_member_with_a_directory_is_not_a_password(value: str) -> None:
-    """Masking does not take a member `pwd` as a password if its value is a directory."""
+    """Masking does not treat a member `pwd` as a password if its value is a directory."""
     assert masked(redactor(), message(method="x", params={"pwd": value})) == message(
         method="x", params={"pwd": value}
     )

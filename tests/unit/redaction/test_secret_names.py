@@ -31,12 +31,12 @@ def test_a_secret_name(name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_harmless_name(name: str) -> None:
-    """Masking does not take names such as `max_tokens` for the names of secrets."""
+    """Masking does not mistake names such as `max_tokens` for the names of secrets."""
     assert not is_secret_name(name)
 
 
 def test_a_variable_may_be_a_key() -> None:
-    """Masking takes `key` as the name of a secret only in variables, headers and URLs."""
+    """Masking treats `key` as the name of a secret only in variables, headers and URLs."""
     assert is_secret_name("STRIPE_KEY", variable=True)
     assert is_secret_name("X-Session", variable=True)
     assert is_secret_name("sig", variable=True)

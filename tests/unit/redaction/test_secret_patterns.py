@@ -34,7 +34,7 @@ def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> N
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
-    """If a quotation ends after the name of a secret, the text after the quotation is kept."""
+    """If a quotation ends after the name of a secret, masking keeps the text behind the quote."""
     assert find("`password=` and step 3 of 4, as User 1 does", loose=loose) == []
     assert find("'?token=' for 3 Users, and 4 of Them", loose=loose) == []
     assert find(f'"token="{MIXED} x', loose=loose) == [SecretMatch(8, 38, "token")]
@@ -42,7 +42,7 @@ def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
 
 
 def test_a_named_value_is_secret_in_loose_text() -> None:
-    """In a command, masking takes the word after a secret's name as the secret."""
+    """In a command, masking treats the word after a secret's name as the secret."""
     text = "--token abc --password=def"
     assert find(text, loose=False) == []
     assert find(text, loose=True) == [SecretMatch(8, 11, "token"), SecretMatch(23, 26, "password")]
@@ -69,7 +69,7 @@ def test_each_shape_is_found(loose: bool) -> None:
 
 @pytest.mark.parametrize("case", loose_secrets(), ids=lambda case: case.name)
 def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
-    """In an error message, masking takes the value beside a secret's name as a secret."""
+    """In an error message, masking treats the value beside a secret's name as a secret."""
     assert [(m.start, m.end) for m in find(case.text, loose=True)] == [(case.start, case.end)]
     assert find(case.text, loose=False) == []
     assert may_hold(case.text.encode())
@@ -139,6 +139,6 @@ def test_other_ends_begin_no_secret() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_the_value_of_an_option_may_go_on(loose: bool) -> None:
-    """If a text ends with `--token abc`, masking takes `abc` as possibly unfinished."""
+    """If a text ends with `--token abc`, masking treats `abc` as possibly unfinished."""
     text = "run --token abc"
     assert tail(text) == tail(text, search(text, loose=loose)) == 4

@@ -18,7 +18,7 @@ def test_a_run_is_read_a_few_times() -> None:
 
 
 def test_a_run_to_the_end_is_open() -> None:
-    """Masking takes a run of letters at the end of a text as the possible start of a secret."""
+    """Masking treats a run of letters at the end of a text as the possible start of a secret."""
     search = Search("a" * 100, [], loose=False)
     search.have_read("hex", 7, 100)
     assert search.opened == [7]

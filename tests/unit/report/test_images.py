@@ -34,7 +34,7 @@ def test_other_data_is_no_image(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["not base64", "ä" * 40, "AAA", "\ud800", "%PNG" * 9])
 def test_text_is_no_image(text: str) -> None:
-    """`report` does not take text that is not base64 for an image."""
+    """`report` does not mistake text that is not base64 for an image."""
     assert read_image(text) is None
 
 
@@ -89,7 +89,7 @@ def test_images_of_a_page_have_a_limit(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_data_of_a_terminal_is_no_image(tmp_path: Path) -> None:
-    """`report` does not take the output of a terminal for an image."""
+    """`report` does not mistake the output of a terminal for an image."""
     with LogWriter(tmp_path / "x.db") as recorder:
         chunk = {"sessionUpdate": "terminal_output_chunk", "terminalId": "image"}
         recorder.to_client(

@@ -190,7 +190,7 @@ def test_nothing_is_allowed_but_the_two() -> None:
 
 
 def test_the_policy_allows_what_the_page_has() -> None:
-    """On a report page, the content security policy stands before all recorded text."""
+    """On a report page, the content security policy comes before all recorded text."""
     page = Page(page_of(facts_of(everything())))
     (loader,), (style,) = page.scripts, page.styles
     script = zlib.decompress(b64decode(page.inert["script"])).decode()
@@ -214,7 +214,7 @@ def test_the_assets_load_nothing() -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_head_has_the_numbers_of_the_commands(path: Path) -> None:
-    """The numbers in the head of a report page are those of `show` and `stats`."""
+    """The numbers in the head of a report page equal the numbers of `show` and `stats`."""
     with RecordingReader(path) as reader:
         data = read_report_data(reader, ReportOptions())
         facts = head_facts(data, 1, "")

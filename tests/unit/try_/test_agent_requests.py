@@ -122,7 +122,7 @@ async def test_each_write_and_each_command_is_asked_about(
 async def test_a_path_outside_is_refused_without_a_question(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    """`try` refuses a write into another directory without asking."""
+    """`try` refuses a write into a different directory without asking."""
     client = Client(nursery, tmp_path, Policy.ASK, Asked())
     assert isinstance(await client.ask("fs/write_text_file", path="/etc/x", content="x"), int)
     assert isinstance(await client.ask("terminal/create", **CREATE, cwd="/"), int)

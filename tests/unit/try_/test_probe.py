@@ -299,7 +299,7 @@ async def test_an_agent_that_is_mute_is_asked_once(autojump_clock: MockClock) ->
 
 
 async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) -> None:
-    """If an agent hangs in a probe of `try --probe`, another agent is started."""
+    """If an agent hangs in a probe of `try --probe`, a new agent process is started."""
     kind = type("Agent", (_Hangs,), {"probe": "_acp-proxy/no_such_method"})
     prober, results = await play(kind, autojump_clock)
     broken = ["unknown-extension", "string-id", "carriage-return"]

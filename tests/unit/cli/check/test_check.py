@@ -246,7 +246,7 @@ def test_a_dialect_can_be_forced(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
-    """`check` goes on after an unreadable recording, and exits with 2."""
+    """`check` continues after an unreadable recording, and exits with 2."""
     path = written(tmp_path / "x.jsonl", HANDSHAKE)
     result = run("check", tmp_path / "none.db", path)
     assert result.exit_code == 2

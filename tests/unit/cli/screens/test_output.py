@@ -79,7 +79,7 @@ class Pipe(io.BytesIO):
 def test_lines_are_written_in_blocks_unless_the_reader_waits(
     monkeypatch: pytest.MonkeyPatch, terminal: bool, flushes: list[int]
 ) -> None:
-    """On a terminal, commands write each line at once."""
+    """On a terminal, commands write each line immediately."""
     pipe = Pipe()
     stdout = io.TextIOWrapper(pipe, encoding="ascii")
     monkeypatch.setattr(stdout, "isatty", lambda: terminal)
@@ -97,7 +97,7 @@ def test_lines_are_written_in_blocks_unless_the_reader_waits(
 
 
 def test_json_is_the_same_bytes_in_every_locale(tmp_path: Path) -> None:
-    """JSON on stdout is UTF-8, even if stdout has another encoding."""
+    """JSON on stdout is UTF-8, even if stdout has a different encoding."""
     raw = io.BytesIO()
     before = sys.stdout
     sys.stdout = io.TextIOWrapper(raw, encoding="ascii", newline="\n")

@@ -116,7 +116,7 @@ def test_refused_and_reported_as_done() -> None:
 
 
 def test_a_permission_request_that_failed() -> None:
-    """`audit` does not take an error response to a permission request for a permission."""
+    """`audit` does not treat an error response to a permission request as a permission."""
     conversation = Talk()
     conversation.asks_in_vain(
         "session/request_permission", toolCall={"toolCallId": "c", **edit(A)}, options=OPTIONS
@@ -413,7 +413,7 @@ def test_quotes_that_change_a_command() -> None:
     ],
 )
 def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> None:
-    """`audit` does not report a write if its path may be another name of the permitted file."""
+    """`audit` does not report a write if its path may be a different name of the permitted file."""
     conversation = Talk(cwd=cwd)
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
     conversation.ends("c", locations=[{"path": written}])

@@ -72,7 +72,7 @@ def test_names_of_credentials(path: str) -> None:
     ],
 )  # fmt: skip
 def test_names_of_other_files(path: str) -> None:
-    """`audit` does not take a source file for a credential file."""
+    """`audit` does not mistake a source file for a credential file."""
     assert not looks_like_credentials(path)
 
 

@@ -88,7 +88,7 @@ def test_a_single_chunk_stays_a_row() -> None:
     ids=["session", "kind", "message", "tool call", "image", "other"],
 )
 def test_any_other_row_ends_a_run(between: Row) -> None:
-    """`log` does not join two chunks if another frame stands between them."""
+    """`log` does not join two chunks if another frame is between them."""
     given = rows(chunk("a"), chunk("b"), between, chunk("c"), chunk("d"))
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
@@ -122,7 +122,7 @@ def test_a_run_ends_with_its_turn_and_with_a_silence(seq: int, other: Row) -> No
 
 
 def test_an_event_ends_a_run() -> None:
-    """`log` does not join two chunks if an event stands between them."""
+    """`log` does not join two chunks if an event is between them."""
     given = rows(*[chunk("a")] * 5)
     given[2] = {"seq": 3, "t_ns": 3 * MS, "kind": "signal", "data": "{}"}
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]

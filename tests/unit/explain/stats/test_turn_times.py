@@ -79,7 +79,7 @@ def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
 
 
 def test_parallel_waits_are_counted_once() -> None:
-    """If the agent waits for a person and a file at once, `stats` counts the time once."""
+    """If the agent waits for a person and a file at the same time, `stats` counts the time once."""
     turn = running_from(0)
     wait_for(turn, Part.FILES)
     assert turn.pass_time(10) == (Part.FILES, 10)

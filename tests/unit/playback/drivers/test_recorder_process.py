@@ -50,7 +50,7 @@ async def test_an_orphan_is_ended(what: str) -> None:
 async def test_orphans_can_be_killed_at_once(
     when: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`verify` can kill orphaned processes of its agent at once."""
+    """`verify` can kill orphaned processes of its agent immediately."""
     hurried, sent = trio.Event(), []
 
     def send(pid: int, signum: int) -> None:
@@ -71,7 +71,7 @@ async def test_orphans_can_be_killed_at_once(
 
 
 async def test_our_own_children_are_left_alone() -> None:
-    """When `verify` ends orphaned processes of its agent, its own child processes go on."""
+    """When `verify` ends orphaned processes of its agent, its own child processes continue."""
     with subprocess.Popen([sys.executable, "-c", _STAYS], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()

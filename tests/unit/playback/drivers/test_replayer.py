@@ -207,7 +207,7 @@ async def test_a_last_line_without_a_newline_counts(
 async def test_a_source_that_breaks_has_ended(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """If reading from the client fails, a replay takes this as the end of the input."""
+    """If reading from the client fails, a replay treats this as the end of the input."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     source.receive_stream.receive_some_hook = broken

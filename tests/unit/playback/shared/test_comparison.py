@@ -93,7 +93,7 @@ def test_false_and_missing_capabilities_are_equal() -> None:
 
 
 def test_a_value_that_the_client_may_choose_is_proposed() -> None:
-    """A replay accepts that the client uses another directory than the recorded one."""
+    """A replay accepts that the client uses a different directory than the recorded one."""
     bindings = Bindings()
     comparer = Comparer(bindings)
     places = {"params": {"cwd": Place.ROOT}}

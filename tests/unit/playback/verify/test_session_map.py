@@ -17,7 +17,7 @@ def creating(lane: ClientLane) -> SentRequest:
 
 
 def test_a_session_that_no_request_opened_joins_a_lane() -> None:
-    """If no request opened a live session, `verify` takes the session for a recorded one."""
+    """If no request opened a live session, `verify` treats the session as a recorded one."""
     lanes: dict[str | None, ClientLane] = {name: ClientLane(name) for name in (None, *LANES)}
     bindings = Bindings()
     session_map = SessionMap(lanes, bindings, [("c", "a"), ("d", "a"), ("e", "b")])

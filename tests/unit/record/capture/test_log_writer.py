@@ -112,7 +112,7 @@ def test_a_null_log_keeps_nothing() -> None:
 
 
 def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
-    """If several threads write to a capture log at once, each record stays whole."""
+    """If several threads write to a capture log at the same time, each record stays whole."""
     per_stream = {stream: [b"%d" % stream * n for n in range(200)] for stream in (1, 2, 3)}
 
     def write(stream: int) -> None:

@@ -72,7 +72,7 @@ def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPa
 def test_a_thread_that_ends_at_once_is_noticed(
     relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a thread of a recorder ends at once, the recorder does not start."""
+    """If a thread of a recorder ends immediately, the recorder does not start."""
     with pytest.raises(RuntimeError):
         start(relay, Room(large=2, small=2), monkeypatch)
     assert relay.is_short_of_memory

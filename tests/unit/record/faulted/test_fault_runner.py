@@ -186,7 +186,7 @@ async def running(connection: Connection, nursery: trio.Nursery) -> None:
 
 
 async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -> None:
-    """A frame that no fault rule matches is written at once."""
+    """A frame that no fault rule matches is written immediately."""
     connection = play(clock, "latency where=method:z")
     connection.read(A + B + b"un")
     assert connection.arrived() == A + B
@@ -549,7 +549,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """After a bug in the code of faults, the conversation goes on without faults."""
+    """After a bug in the code of faults, the conversation continues without faults."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")

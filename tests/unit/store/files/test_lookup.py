@@ -128,7 +128,7 @@ def test_latest_passes_over_runs_of_verify(library: Path) -> None:
 
 
 def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
-    """If `latest` skips a newer recording of another directory, the newer one is named."""
+    """If `latest` skips a newer recording of a different directory, the newer one is named."""
     passed_over = latest(library, HERE).passed_over
     assert passed_over is not None
     assert (passed_over[0], passed_over[1].cwd) == (library / "third.db", "/elsewhere")

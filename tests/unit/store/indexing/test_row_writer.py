@@ -275,7 +275,7 @@ def test_a_commit_that_fails_labels_again_the_next_time(
 
 
 def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> None:
-    """If the dialect of a running recording is detected late, its earlier frames are read again."""
+    """If the dialect of a running recording is detected late, earlier frames are read again."""
     expected = fresh_rows(tmp_path, write_draft, DRAFT)
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)

@@ -155,7 +155,7 @@ def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
 
 
 def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
-    """A reader of a capture log refuses a log that begins with another header."""
+    """A reader of a capture log refuses a log that begins with a different header."""
     path = tmp_path / "x.log"
     for junk in (
         b"SQLite format 3\0" + b"\0" * 100,

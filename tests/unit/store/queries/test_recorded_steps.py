@@ -69,7 +69,7 @@ def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
 
 
 def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
-    """`replay` takes the messages in a client's JSON-RPC batch one by one."""
+    """`replay` handles the messages in a client's JSON-RPC batch one by one."""
     recorded = record(tmp_path, HELLO + """
         3 <- #5 _x/ask {}
         4 -> [{"id":5,"method":"_x/a"},{"id":5,"result":{}},{"method":"_x/n"},3]

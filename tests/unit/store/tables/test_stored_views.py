@@ -80,7 +80,7 @@ def view(path: Path, name: str) -> list[Row]:
 
 
 def test_the_views_list_the_words_of_the_protocol() -> None:
-    """The lists of words in the SQL views are those of the Python code."""
+    """The lists of words in the SQL views equal the lists in the Python code."""
     sql = SQL.read_text(encoding="utf-8")
     lists = {tuple(re.findall("'([^']*)'", words)) for words in re.findall(r" IN \((.*?)\)", sql)}
     roles = [(PROMPT, USER_TEXT, "user_message"), (AGENT_TEXT, "agent_message"),
