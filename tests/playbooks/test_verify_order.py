@@ -98,7 +98,7 @@ def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> No
 
 
 def test_a_recorded_silence_prolongs_the_wait(record: Record) -> None:
-    """If the recorded agent was silent for a while, `verify` waits longer for its next update."""
+    """If the recorded agent was silent for a while, `verify` waits longer for an update."""
     recorded = record(f"""{SESSION}
         .. 2s
         5 <- {UPDATE % 1}

@@ -78,7 +78,7 @@ def test_only_one_direction_may_count() -> None:
 
 
 def test_only_one_half_of_the_handshake_may_count() -> None:
-    """If `diff` compares only one direction, it ignores the other half of the handshake."""
+    """If `diff` compares only one direction, it ignores messages of the other in the handshake."""
     a, b = Run(0).end(), Run(1).end()
     b.said[0] = (OUT, request(0, "initialize", protocolVersion=2, clientCapabilities={}))
     b.said[1] = (IN, result(0, protocolVersion=2, agentCapabilities={"loadSession": True}))

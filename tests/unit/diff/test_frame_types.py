@@ -115,7 +115,7 @@ def test_pushes_without_output_are_messages_like_others(params: Any) -> None:
 
 
 def test_the_requests_of_a_v1_agent_still_count() -> None:
-    """In v1, `diff` reports that the agent requests a terminal's output more often."""
+    """In v1, if the agent of B requests a terminal's output more often, `diff` reports this."""
     a, b = Run(0), Run(1)
     for run, times in ((a, 1), (b, 2)):
         for number in range(times):

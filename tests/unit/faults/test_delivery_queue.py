@@ -46,7 +46,7 @@ def test_held_frames_are_bounded() -> None:
 
 
 def test_a_stall_lets_out_nothing_that_is_held() -> None:
-    """If a fault stalls a stream, frames that another fault delays there are never sent."""
+    """If a fault stalls a stream, frames of the stream that another fault delays are never sent."""
     check(
         ["reorder after_frames=1 where=text:a", "stall where=text:b"],
         """

@@ -135,7 +135,7 @@ def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
 
 
 def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
-    """If a fault kills the agent, earlier bytes are written first."""
+    """A fault kills the agent only after earlier bytes have been written."""
     schedule = added(
         write(b"a"),
         write(b"b", 7, Direction.TO_AGENT),
@@ -190,7 +190,7 @@ def test_a_side_effect_without_a_moment_is_never_due() -> None:
     ],
 )
 def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
-    """When a fault rule fires, its note in the recording adds no bytes to the delivery."""
+    """The note that a fault rule fired adds no bytes to the delivery."""
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
     assert schedule.take_effects(0) == []
@@ -247,7 +247,7 @@ def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
 
 
 def test_nothing_waits_once_it_is_hurried() -> None:
-    """If all delayed bytes of a stream are hurried, they are sent at once, in their order."""
+    """If the recorder hurries a stream with faults, it sends all delayed bytes at once."""
     schedule = added(write(b"b", 9), write(b"a", 5))
     hurried = [schedule.outboxes[CLIENT].is_hurried]
     schedule.hurry()

@@ -82,7 +82,7 @@ def firings(recorded: FaultTranscript) -> list[tuple[str, bool, bytes | None]]:
 
 
 def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
-    """If several fault rules fire at one frame, each is recorded with the final bytes."""
+    """If several fault rules fire at one frame, each is recorded with the delivered bytes."""
     recorded = check(
         ["truncate keep_bytes=2", "latency latency_ms=1", "corrupt mode=crlf"],
         r"""

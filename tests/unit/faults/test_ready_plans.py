@@ -259,7 +259,7 @@ def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> N
 
 @pytest.mark.parametrize("name", ["duplicate-reply", "duplicate-updates", "orphan-reply"])
 def test_doubled_frames_follow_each_other(name: str) -> None:
-    """The ready fault plans that double frames send a frame twice."""
+    """A ready fault plan that doubles frames sends a frame twice."""
     run = applied(name)
     for hit in run.hits:
         (copy,) = hit.injected

@@ -147,7 +147,7 @@ def test_what_a_plan_reaches() -> None:
 
 
 def test_rules_that_can_fire() -> None:
-    """A fault rule that cannot fire in a direction is not applied there."""
+    """A fault rule that cannot fire in a direction is not applied to that direction."""
     rules = [parse_rule(f"drop name={name} {rest}") for name, rest in RULES.items()]
     plan = joined([], rules, None)
     assert [rule.name for rule in firing_in(plan, A)] == ["every", "agent"]

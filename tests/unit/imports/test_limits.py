@@ -81,7 +81,7 @@ def test_quotation_marks_in_words_are_read_once(name: str) -> None:
 def test_the_command_of_an_export_is_read_beside_its_messages(
     indent: int | None, mark: str
 ) -> None:
-    """`import` finds the agent's command in an export, however the JSON is laid out."""
+    """`import` finds the agent's command in an exported log, however the JSON is laid out."""
     export = json.loads(WRITERS["acp-devtools"].write([Sent(TO_CLIENT, SHORT)] * 3))
     entries = read_as("acp-devtools", mark + json.dumps(export, indent=indent))
     commands = [item.command for item in entries if isinstance(item, Facts)]
@@ -153,7 +153,7 @@ def test_methods_tell_who_sends_them() -> None:
 
 @pytest.mark.parametrize("name", ["zed", "acp-devtools"])
 def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
-    """In an imported log, messages within brackets that do not enclose JSON are errors."""
+    """`import` reports messages within brackets that do not enclose JSON."""
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     entries = read_as(name, f"{message}\nand then [it hung\n{message}\n")
     assert [line.raw for line in messages(entries)] == [SHORT]

@@ -59,7 +59,7 @@ def test_the_messages_of_an_array_are_read_one_by_one() -> None:
     ],
 )  # fmt: skip
 def test_any_other_line_is_named(line: str, reason: str) -> None:
-    """In an imported log, a line that is not a message is an error."""
+    """`import` reports a line of a log that is not a message."""
     entries = read_as("lines", f"> {_I}\n{line}\n< {_A}\n")
     (unread,) = [entry for entry in entries if isinstance(entry, UnreadLines)]
     assert (unread.first, unread.last) == (2, 2)
@@ -90,7 +90,7 @@ def test_time_and_mark_may_stand_on_the_lines_before() -> None:
 
 @pytest.mark.parametrize("tail", ['{"', '{"jsonrpc', '{"jsonrpc":"2.0","id":0,', "[{"])
 def test_a_last_message_that_is_cut_off_is_named(tail: str) -> None:
-    """In an imported log, an incomplete last message is an error."""
+    """`import` reports an incomplete message at the end of a log."""
     assert bad(read_as("lines", f"→ {_I}\n← {tail}")) == [(2, 2)]
 
 

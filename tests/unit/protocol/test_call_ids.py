@@ -49,7 +49,7 @@ def test_messages_that_begin_a_call(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_connection_says_the_same(case: str) -> None:
-    """If an agent reuses the id of a tool call, the start of each call can be found."""
+    """If a tool call id is used several times, acp-proxy finds the start of each call."""
     dialect, words, expected = CASES[case]
     connection = Connection(dialect=dialect)
     begun, turn, seq = [], "-", 0

@@ -54,7 +54,7 @@ def test_the_draft_has_its_text_bare() -> None:
 
 
 def test_half_an_emoji_is_kept() -> None:
-    """If a chunk of text ends within an emoji, half of the emoji is kept."""
+    """If a chunk of text ends within an emoji, acp-proxy keeps half of the emoji."""
     raw = line(text("agent_message_chunk", "MARK")).replace(b"MARK", b"hi \\ud83d")
     assert chunk_of(raw) == Chunk("agent_message_chunk", None, "hi \ud83d")
 
@@ -110,5 +110,5 @@ def test_the_examples_of_chunks_are_read() -> None:
     ],
 )
 def test_halves_that_belong_together_are_joined(cut: str, whole: str) -> None:
-    """Two halves of a character in a joined text become one character."""
+    """If two chunks have the halves of a character, the joined text has the whole character."""
     assert mended(cut) == whole

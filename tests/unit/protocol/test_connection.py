@@ -158,7 +158,7 @@ def test_a_request_of_id_null_is_answered_with_null() -> None:
 
 
 def test_latency_is_from_request_to_answer() -> None:
-    """A request is recorded with the latency of its answer."""
+    """A recorder stores the latency of the answer together with each request."""
     conversation = Conversation()
     conversation.feed(5, 1000, Direction.TO_AGENT, read(frame("#1 a")))
     conversation.feed(9, 4500, Direction.TO_CLIENT, read(frame("#1 result 1")))
@@ -168,7 +168,7 @@ def test_latency_is_from_request_to_answer() -> None:
 
 
 def test_open_requests_are_listed_oldest_first() -> None:
-    """The open requests of one direction are listed with the oldest first."""
+    """The list of open requests in one direction begins with the oldest."""
     conversation = check("""
         -> #9 a
            a, exchange 1
@@ -331,7 +331,7 @@ def test_a_turn_lasts_from_prompt_to_answer() -> None:
 
 
 def test_a_turn_counts_updates_and_distinct_tool_calls() -> None:
-    """A turn counts a tool call with several updates once."""
+    """A turn counts a tool call only once, even if the call has several updates."""
     call = '{"sessionId": "s", "update": {"sessionUpdate": "%s", "toolCallId": "%s"}}'
     first, again = call % ("tool_call", "a"), call % ("tool_call_update", "a")
     second = call % ("tool_call_update", "b")
@@ -568,7 +568,7 @@ def test_the_draft_reads_files_in_the_one_open_turn() -> None:
 
 
 def test_sessions_of_the_draft_are_found_by_their_directories() -> None:
-    """In the 1.0 draft, a file request belongs to the session whose directory has the file."""
+    """In the 1.0 draft, a file request belongs to the session whose directory contains the file."""
     check(
         """
         -> #1 session/new {"workingDirectory": "/a"}

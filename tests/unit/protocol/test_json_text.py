@@ -44,12 +44,12 @@ from acp_proxy.protocol.json_text import (
     ],
 )
 def test_open_brackets_and_strings_are_closed(head: str, value: Any) -> None:
-    """When truncated JSON is repaired, a string that was cut is kept."""
+    """The repair of truncated JSON keeps a string that was cut."""
     assert parse_beginning(head.encode()) == value
 
 
 def test_half_of_a_character_is_dropped() -> None:
-    """When truncated JSON is repaired, half a character at its end is dropped."""
+    """The repair of truncated JSON drops half a character at the end."""
     assert parse_beginning('{"a": "né'.encode()[:-1]) == {"a": "n"}
 
 
@@ -109,6 +109,6 @@ def test_an_unfinished_token_is_not_whole() -> None:
 
 
 def test_a_lone_surrogate_can_be_stored_as_its_escape() -> None:
-    """Half a surrogate pair in JSON text is stored as an escape."""
+    """acp-proxy stores half a surrogate pair in JSON text as an escape."""
     assert storable("a\ud83d") == "a\\ud83d"
     assert json.dumps(storable("é")) == '"\\u00e9"'

@@ -129,14 +129,14 @@ def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
     ],
 )
 def test_an_id_is_kept_as_it_is_written(line: str, token: str) -> None:
-    """The id of a message is stored exactly as it is written."""
+    """acp-proxy stores the id of a message exactly as the id is written."""
     assert read((line % token).encode()).rpc_id == token
 
 
 @pytest.mark.parametrize("token", ["0", "1.0", '"1"', '"\\ud800"', "null", "1e5", '{"a": [1]}'])
 @pytest.mark.parametrize("junk", ["1", '{"toolCallId":7}', "[]"])
 def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -> None:
-    """The id in a cancellation is stored exactly as it is written."""
+    """acp-proxy stores the id in a cancellation exactly as the id is written."""
     raw = f'{{"method":"$/cancel_request","params":{{"x":{junk},"requestId": {token} }}}}'
     assert read(raw.encode()).target == token
     assert read(raw.replace('"x"', '"toolCall"').encode()).target == token
@@ -237,7 +237,7 @@ def test_a_field_of_the_wrong_type_is_ignored(odd: object) -> None:
 
 
 def test_a_lone_surrogate_is_written_as_its_escape() -> None:
-    """If a session id contains half a surrogate pair, it is stored as an escape."""
+    """acp-proxy stores half a surrogate pair in a session id as an escape."""
     raw = b'{"method":"\\ud800x","params":{"sessionId":"\\udfff","toolCallId":"\\ud83d\\ude00"}}'
     assert labels(raw) == {
         "method": "\\ud800x",

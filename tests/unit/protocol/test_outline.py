@@ -122,5 +122,5 @@ def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
     ids=["objects", "arrays", "quotes", "keys", "spaces", "digits"],
 )
 def test_hostile_edges_are_read_in_one_pass(head: bytes) -> None:
-    """The time to read the ends of a huge line does not depend on their nesting."""
+    """The time to read the two ends of a huge line does not depend on the nesting in them."""
     assert read_outline(head, head[-60_000:]).method == "x"

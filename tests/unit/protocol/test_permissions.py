@@ -53,7 +53,7 @@ def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool)
 
 
 def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
-    """The chosen option of a permission request has the kind that was offered."""
+    """The kind of a chosen permission option is read from the options that were offered."""
     assert read_answer(OPTIONS, selected("y")).kind == "allow_once"
     assert read_answer(OPTIONS, selected("both")).kinds == ("reject_once", "allow_always")
     assert read_answer([], selected("y")).kind == "y"
@@ -77,7 +77,7 @@ def test_options_are_distinguished_by_their_ids_alone() -> None:
 
 
 def test_a_draft_request_has_neither_options_nor_a_tool_call() -> None:
-    """A permission request without options and tool call is one of the 1.0 draft."""
+    """A permission request with neither options nor a tool call is one of the 1.0 draft."""
     assert is_draft({"params": {"operation": "read"}})
     assert not is_draft({"params": {"toolCall": {}}})
     assert not is_draft({})

@@ -95,7 +95,7 @@ def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str,
 
 
 def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
-    """After a turn has ended, its finished tool calls are forgotten."""
+    """After a turn has ended, the connection forgets the turn's finished tool calls."""
     machine = connection(
         '-> #1 session/prompt {"sessionId": "s"}'
         + _call(', "status": "completed"')
@@ -106,7 +106,7 @@ def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
 
 
 def test_a_terminal_is_followed_until_its_release() -> None:
-    """After a terminal is released, the connection forgets it."""
+    """After a terminal is released, the connection forgets the terminal."""
     created = """
         <- #1 terminal/create {"sessionId": "s", "command": "ls"}
         -> #1 result {"terminalId": "t"}

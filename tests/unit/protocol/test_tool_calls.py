@@ -10,7 +10,7 @@ from acp_proxy.protocol.tool_calls import CallState, CallStatus, call_of, merge
 
 
 def test_a_later_message_replaces_its_members() -> None:
-    """A later message about a tool call replaces only the JSON members that it has."""
+    """A later message about a tool call replaces only the JSON members in the message."""
     call = CallState(members={})
     call.take({"title": "Run", "kind": "execute", "rawInput": {"command": "ls"}}, 1)
     call.take({"title": None, "status": "failed", "rawInput": {}}, 2)

@@ -53,5 +53,5 @@ def test_the_text_between_places_can_be_changed() -> None:
 
 
 def test_without_places_nothing_is_changed() -> None:
-    """If a line contains no ids, it is unchanged after ids were replaced."""
+    """If a line contains no ids, the replacement of ids does not change the line."""
     assert splice("{}", []) == "{}"

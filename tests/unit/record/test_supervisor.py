@@ -212,13 +212,13 @@ async def test_until_waits_for_a_latch(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_ends_in_time_gets_no_other_signal(clock: MockClock) -> None:
-    """If an agent ends within the grace time, a recorder sends it no further signal."""
+    """If an agent ends within the grace time, a recorder sends the agent no further signal."""
     scene = await play(clock, (10, told_to_stop), (13.9, exits))
     assert scene.agent.sent == []
 
 
 async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> None:
-    """If an agent runs on after a stop signal, a recorder kills it after the grace time."""
+    """If an agent runs on after a stop signal, a recorder kills the agent after the grace time."""
     scene = await play(clock, (10, told_to_stop))
     assert scene.agent.sent == [(14, signal.SIGKILL)]
 
@@ -332,7 +332,7 @@ async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) -> None:
-    """If an agent has closed its own output, a recorder does not end it."""
+    """If an agent has closed its own output, a recorder does not end the agent."""
 
     def closes_its_output(scene: Scene) -> None:
         scene.relay.to_client.source_ended = True
@@ -465,18 +465,18 @@ async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
 
 
 async def test_a_slow_reader_is_not_noted(clock: MockClock) -> None:
-    """If a client reads slowly, a recorder does not record it as stalled."""
+    """If a client reads slowly, a recorder does not record the client as stalled."""
     steps = [(n + 0.5, blocks) for n in range(1, 60, 4)]
     assert await noted(clock, *steps, (60, unblocks)) == []
 
 
 async def test_waiting_for_something_to_read_is_no_stall(clock: MockClock) -> None:
-    """If an agent has nothing to read, a recorder does not record it as stalled."""
+    """If an agent has nothing to read, a recorder does not record the agent as stalled."""
     assert await noted(clock, (1, Scene.agent_says)) == []
 
 
 async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None:
-    """If a stalled client leaves, no event says that it reads again."""
+    """If a stalled client leaves, no event says that the client reads again."""
 
     def client_goes(scene: Scene) -> None:
         scene.relay.to_client.in_read = False

@@ -65,7 +65,7 @@ def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: b
     ],
 )  # fmt: skip
 def test_values_that_are_not_searched_for(value: str) -> None:
-    """Masking does not search for short values, numbers and words."""
+    """Masking does not search for known values that are short, numbers or words."""
     assert not values(value).forms
 
 
@@ -77,7 +77,7 @@ def test_values_that_are_not_searched_for(value: str) -> None:
     ],
 )  # fmt: skip
 def test_settings_are_secrets_only_by_name(value: str) -> None:
-    """If a value looks like the name of a model, it is a secret only by its variable's name."""
+    """A value like the name of a model is a secret only if its variable has a secret's name."""
     assert not values(value, named=False).forms
     assert values(value, named=True).forms
 

@@ -12,7 +12,7 @@ WORDS = st.lists(st.text("aBc-", min_size=1, max_size=4), min_size=1, max_size=6
 
 @given(WORDS, st.text("AabBcC-.", max_size=30))
 def test_each_place_is_found(words: list[str], text: str) -> None:
-    """A search for several needles finds every place of each needle."""
+    """A search for several needles finds every occurrence of each needle."""
     needles = Needles([word.encode() for word in words])
     expected = {
         (n, start)

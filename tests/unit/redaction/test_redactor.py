@@ -318,7 +318,7 @@ def test_an_invalid_line_stays_invalid(flaw: bytes, before: bytes, private: bool
 
 
 def test_private_text_keeps_its_length() -> None:
-    """If private text is masked, its length does not change."""
+    """If private text is masked, the length of the text does not change."""
     used = redactor(private=True)
     assert text_of(masked(used, chunk("Hello, wörld!\nToo"))) == "xxxxxx xxxxxx\nxxx"
     prompt = message(id=3, method="session/prompt", params={
@@ -365,7 +365,7 @@ def test_a_named_place_is_masked_as_a_whole() -> None:
 @example(b'{"token": "\\ud800abcdefgh"}', STDERR)
 @given(st.binary(max_size=200), st.sampled_from([TO_CLIENT, STDERR]))
 def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
-    """For any bytes, masking returns its edits in the order of the line."""
+    """For any bytes, masking lists its replacements in the order of the line."""
     edits = knowing(VALUE).line(stream, raw)
     at = 0
     for edit in edits:
@@ -374,7 +374,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """If `--token` reveals a secret, masking also finds the secret earlier in the line."""
+    """If the word after `--token` is a secret, masking also finds the word earlier in the line."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
@@ -433,7 +433,7 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """If a new secret becomes known, masking searches a line again."""
+    """If a secret becomes known, masking searches a line again that it has searched before."""
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))
@@ -455,7 +455,7 @@ def test_texts_are_hidden() -> None:
 
 
 def test_texts_are_found_in_order() -> None:
-    """The function `strings` yields the texts of a JSON value in order."""
+    """The function `strings` yields the strings in a JSON value in order."""
     assert [*strings(DOCUMENT)] == ["one", "three"]
     assert [*strings("x")] == ["x"]
     assert [*strings(None)] == []

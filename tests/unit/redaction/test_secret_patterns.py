@@ -24,7 +24,7 @@ MIXED = "Zf3D0LXCM3" + "EIMbgJpUNn" + "kRtOfOueHz"
     ],
 )  # fmt: skip
 def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> None:
-    """The search for secrets finds exactly the secret in a text."""
+    """The search for secrets finds a secret without the characters around it."""
     text = before + secret + after
     expected = [SecretMatch(len(before), len(before) + len(secret), kind)]
     assert find(text, loose=False) == expected
@@ -124,14 +124,14 @@ def test_a_command_without_a_password(text: str) -> None:
     [("so sk-an", 3), ("Bearer ", 0), ("x eyJhb", 2), ("a password=ab", 2), ("a\\npassword", 1)],
 )
 def test_the_end_may_begin_a_secret(text: str, start: int) -> None:
-    """The search for secrets finds where the end of a text may begin a secret."""
+    """The search for secrets finds where a secret may begin at the end of a text."""
     assert tail(text) == start
     assert tail(text, search(text, loose=False)) == start
     assert tail(text, search(text, loose=True)) == start
 
 
 def test_other_ends_begin_no_secret() -> None:
-    """If the end of a text cannot begin a secret, the search for secrets keeps none of it back."""
+    """If no secret can begin at the end of a text, masking holds back no character."""
     assert tail("nothing here") == len("nothing here")
     assert tail("a token is spent") == len("a token is spent")
     assert not ends_open("nothing here")

@@ -25,7 +25,7 @@ def test_a_run_to_the_end_is_open() -> None:
 
 
 def test_a_word_begins_after_another_character() -> None:
-    """In a search for secrets, a name may begin after an escape."""
+    """In a search for secrets, the name of a secret may begin after an escape."""
     for text in ("x", " x", "中x", "\\nx", "%20x", "\x1b[32mx", "-x"):
         assert Search(text, [], loose=False).begins_word(len(text) - 1), text
     for text in ("ax", "1x", "+x"):
@@ -34,7 +34,7 @@ def test_a_word_begins_after_another_character() -> None:
 
 
 def test_names_and_schemes_are_found_around_a_place() -> None:
-    """In a search for secrets, dashes and dots are part of a name."""
+    """In a search for secrets, dashes and dots are part of the name of a secret."""
     text = "--db.api_KEY=x"
     assert (name_start(text, 9), name_end(text, 9)) == (0, 12)
     assert scheme_start("see git+ssh://x", 11) == 4
@@ -50,7 +50,7 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
     ],
 )
 def test_a_repetition_ends_before_a_partial_match(name: str, text: str, matched: str) -> None:
-    """In a pattern for secrets, a repeated group stops before an incomplete repetition."""
+    """A pattern with a repeated group, such as lines of base64, matches only whole repetitions."""
     match = getattr(Expressions(), name).match(text)
     assert match is not None
     assert match[0] == matched

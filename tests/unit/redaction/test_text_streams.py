@@ -59,7 +59,7 @@ def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
 
 @pytest.mark.parametrize("text", ["it is Zq8", "the sk-an", "to"])
 def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
-    """If a chunk may end with the start of a secret, masking keeps it back."""
+    """If a chunk may end with the start of a secret, masking holds the chunk back."""
     assert not streams.passes("k", text)
 
 
@@ -78,7 +78,7 @@ def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStream
 
 
 def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
-    """If masking has to wait with a chunk, it remembers nothing of the chunk."""
+    """If masking holds a chunk back, it does not remember the text of the chunk."""
 
     def unknown() -> Iterator[bytes]:
         raise NotYet

@@ -155,7 +155,7 @@ def test_private_text_has_no_images(pictures: Path) -> None:
 
 @pytest.mark.parametrize(("name", "words"), [("pictures", "· 3 images, not masked<"), ("", "")])
 def test_the_head_counts_images(pictures: Path, name: str, words: str) -> None:
-    """The head of a report page says how many images it has."""
+    """The head of a report page says how many images the page has."""
     with RecordingReader(pictures if name else DIRECTORY / "tour.db") as reader:
         html = b"".join(page_parts(reader, ReportOptions())[1]).decode()
     assert words in html

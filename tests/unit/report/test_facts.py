@@ -63,7 +63,7 @@ def hello(*findings: Finding) -> Summary:
     ],
 )
 def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, words: str) -> None:
-    """The verdict of a report page names the first bad frame."""
+    """The verdict of a report page names the first frame with a problem."""
     verdict = find_verdict(summary_of(name))
     first = verdict.finding
     assert first is not None

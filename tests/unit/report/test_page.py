@@ -294,7 +294,7 @@ def test_every_frame_of_the_verdict_is_a_link() -> None:
     ],
 )
 def test_a_prompt_in_a_title_has_no_marks_of_markdown(prompt: str, title: str) -> None:
-    """A report page shows a prompt in a heading without Markdown."""
+    """If a report page shows a prompt in a heading, it removes the prompt's Markdown."""
     data = data_of(DIRECTORY / "hang.db")
     turns = [evolve(turn, prompt=prompt) for turn in data.summary.turns]
     html = page_of(facts_of(evolve(data, summary=evolve(data.summary, turns=turns))))

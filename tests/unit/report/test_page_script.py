@@ -113,7 +113,7 @@ def test_types_are_left_out() -> None:
 
 
 def test_modules_that_import_each_other_are_refused() -> None:
-    """If scripts of a report page import each other in a circle, the error names them."""
+    """If scripts of a report page import each other in a circle, the error names the scripts."""
     first = 'import {two} from "./b.js";\nexport const one = 1;'
     second = 'import {one} from "./app.js";\nexport const two = 2;'
     with pytest.raises(NotJoined, match=r"each other: app\.js -> b\.js -> app\.js"):

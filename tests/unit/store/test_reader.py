@@ -78,7 +78,7 @@ def chunk(number: int) -> bytes:
 
 
 def test_a_running_recording_is_live(tmp_path: Path) -> None:
-    """A recording is live while its recorder runs."""
+    """A recording counts as live while its recorder runs."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -662,7 +662,7 @@ def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
 
 
 def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -> None:
-    """The capture log of a newer recording is not changed."""
+    """A command does not change the capture log of a recording with a newer format."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

@@ -135,7 +135,7 @@ def test_secrets_are_masked(tmp_path: Path) -> None:
 
 
 def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
-    """If one check of `doctor` has many results, only the first are printed."""
+    """If one check of `doctor` has many results, `doctor` prints only the first of them."""
     entry = {"type": "custom", "command": "/gone/acp-proxy", "args": ["record", "--", "/gone/a"]}
     path = configure(tmp_path, "x")
     path.write_text(json.dumps({"agent_servers": {f"{n}": entry for n in range(8)}}), "utf-8")

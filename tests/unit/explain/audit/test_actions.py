@@ -60,7 +60,7 @@ def test_a_tool_call_and_its_write_are_one_action() -> None:
 
 
 def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
-    """If the agent reads a file while it edits the file, `audit` lists the read separately."""
+    """If the agent also reads a file that it edits, `audit` lists the read separately."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)

@@ -31,7 +31,7 @@ def test_a_session_in_order() -> None:
 
 
 def test_done_without_being_asked() -> None:
-    """If an agent requests permission for only some writes, `audit` reports the others."""
+    """If an agent requests permission for only some writes, `audit` reports its other writes."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c")
@@ -369,7 +369,7 @@ def test_a_path_of_which_the_write_failed_was_not_written() -> None:
 
 
 def test_two_commands_of_one_call() -> None:
-    """If a tool call runs two commands and one was permitted, `audit` reports the other."""
+    """If a tool call runs two commands, but only one was permitted, `audit` reports the other."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="npm test")

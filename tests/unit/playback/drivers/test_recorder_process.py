@@ -71,7 +71,7 @@ async def test_orphans_can_be_killed_at_once(
 
 
 async def test_our_own_children_are_left_alone() -> None:
-    """When `verify` ends orphaned processes of its agent, its own child processes continue."""
+    """When `verify` ends orphaned processes of its agent, it spares its own child processes."""
     with subprocess.Popen([sys.executable, "-c", _STAYS], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
@@ -124,7 +124,7 @@ class _Recorder:
 async def test_a_hopeless_agent_gets_the_signal_before_the_end_of_its_input(
     *, is_hopeless: bool
 ) -> None:
-    """If an agent does not follow the recording, `verify` signals it before it closes the input."""
+    """If `verify` cannot go on with an agent, it signals the agent before it closes the input."""
     recorder = _Recorder()
     process = RecorderProcess(cast("trio.Process", recorder), grace=1)
     process.is_hopeless = is_hopeless

@@ -150,7 +150,7 @@ async def test_a_missing_message_is_noticed_in_time(
 async def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """If the client is silent for the timeout, a replay ends as stalled."""
+    """If the client is silent for the stall timeout, a replay ends as stalled."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
         await client.send(1)
@@ -163,7 +163,7 @@ async def test_a_silent_client_stalls_the_replay(
 async def test_a_client_that_does_not_read_stalls_the_replay(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """If the client does not read for the timeout, a replay ends as stalled."""
+    """If the client does not read for the stall timeout, a replay ends as stalled."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
         client.sink.send_stream.send_all_hook = trio.sleep_forever
@@ -379,7 +379,7 @@ async def test_the_scripted_client_reads_a_last_line_without_a_newline(
 async def test_all_runs_are_equal(
     recorded: RecordedTranscript, clock: MockClock, runs: int
 ) -> None:
-    """However a client's input is split, a replay sends the recorded bytes."""
+    """However a client's input is split into chunks, a replay sends the recorded bytes."""
     lanes = [{recorded.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
     hashes: dict[Order, set[str]] = {Order.SESSION: set(), Order.RECORDED: set()}
     for seed in range(runs):

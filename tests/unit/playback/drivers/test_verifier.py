@@ -145,7 +145,7 @@ async def test_time_is_trios(record: Record, clock: MockClock) -> None:
 
 
 async def test_silence_is_a_stall(record: Record, clock: MockClock) -> None:
-    """If an agent is silent for the timeout, `verify` reports a stall."""
+    """If an agent is silent for the stall timeout, `verify` reports a stall."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)

@@ -88,7 +88,7 @@ def test_a_divergence_is_shown_with_its_context() -> None:
 
 
 def test_only_some_divergences_are_shown() -> None:
-    """If there are many divergences, the text report of a replay shows only some."""
+    """If there are many divergences, the text report of a replay shows only some of them."""
     many = evolve(DIVERGED, divergences=(DIFFERS,) * 20, left_out=5)
     assert "... and 13 more; --report FILE has all of them" in text(many)
 

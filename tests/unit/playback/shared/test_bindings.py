@@ -72,7 +72,7 @@ def test_uris_are_escaped(uri: str, moved: str) -> None:
     ],
 )
 def test_whole_names_in_texts_are_rewritten(text: str, rewritten: str) -> None:
-    """A replay replaces a directory in a text only where it is a whole name."""
+    """A replay replaces a directory in a text only where the directory is a whole name."""
     assert bound(_srv_a="/x").rewritten(text) == rewritten
 
 

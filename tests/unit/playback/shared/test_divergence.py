@@ -61,7 +61,7 @@ def test_information_is_no_divergence() -> None:
 
 
 def test_after_a_failed_handshake_all_divergences_are_cascades() -> None:
-    """After a failed handshake, all divergences of a replay count as its consequences."""
+    """If the handshake of a replay fails, all later divergences count as consequences."""
     log = DivergenceLog(MessageMask(None))
     log.note(DivergenceKind.PARAMS_DIFFER, Lane(None), "", of_handshake=True)
     assert log.note(DivergenceKind.UNMATCHED, Lane("a"), "").rank is Rank.CASCADE
@@ -79,7 +79,7 @@ def test_a_limited_number_of_divergences_is_kept() -> None:
 
 
 def test_moments_are_counted_from_the_beginning() -> None:
-    """In the report of a replay, a divergence has its time since the start."""
+    """The report of a replay gives the time of each divergence since the start."""
     log = DivergenceLog(MessageMask(None))
     log.set_time(5 * 10**9)
     log.set_time(5 * 10**9 + 1_500_000)
@@ -90,7 +90,7 @@ def test_moments_are_counted_from_the_beginning() -> None:
 
 @pytest.mark.parametrize("peer", ["client", "agent"])
 def test_a_used_up_near_miss_is_marked(peer: str) -> None:
-    """In a list of similar messages, `verify` marks a message that was already used up."""
+    """In a list of similar messages, `verify` marks a message that is already matched."""
     assert [*DivergenceReporter(peer).lines_of(AGAIN)] == [
         "exhausted in s (primary): the file was read again",
         f'  the {peer}\'s line 3: {{"id":2}}',

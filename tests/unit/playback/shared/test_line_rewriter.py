@@ -19,7 +19,7 @@ def written(raw: bytes, kind: str, ids: dict[str, str], **roots: str) -> bytes:
 
 
 def test_a_line_without_replacements_is_unchanged() -> None:
-    """A replay sends a line without replacements byte for byte."""
+    """If a replay replaces nothing in a line, it sends the line byte for byte."""
     raw = b'\xff {"id" : 1 }'
     assert written(raw, "response", {"1": "1"}) is raw
 
@@ -63,7 +63,7 @@ def test_quoted_strings_can_be_encoded() -> None:
 
 
 def test_ids_are_spelled_as_in_the_request() -> None:
-    """A replay writes the id of a response exactly as the request did."""
+    """A replay writes the id of a response exactly as the id stands in the request."""
     assert (
         reply("1.0", {"content": "é"}).data
         == '{"jsonrpc":"2.0","id":1.0,"result":{"content":"é"}}\n'.encode()

@@ -48,7 +48,7 @@ def asking(**params: Any) -> dict[str, Any]:
 def test_a_part_of_a_file_is_some_lines(
     files: KnownFiles, params: dict[str, Any], expected: str
 ) -> None:
-    """If an agent requests some lines of a known file, `verify` answers with these lines."""
+    """If an agent requests some lines of a recorded file, `verify` answers with these lines."""
     files.learn(WRITE, asking(content="1\n2\n3\n"), None)
     assert files.content(asking(**params)) == expected
 

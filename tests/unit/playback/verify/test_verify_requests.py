@@ -74,7 +74,7 @@ def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     ("silence_s", "waits_s"), [(0.0, 1), (0.25, 2.5), (2, 5), (4, 8), (99, 27)]
 )
 def test_an_answer_waits_less(silence_s: float, waits_s: float) -> None:
-    """If an agent is slow, `verify` delays an answer less than other frames."""
+    """If an agent is slow, `verify` delays an answer for a shorter time than other frames."""
     answer = Patience(30 * S).of_answer(int(silence_s * S))
     assert answer == (waits_s * S, 10 * waits_s * S)
 
@@ -91,7 +91,7 @@ def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, st
 
 
 def test_activity_elsewhere_prolongs_the_wait() -> None:
-    """While other sessions are active, `verify` delays a frame longer."""
+    """While other sessions are active, `verify` extends the delay of a frame."""
     patience, lane = Patience(30 * S), ClientLane("s")
     frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)

@@ -104,7 +104,7 @@ def test_a_log_can_be_removed(log: CaptureLog) -> None:
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """If a recorder cannot create a capture log, all records are discarded."""
+    """If a recorder cannot create a capture log, it discards all records."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -159,7 +159,7 @@ def test_anything_can_be_unpacked() -> None:
 
 
 def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
-    """After a recorder has emptied its capture log, new records continue the old offsets."""
+    """After a recorder has emptied its capture log, the offsets of records continue to grow."""
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)

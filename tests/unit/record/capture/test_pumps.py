@@ -30,7 +30,7 @@ def _sees_end(fd: int) -> bool:
 
 
 def test_the_end_of_a_stream_is_logged_before_its_reader_sees_it() -> None:
-    """The end of a recorded stream is logged before its receiver can see it."""
+    """A recorder logs the end of a stream before the stream's receiver can see the end."""
     (source, client), (reader, sink) = os.pipe(), os.pipe()
     os.close(client)
     log = _Log(reader)

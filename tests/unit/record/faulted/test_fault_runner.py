@@ -273,7 +273,7 @@ async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
 
 
 async def test_terminating_with_grace(clock: MockClock) -> None:
-    """If an agent ignores the fault `terminate`, it is killed after the grace time."""
+    """If an agent ignores the fault `terminate`, the agent is killed after the grace time."""
     connection = play(clock, "terminate grace_ms=1500 where=method:a")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)

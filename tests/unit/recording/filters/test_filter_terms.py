@@ -224,7 +224,7 @@ def test_a_hundred_levels_are_accepted() -> None:
 
 @pytest.mark.parametrize("key", ["9" * 5000, "\u00b2", "\u0663"])
 def test_an_index_of_thousands_of_digits_matches_nothing(key: str) -> None:
-    """In the path of a filter, an index with thousands of digits matches nothing."""
+    """In a filter by a JSON path, an index with thousands of digits matches nothing."""
     row = {**ROWS[0], "raw": b'{"params":[1,2]}'}
     assert not parse(f"params.{key}=1").matches(row)
     assert parse("params.0=1").matches(row)
@@ -232,7 +232,7 @@ def test_an_index_of_thousands_of_digits_matches_nothing(key: str) -> None:
 
 @pytest.mark.parametrize("value", ["[" * 700 + "]" * 700, '{"a":' * 700 + "1" + "}" * 700])
 def test_a_message_that_is_nested_too_deeply_does_not_match(value: str) -> None:
-    """If a message is nested too deeply, a filter by a path in it matches nothing."""
+    """If a message is nested too deeply, a filter by JSON path does not match the message."""
     row = {**ROWS[0], "raw": f'{{"params":{value}}}'.encode()}
     path = ".".join(["params", *"a" * 699])
     assert not parse(f"{path}=2").matches(row)
@@ -249,5 +249,5 @@ def test_an_id_is_found_as_its_peer_has_written_it() -> None:
 
 
 def test_half_of_a_surrogate_pair_is_found_by_its_escape() -> None:
-    """A filter finds a method with half a surrogate pair by its escape."""
+    """A filter can name half a surrogate pair in a method by its JSON escape."""
     assert parse('method:"\\ud800"').matches({**ROWS[0], "method": "\\ud800"})

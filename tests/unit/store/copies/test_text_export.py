@@ -171,7 +171,7 @@ def test_styles_of_serializers(raw: bytes, style: Style) -> None:
     ],
 )  # fmt: skip
 def test_a_line_that_another_tool_might_change_is_kept_as_text(raw: bytes) -> None:
-    """If other tools may change a frame's JSON, the text form has the frame as a string."""
+    """If other tools may change a frame's JSON, the text form stores the frame as a string."""
     assert find_style(raw) is None
 
 

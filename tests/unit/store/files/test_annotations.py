@@ -95,7 +95,7 @@ def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
 
 
 def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> None:
-    """If a user notes something on a running recording, the note remains when the recorder ends."""
+    """A note that a user writes on a running recording remains after the recorder's end."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

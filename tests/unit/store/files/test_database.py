@@ -59,7 +59,7 @@ def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
-    """If a command still reads a recording when it ends, the write-ahead log is merged later."""
+    """If a recording ends while a command reads it, its write-ahead log is merged later."""
     path = tmp_path / "x.db"
     writer = database.create(path)
     with contextlib.closing(database.open_readonly(path)) as reader:
@@ -106,14 +106,14 @@ def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
 
 
 def test_a_text_is_not_a_recording(tmp_path: Path) -> None:
-    """The error about a text file in place of a database says that it is not SQLite."""
+    """The error about a text file in place of a database says that the file is not SQLite."""
     (tmp_path / "x.db").write_text("hello, world")
     with pytest.raises(NotARecording, match="it is not a SQLite database"):
         database.open_readonly(tmp_path / "x.db")
 
 
 def test_a_directory_is_not_a_recording(tmp_path: Path) -> None:
-    """The error about a directory in place of a recording says that it is a directory."""
+    """The error about a directory in place of a recording says that the path is a directory."""
     with pytest.raises(NotARecording, match="is a directory"):
         database.open_readonly(tmp_path)
 

@@ -98,7 +98,7 @@ def test_latest_with_a_number_counts_back(library: Path) -> None:
 
 
 def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_path: Path) -> None:
-    """For `latest`, an imported recording was made when it was imported."""
+    """For `latest`, the time of an imported recording is the time of the import."""
     lines = text_of(record_conversation(tmp_path / "old.db", cwd="/theirs", wall=10**18))
     made = import_text_form(lines.splitlines(keepends=True), tmp_path, library, stem="theirs")
     for when, expected in ((5 * 10**9, made), (10**9 + 1000, library / "second.db")):
@@ -128,7 +128,7 @@ def test_latest_passes_over_runs_of_verify(library: Path) -> None:
 
 
 def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
-    """If `latest` skips a newer recording of a different directory, the newer one is named."""
+    """If `latest` skips a newer recording of a different directory, a message names the newer."""
     passed_over = latest(library, HERE).passed_over
     assert passed_over is not None
     assert (passed_over[0], passed_over[1].cwd) == (library / "third.db", "/elsewhere")
@@ -155,7 +155,7 @@ def test_latest_skips_unreadable_recordings(library: Path) -> None:
 
 
 def test_a_start_that_fits_several_names_them(library: Path) -> None:
-    """If the start of an id fits several recordings, the error lists them."""
+    """If the start of an id fits several recordings, the error lists these recordings."""
     with pytest.raises(NoSuchRecording) as caught:
         resolve("aa", library, HERE)
     assert str(caught.value) == (
@@ -167,7 +167,7 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
 @pytest.mark.parametrize("length", [10, 300, 3000])
 @pytest.mark.parametrize("arguments", [1, 900, 1000])
 def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, arguments: int) -> None:
-    """The quick search in a recording's file finds every text that it contains."""
+    """The quick search in a recording's file finds every text that the file contains."""
     here = "/" + "abcdefghij" * (length // 10)
     command = ["x" * 3] * arguments
     path = record_conversation(tmp_path / "x.db", cwd=here, arg=command, id="feedbeef0001")
@@ -230,7 +230,7 @@ def test_few_recordings_are_read_to_find_the_newest(
 
 
 def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To find `latest`, acp-proxy lists the directory once."""
+    """To find `latest`, acp-proxy reads the directory only once."""
     listed = []
 
     def list_once(directory: Path) -> list[Path]:

@@ -390,7 +390,7 @@ def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """If another program locks the database, the frames are indexed afterwards."""
+    """If another program locks the database, the recorder indexes the frames after the lock."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         handshake(recorder)
         with (
@@ -456,7 +456,7 @@ def test_a_fresh_indexer_goes_on_from_the_last_commit(
 
 
 def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> None:
-    """If the stored state of an indexer is invalid, a ValueError is raised."""
+    """If the stored state of an indexer is invalid, the indexer raises a ValueError."""
     assert load_state(rows).offset == 0
     for state in ("", "null", '{"offset": "x"}', '{"framers": {"to-agent": 1}}', "nonsense"):
         with rows:
@@ -489,7 +489,7 @@ def test_any_number_in_an_event_is_indexed(
 
 
 def test_events_of_any_bytes_are_indexed(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer stores an event of a capture log with unknown fields."""
+    """The indexer stores an event with unknown fields."""
     kinds = range(capture_log.END, capture_log.LAST_KIND + 1)
     for kind in kinds:
         for payload in (b"", b"\0\xff=\xfe\0=", b"bytes=\0reason"):

@@ -98,7 +98,7 @@ def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None
 
 
 def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If a chunk ends within a secret, it is stored only after the next chunk."""
+    """If a chunk ends within a secret, the indexer stores the chunk only after the next one."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk("harmless"), chunk(f"it is {SECRET[:6]}"))
     assert index(recorder, rows) > 0
@@ -129,7 +129,7 @@ def test_a_reader_does_not_wait(recorder: LogWriter) -> None:
 def test_the_end_of_a_stream_ends_the_waiting(
     recorder: LogWriter, rows: sqlite3.Connection, ended: str
 ) -> None:
-    """At the end of a stream, a chunk that may end within a secret is stored."""
+    """At the end of a stream, the indexer stores a chunk even if a secret may have begun."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk(SECRET[:4]), chunk(f"and {SECRET[:12]}"))
     if ended == "end":
@@ -217,7 +217,7 @@ def test_what_masking_remembers_cannot_be_read(
 def test_large_lines_are_masked(
     recorder: LogWriter, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Secrets in a large line are masked without holding the line in memory."""
+    """The indexer masks the secrets in a large line without holding the line in memory."""
     monkeypatch.setattr(line_masking, "LARGE_LINE", 200)
     monkeypatch.setattr(line_masking, "LINE_EDGE", 100)
     recorder.to_agent(new_session())

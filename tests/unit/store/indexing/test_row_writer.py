@@ -44,7 +44,7 @@ def add(write: RowWriter, stream: Stream, message: Any, t_ns: int = 0, **more: A
 
 
 def test_frames_and_events_share_a_numbering() -> None:
-    """Frames and events of a recording are numbered together."""
+    """Frames and events of a recording share one sequence of numbers."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/new"))
@@ -254,7 +254,7 @@ def test_another_indexer_goes_on_after_the_labels_were_written_again(
 def test_a_commit_that_fails_labels_again_the_next_time(
     tmp_path: Path, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a late change of the dialect cannot be committed, no rows are written."""
+    """If a late change of the dialect cannot be committed, the indexer writes no rows."""
     used = "acp_proxy.store.indexing.row_writer.label_again"
 
     def fail(*arguments: Any) -> Any:

@@ -56,7 +56,7 @@ def notes(reader: RecordingReader) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("at_end", [False, True])
 def test_what_cannot_be_read_is_kept(tmp_path: Path, at_end: bool) -> None:
-    """Damaged bytes of a capture log are moved to another file."""
+    """The damaged bytes of a capture log are moved to a file of their own."""
     path = dead(tmp_path / "x.db", at_end=at_end)
     size = (tmp_path / "x.db.log").stat().st_size
     kept = tmp_path / "x.db.damaged"

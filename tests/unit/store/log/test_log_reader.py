@@ -190,7 +190,7 @@ def test_a_trimmed_log_is_read_by_the_same_offsets(log: CaptureLog) -> None:
 
 
 def test_a_reader_notices_that_the_log_moved(log: CaptureLog) -> None:
-    """If the recorder empties its capture log during a read, an error is raised."""
+    """If the recorder empties its capture log during a read, the reader raises an error."""
     with reader(log.path) as other:
         other.check()
         assert log.trim(log.size)

@@ -207,7 +207,7 @@ def test_frames_are_found_by_an_index(text: str) -> None:
 
 
 def test_frames_are_counted(readers: list[RecordingReader]) -> None:
-    """The number of frames includes those that are not in the database yet."""
+    """A recording's number of frames includes frames that are not in the database yet."""
     for reader in readers:
         assert reader.count() == sum(1 for _ in reader.frames())
 
@@ -346,7 +346,7 @@ def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None
 
 
 def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
-    """The query that joins consecutive chunks does not join them across a pause."""
+    """The query that joins consecutive chunks does not join chunks across a pause."""
     for _ in range(3):
         _chunk(recorder)  # 3, 4, 5
     recorder.t_ns += 10 * MS
@@ -387,7 +387,7 @@ def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
 
 
 def test_an_event_ends_a_run(recorder: LogWriter) -> None:
-    """The query that joins consecutive chunks does not join them across an event."""
+    """The query that joins consecutive chunks does not join chunks across an event."""
     _chunk(recorder)
     _chunk(recorder)
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=0)

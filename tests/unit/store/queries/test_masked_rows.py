@@ -97,7 +97,7 @@ def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_masked_piece_by_piece(tmp_path: Path) -> None:
-    """A large line is masked in pieces, and the bytes around the secret stay."""
+    """Masking replaces only the secret in a large line that it reads in pieces."""
     path = record_planted(tmp_path / "x.db", large=5 << 20)
     with RecordingReader(path) as reader:
         row = next(r for r in reader.frames() if r["size"] > 4 << 20)

@@ -63,7 +63,7 @@ def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
 def test_an_agent_ended_by_itself_or_was_stopped(
     events: list[dict[str, Any]], at: int | None
 ) -> None:
-    """If several events may have ended an agent, the first one decides who ended it."""
+    """If several events may have ended an agent, the first event decides who ended the agent."""
     assert ended_by_itself_at(rows(*events)) == at
 
 

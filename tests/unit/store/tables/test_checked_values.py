@@ -101,7 +101,7 @@ def test_an_export_holds_little(large: Path) -> None:
 
 
 def test_the_commands_report_what_they_cut(large: Path) -> None:
-    """Commands print only the beginning of a line of megabytes."""
+    """Commands print only the beginning of a line that is megabytes long."""
     shown = run("inspect", "log", large, f"seq:{SEQ}").stdout
     assert "[the first 64 kB of 16.8 MB]" in shown
     whole = run("inspect", "log", large, "--seq", str(SEQ)).stdout
@@ -143,7 +143,7 @@ def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`replay` sends a line of megabytes completely."""
+    """`replay` sends all of a line that is megabytes long."""
     with RecordingReader(large) as reader:
         assert RecordedSteps(reader).wire(SEQ).raw == LARGE
         assert RecordedSteps(reader).wire(SEQ - 1).raw != LARGE

@@ -186,7 +186,7 @@ def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str
 
 
 def test_unanswered_shows_how_long_a_peer_waited(story: sqlite3.Connection) -> None:
-    """The SQL view `unanswered` has each open request with the time that it waited."""
+    """The SQL view `unanswered` has each open request with the time since the request."""
     assert rows(story, "SELECT * FROM unanswered") == [
         (6, "to-agent", "session/set_mode", "3", "s-1", 16, 0.007)
     ]
