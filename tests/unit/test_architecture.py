@@ -179,7 +179,7 @@ def test_every_module_has_tests(source: Source) -> None:
 
 
 def test_every_argument_is_explained(source: Source) -> None:
-    """Each public function with several parameters explains them."""
+    """Each public function with several parameters explains each parameter."""
     assert architecture.undocumented_arguments(source) == []
 
 

@@ -80,7 +80,7 @@ def test_what_to_type_next_works(
 def test_the_program_is_named_as_it_can_be_typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If PATH does not contain acp-proxy, `make demo` prints its path."""
+    """If PATH does not contain acp-proxy, `make demo` prints the program's path."""
     proxy = tmp_path / "checkout/.venv/bin/acp-proxy"
     proxy.parent.mkdir(parents=True)
     proxy.touch(mode=0o755)

@@ -108,7 +108,7 @@ def test_all_print_one_list(path: Path) -> None:
 
 
 def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
-    """If stderr is the last line of a recording, all commands report the silence before it."""
+    """If a line of stderr ends a recording, all commands report the silence before the line."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [{"type": "text", "text": "go"}]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))

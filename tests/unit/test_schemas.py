@@ -86,7 +86,7 @@ def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
 
 
 def test_differences_are_found() -> None:
-    """If the merged schema judges differently from ACP's schema, the schema tool reports it."""
+    """If the merged schema judges differently from ACP's, the schema tool reports this."""
     form = {"$ref": "#/$defs/A"}
     types: dict[str, Any] = {
         "params": {"to-agent": {"session/new": form}},

@@ -22,12 +22,12 @@ from tests.support.labelled_transcripts import check, frame
     ],
 )
 def test_messages_are_written_short(text: str, message: dict[str, object]) -> None:
-    """In a scenario file of the tests, a message is written in a short form."""
+    """In a scenario file of the tests, messages are written in a short form."""
     assert json.loads(frame(text)) == {"jsonrpc": "2.0", **message}
 
 
 def test_other_labels_fail() -> None:
-    """A scenario of the tests fails if a frame belongs to another exchange than expected."""
+    """A scenario of the tests fails if a frame belongs to an exchange that was not expected."""
     with pytest.raises(AssertionError, match="exchange 1"):
         check("""
             -> #0 initialize

@@ -97,7 +97,7 @@ def test_calls_that_name_another_may_still_race() -> None:
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """For `diff`, a tool call that mentions the id of a reading call is not a reading call."""
+    """`diff` compares the order of a tool call that mentions the id of a call that only reads."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)

@@ -37,7 +37,7 @@ def pushes(run: Run, *said: tuple[str, str], stream: str | None = None) -> Run:
 def test_the_number_and_the_cut_of_pushes_do_not_count(
     said: list[tuple[str, str]], expect: Expect
 ) -> None:
-    """`diff` joins the pieces of a terminal's output and compares one text."""
+    """`diff` joins the pieces of a terminal's output and compares the result as one text."""
     a = pushes(Run(0), ("t", "ab"), ("u", "xy"), ("t", "c"))
     result, entries = compare(a, pushes(Run(1), *said), expect=expect)
     assert (result.is_equal, entries) == (True, [])

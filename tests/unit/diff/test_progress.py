@@ -61,7 +61,7 @@ def test_every_frame_of_both_is_seen() -> None:
 
 
 def test_each_round_of_learning_shows_progress() -> None:
-    """While `diff` learns rules, it shows its progress."""
+    """`diff` shows its progress while it learns rules."""
     a, b = (Run(n).tell("plan", ref=f"ref-{n}770", cost=n).end() for n in (0, 1))
     watch = Watch()
     with a.open() as of_a, b.open() as of_b:

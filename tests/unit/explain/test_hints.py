@@ -200,7 +200,7 @@ def test_each_call_has_frames_of_its_own() -> None:
 
 
 def test_log_gives_each_update_the_title_of_its_call() -> None:
-    """If two tool calls have one id, `log` prints each update with its own call's title."""
+    """If two tool calls have one id, `log` prints each update with the title of the right call."""
     with used_again().reader() as reader:
         hints_of = HintReader(reader).of
         lines = {row["seq"]: frame_line(row, hints=hints_of(row)).text for row in reader.frames()}
@@ -288,7 +288,7 @@ def live(conversation: Talk) -> None:
 def test_a_history_repeats_calls(
     parts: list[Callable[[Talk], None]], count: int, tmp_path: Path
 ) -> None:
-    """`show` does not count the tool calls in a history again."""
+    """`show` does not count the tool calls in the history of a loaded session again."""
     conversation = Talk()
     for part in parts:
         part(conversation)

@@ -90,7 +90,7 @@ def test_every_time_that_is_printed_declares_what_it_needs() -> None:
 
 
 def test_the_reason_is_said() -> None:
-    """If the times of an imported log are unknown, the remark about them says why."""
+    """If the times of an imported log are unknown, commands say why."""
     lost = a_recording(Origin("zed", ("times",)))
     assert why_no_times(lost) == "no times: the recording was imported from zed, which has none"
     untimed = a_recording(Origin("lines", inferred_times=1))

@@ -121,7 +121,7 @@ def test_a_permission_is_the_question_and_the_choice() -> None:
     [("once", "granted, once"), ("always", "granted, always"), ("file", "granted, for file")],
 )
 def test_a_grant_of_the_draft_has_its_scope(scope: str, said: str) -> None:
-    """In the 1.0 draft, the preview of an answer to a permission request contains its scope."""
+    """In the 1.0 draft, the preview of an answer to a permission request names the scope."""
     assert show("session/request_permission", "response", granted=True, scope=scope) == said
 
 

@@ -223,7 +223,7 @@ def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: P
 
 
 def test_a_late_report_belongs_to_the_turn_before(tmp_path: Path) -> None:
-    """If token usage comes after a turn's end, it belongs to that turn."""
+    """If token usage is reported after a turn's end, the usage belongs to that turn."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.turn("s")
@@ -268,5 +268,5 @@ def test_odd_values_are_left_out(odd: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 def test_tokens_in_words(tokens: Tokens | None, facts: list[str]) -> None:
-    """The text about tokens has only numbers that the agent reported."""
+    """Commands print only token counts that the agent reported."""
     assert [*token_facts(tokens)] == facts

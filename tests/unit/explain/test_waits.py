@@ -243,7 +243,7 @@ def test_an_agent_whose_client_does_not_read_is_not_blamed(recorder: LogWriter) 
 
 
 def test_nothing_is_expected_of_an_agent_that_has_left(recorder: LogWriter) -> None:
-    """After an agent has ended, `show` does not call it silent."""
+    """After an agent has ended, `show` does not call the agent silent."""
     recorder.event(capture_log.EXIT, code=0)
     recorder.t_ns += HOUR
     recorder.close()
@@ -419,5 +419,5 @@ def test_the_members_of_a_silence_keep_their_names() -> None:
     ],
 )
 def test_whom_a_request_waits_for(direction: str, method: str | None, who: Party) -> None:
-    """`show` says that the receiver of an open request must act."""
+    """For an open request, `show` says that the receiver must act."""
     assert answering_party(direction, method) is who

@@ -93,7 +93,7 @@ def test_the_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_directories_are_made_for_their_owner_alone(tmp_path: Path) -> None:
-    """A recorder makes its recordings directory private."""
+    """Only the owner can open a directory that a recorder creates."""
     tmp_path.chmod(0o755)
     make_private(str(tmp_path / "a" / "b"))
     make_private(str(tmp_path / "a" / "b"))

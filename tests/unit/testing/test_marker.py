@@ -49,7 +49,7 @@ def test_a_path_is_one_from_the_test(tmp_path: Path) -> None:
 
 
 def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
-    """If a recording exists as a text form and as a database, the pytest plugin uses the text."""
+    """If a recording exists as text form and as database, the pytest plugin uses the text form."""
     (tmp_path / "v1.2.db").touch()
     assert recording_place("v1.2", tmp_path, tmp_path) == tmp_path / "v1.2.db"
     (tmp_path / "v1.2.jsonl").touch()
@@ -66,7 +66,7 @@ def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
 
 
 def test_options_become_arguments_of_replay() -> None:
-    """The arguments of the pytest plugin's marker become options of `replay`."""
+    """The arguments of the plugin's pytest marker become options of `replay`."""
     assert replay_arguments({}) == []
     assert replay_arguments({"agent": ["x"], "lenient": False, "idle_cap": None}) == []
     assert replay_arguments({"timing": "x0.5", "idle_cap": 2, "rewrite_text": True}) == [
@@ -78,6 +78,6 @@ def test_options_become_arguments_of_replay() -> None:
 
 @pytest.mark.parametrize("options", [{"ordr": "x"}, {"ignore": 3}, {"ignore": ["/a", 3]}])
 def test_unknown_options_are_refused(options: dict[str, object]) -> None:
-    """A misspelt argument of the pytest plugin's marker is an error."""
+    """A misspelt argument of the plugin's pytest marker is an error."""
     with pytest.raises(BadOption):
         replay_arguments(options)

@@ -84,7 +84,7 @@ async def test_a_request_of_the_agent_is_answered_while_another_waits() -> None:
 
 
 async def test_a_refused_request_gets_an_error() -> None:
-    """If `try` cannot serve a request of the agent, it answers with an error."""
+    """`try` answers a request that it cannot serve with an error."""
 
     async def handler(_method: str, _message: Any) -> Any:
         raise RequestError(-32601, "unknown")

@@ -312,7 +312,7 @@ async def test_an_agent_that_hangs_is_started_anew(autojump_clock: MockClock) ->
 
 
 async def test_the_version_of_the_answer_is_followed(autojump_clock: MockClock) -> None:
-    """If an agent answers `initialize` with version 1, `try --probe` tests it as v1."""
+    """If an agent answers `initialize` with version 1, `try --probe` tests the agent as v1."""
     prober, results = await play(ProbedAgent, autojump_clock, "v2")
     assert prober.dialect == "v1"
     assert "load" in results

@@ -41,7 +41,7 @@ def test_a_request_that_only_follows_is_no_line_of_the_probe() -> None:
 
 
 def test_other_answers_are_strays_if_they_are_expected() -> None:
-    """`try --probe` accepts an answer without a request only where it expects one."""
+    """`try --probe` accepts an answer without a request only in a probe that expects one."""
     tape = ProbeTape(strays=[])
     tape.watch(IN, line(id=None, error={"code": -32700}))
     assert tape.strays == [{"jsonrpc": "2.0", "id": None, "error": {"code": -32700}}]

@@ -105,7 +105,7 @@ async def test_a_released_command_ends(tmp_path: Path) -> None:
     ],
 )
 async def test_a_bad_request_is_refused(tmp_path: Path, params: dict[str, Any]) -> None:
-    """If a program cannot start, `try` refuses the agent's request for it."""
+    """If a program cannot start, `try` refuses the agent's request to start the program."""
     async with trio.open_nursery() as nursery:
         with pytest.raises((OSError, TypeError, ValueError)):
             await nursery.start(RunningCommand(params, tmp_path).run)

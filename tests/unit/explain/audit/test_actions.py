@@ -72,7 +72,7 @@ def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
 
 
 def test_two_calls_with_one_path_are_not_told_apart() -> None:
-    """If a file request fits two open tool calls, `audit` lists all three as actions."""
+    """If a file request fits two open tool calls, `audit` lists the request and both calls."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -192,7 +192,7 @@ def test_an_earlier_lasting_answer_may_cover_a_later_action() -> None:
 
 
 def test_the_mode_of_the_session_is_kept() -> None:
-    """`audit` shows each action with the session mode at that time."""
+    """`audit` shows each action with the session mode at the time of the action."""
     conversation = Talk()
     conversation.client_asks("session/set_mode", {}, sessionId="s", modeId="yolo")
     conversation.update("current_mode_update", currentModeId="yolo")
@@ -227,7 +227,7 @@ def test_a_call_id_that_is_used_again_in_another_turn() -> None:
 
 @pytest.mark.parametrize("dialect", ["v1", "v2"])
 def test_a_call_id_that_is_used_again_in_a_turn(dialect: str) -> None:
-    """If a later read reuses the id of a write, `audit` keeps the permission of the write."""
+    """If a later read reuses the id of a write, `audit` shows the write with its permission."""
     conversation = Talk(dialect)
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -313,7 +313,7 @@ def test_the_draft_names_operations_and_no_session() -> None:
 
 
 def test_the_draft_may_ask_without_a_tool_call() -> None:
-    """If a permission request of the 1.0 draft names no tool call, `audit` shows its operation."""
+    """If a permission request of the 1.0 draft names no tool call, `audit` shows the operation."""
     conversation = Talk("draft-1.0")
     for operation, resource in (("terminal_execute", "npm test"), ("file_delete", A)):
         conversation.asks(

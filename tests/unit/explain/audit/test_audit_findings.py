@@ -193,7 +193,7 @@ def test_a_call_that_changes_after_permission() -> None:
 
 
 def test_a_command_that_changes_after_permission() -> None:
-    """If the agent runs another command than the permitted one, `audit` reports a problem."""
+    """If the agent runs a command other than the permitted one, `audit` reports a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("npm test")})
     conversation.ends("c", "completed", rawInput={"command": "npm publish"})
@@ -270,7 +270,7 @@ def test_commands_that_name_paths_outside() -> None:
 
 
 def test_a_directory_that_is_not_in_the_recording() -> None:
-    """If a session's directory is unknown, `audit` reports no path as outside of it."""
+    """If a session's directory is unknown, `audit` reports no path as outside of the directory."""
     conversation = Talk()
     conversation.update("usage_update")
     for _, message in conversation.lines:
@@ -341,7 +341,7 @@ def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
 
 
 def test_a_refused_command_that_a_shell_then_runs() -> None:
-    """If a refused command is then run by `bash -lc`, `audit` reports it."""
+    """If a refused command is then run by `bash -lc`, `audit` reports the command."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.ends("c", "failed")
@@ -350,7 +350,7 @@ def test_a_refused_command_that_a_shell_then_runs() -> None:
 
 
 def test_a_change_that_is_only_announced() -> None:
-    """If a tool call only announced a change, `audit` says that it was announced."""
+    """If a tool call only announced a change, `audit` says that the change was announced."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "in_progress", locations=[{"path": B}])
@@ -413,7 +413,7 @@ def test_quotes_that_change_a_command() -> None:
     ],
 )
 def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> None:
-    """`audit` does not report a write if its path may be a different name of the permitted file."""
+    """`audit` does not report a write if its path may be another name for the permitted file."""
     conversation = Talk(cwd=cwd)
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(asked)})
     conversation.ends("c", locations=[{"path": written}])

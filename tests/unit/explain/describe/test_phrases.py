@@ -55,7 +55,7 @@ def test_the_size_is_that_of_the_decoded_data(count: int) -> None:
     ],
 )
 def test_media_is_data_beside_its_type(value: dict[str, Any], shown: str) -> None:
-    """A preview hides data only if a media type is beside it."""
+    """A preview hides data only if a media type stands beside the data in the message."""
     assert media(value) == shown
 
 

@@ -45,7 +45,7 @@ def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
 
 
 def test_the_state_is_read_from_a_cut_frame() -> None:
-    """If a frame is cut off, the title of its tool call is still found."""
+    """If a frame is cut off, commands still find the title of its tool call."""
     raw = line(update("s", "tool_call", title="Write", content="x" * 1000))
     assert call_in(raw[:200]).title == "Write"
     assert params_of(raw[:20]) == {}
@@ -54,7 +54,7 @@ def test_the_state_is_read_from_a_cut_frame() -> None:
 
 
 def test_half_a_surrogate_pair_is_read() -> None:
-    """A tool call's title is read even if it contains half a surrogate pair."""
+    """Commands read a tool call's title even if it contains half a surrogate pair."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "\ud83d"}}})
     assert call_in(raw.encode()).title == "\\ud83d"
 

@@ -213,7 +213,7 @@ def test_the_text_can_be_read_back(text: str) -> None:
 
 
 def test_statements_are_lines() -> None:
-    """In a sequence diagram, each message is one line."""
+    """In the source of a sequence diagram, each message is one line."""
     assert arrow("A", "--x", "C", "1 x:\ny") == "    A--xC: 1 x:#92;ny\n"
     assert note("over A,C", "1 x") == "    Note over A,C: 1 x\n"
     assert participant("A", "Agent: #") == "    participant A as Agent: #35;\n"

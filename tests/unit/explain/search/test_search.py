@@ -72,7 +72,7 @@ def numbers(hits: list[SearchHit]) -> list[tuple[int, int]]:
     ],
 )
 def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> None:
-    """`search` finds a text in JSON strings, whether or not it was escaped."""
+    """`search` finds a text in JSON strings, whether or not the text was escaped."""
     assert numbers(search(pattern, [frame(1, {}, raw=written, method=None)])) == [(1, 1)]
 
 

@@ -114,7 +114,7 @@ def test_an_agent_that_never_spoke_may_not_be_to_blame(
 
 
 def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
-    """If a command prints text but no message, `show` says that it is not an ACP agent."""
+    """If a command prints text but no message, `show` says that the command is no ACP agent."""
     chat.to_agent(INITIALIZE)
     chat.chunk(capture_log.TO_CLIENT, b"Welcome to the shell\n")
     chat.event(capture_log.EXIT, code=1)
@@ -209,7 +209,7 @@ def test_a_client_that_cancels_has_to_answer(chat: LogWriter) -> None:
 
 
 def test_stderr_may_say_why_no_answer_came(chat: LogWriter) -> None:
-    """If an answer is missing and stderr names the network, `show` quotes stderr."""
+    """If an answer is missing and stderr mentions the network, `show` quotes stderr."""
     opened(chat)
     chat.to_agent(PROMPT)
     stderr(chat, "retrying: connect ECONNREFUSED 10.0.0.1:443")
@@ -292,7 +292,7 @@ def test_a_call_that_hangs_until_it_is_cancelled_is_named(chat: LogWriter) -> No
 def test_an_agent_has_to_heed_a_cancel_whatever_runs(
     chat: LogWriter, seconds: int, expected: tuple[str, str, str | None]
 ) -> None:
-    """If an agent had time to obey a cancel and did not, `show` blames the agent."""
+    """If an agent had time to obey a cancel but ignored it, `show` blames the agent."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(update("s", "tool_call", toolCallId="c", title="make", status="in_progress"))
@@ -425,7 +425,7 @@ def test_an_empty_turn_that_has_failed_is_named(
     line: str,
     expected: list[tuple[str, str, str | None]],
 ) -> None:
-    """If a turn has neither text nor tokens, `show` reports that it failed."""
+    """If a turn has neither text nor tokens, `show` reports that the turn failed."""
     opened(chat)
     chat.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text(prompt)]))
     if line:
@@ -606,7 +606,7 @@ def test_an_empty_recording_is_no_clean_one_however_its_client_ended_it(tmp_path
 
 
 def test_where_npm_keeps_its_log_is_not_what_failed(chat: LogWriter) -> None:
-    """`show` does not quote the line of stderr in which npm names its log."""
+    """`show` does not quote the line of stderr in which npm names its log file."""
     chat.to_agent(INITIALIZE)
     stderr(chat, "npm error 404 'nobody@*' is not in this registry.")
     stderr(chat, "npm error A complete log of this run can be found in: /home/me/1-debug-0.log")

@@ -88,7 +88,7 @@ def test_a_turn_of_no_tokens_is_doubted_if_it_has_text(
 
 
 def test_a_cancelled_turn_of_no_tokens_is_not_doubted(tmp_path: Path) -> None:
-    """If a cancelled turn reports no tokens, `show` accepts this."""
+    """If a cancelled turn reports no tokens, `show` prints no warning."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.log.to_agent(request(7, "session/prompt", sessionId="s", prompt=[text("go")]))

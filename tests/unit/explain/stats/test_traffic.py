@@ -48,7 +48,7 @@ def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -
 def test_a_percentile_is_one_that_occurred(
     ordered: list[int], percent: int, expected: int | None
 ) -> None:
-    """In `stats`, a percentile is a latency that occurred."""
+    """In `stats`, each percentile is a latency that was measured."""
     assert percentile(ordered, percent) == expected
 
 
@@ -74,7 +74,7 @@ def test_frames_without_a_method_are_counted_by_their_kind() -> None:
 
 
 def test_outcomes_are_counted_apart() -> None:
-    """`stats` counts cancelled requests without a latency."""
+    """`stats` counts cancelled requests, but not their latency."""
     traffic = Traffic(100)
     for number, (outcome, latency) in enumerate(
         [("result", 10), ("error", 30), ("cancelled", 9000), ("unanswered", None), ("result", 20)]

@@ -193,7 +193,7 @@ def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", [0, 1, 2])
 def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
-    """If a waterfall of `stats` is too long, it leaves out the shortest parts of the turn."""
+    """If a waterfall is too long, `stats` leaves out the shortest parts of the turn."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for number in range(5):
             recorder.to_client(request(number, "fs/read_text_file", sessionId="s", path="/a"))

@@ -250,7 +250,7 @@ def test_a_permission_has_its_options_and_the_answer() -> None:
 
 
 def test_a_permission_of_the_draft() -> None:
-    """In the 1.0 draft, the transcript entry of a permission has its operation."""
+    """In the 1.0 draft, the transcript entry of a permission contains the operation."""
     conversation = Talk("draft-1.0")
     conversation.asks("session/request_permission", {"granted": True, "scope": "session"},
               sessionId="s", operation="file_write", resource="/a", reason="to fix it")  # fmt: skip
