@@ -85,7 +85,7 @@ def test_a_job_that_ends_without_a_verdict_is_lost(end: Outcome) -> None:
 
 
 def test_what_cannot_be_sent_is_unreadable() -> None:
-    """If a recording cannot be sent to a worker, the error is its result, and the check goes on."""
+    """If a recording cannot be sent to a worker, its result is the error, and the check goes on."""
     job = Job("check", digest="digest", recording="unreadable.db", path="x")
     first, second = run_batch([job, *jobs(1)], Promises(lambda _: CLEAN))
     assert (first.kind, first.exit) == (VerdictKind.UNREADABLE, 2)

@@ -85,7 +85,7 @@ def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
 def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
-    """If a scenario is run again, its findings are known from the baseline of the first run."""
+    """If a scenario is run twice, a baseline of the first run has the findings of the second."""
     writer = BaselineWriter()
     for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
         with RecordingReader(name) as reader:

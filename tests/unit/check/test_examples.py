@@ -38,7 +38,7 @@ def test_each_rule_is_kept_and_broken() -> None:
 
 
 def test_each_rule_has_a_function() -> None:
-    """Each documented rule of `check` about messages has a function that checks it."""
+    """For each documented rule about messages, `check` has a function that tests the rule."""
     assert load() == {other.id for other in rules().values() if other.group not in CONVERSATION}
     assert not {*rules()} & {*left_out()}
 

@@ -215,7 +215,7 @@ def test_a_missing_discriminator_is_named() -> None:
 
 
 def test_one_of_two_members_is_missing() -> None:
-    """If a message has none of two JSON members and needs one, the schema check says so once."""
+    """If a message needs one of two JSON members and has neither, one problem is reported."""
     block = {"type": "resource", "resource": {"uri": "file:///a"}}
     params = {"sessionId": "s", "prompt": [block]}
     problems = wrong_params(V1, TO_AGENT, "session/prompt", params)
@@ -358,7 +358,7 @@ def test_what_is_wrong_far_behind_in_a_list_is_found() -> None:
 
 
 def test_names_that_a_type_leaves_open_are_told_apart() -> None:
-    """In v2, the schema check accepts names that begin with `_` and lists them."""
+    """In v2, the schema check accepts names that begin with `_`, and lists the names."""
     state = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "_tired"}
     value = {"sessionId": "s", "update": state}
     comparison = SCHEMAS[V2].compare(TO_CLIENT, "session/update", False, value)

@@ -138,7 +138,7 @@ def test_a_state_in_place_of_a_recording_is_a_filter(word: str, meant: str) -> N
 
 
 def test_a_filter_in_place_of_a_recording_is_recognized() -> None:
-    """If a filter is given without a recording, the error says that the recording comes first."""
+    """If a filter is given without a recording, the error says that a recording must come first."""
     assert complaint("log", "kind:error", home=RECORDINGS) == (
         "no recording named 'kind:error': it looks like a filter, which comes after the recording:"
         " `acp-proxy log latest kind:error`"

@@ -137,7 +137,7 @@ def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: Log
 def test_following_waits_for_the_next_recording(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If no recording is running, `log latest --follow` waits for the next one."""
+    """If no recording is running, `log latest --follow` waits for the next recording."""
     with contextlib.ExitStack() as made:
 
         def begin(_: float) -> None:

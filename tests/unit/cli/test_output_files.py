@@ -196,7 +196,7 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 def test_a_report_that_fails_does_not_stop_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If one report cannot be written, the command still writes the others."""
+    """If one report cannot be written, the command still writes its other reports."""
     assert write_reports((None, lambda: pytest.fail("made")))
     assert not write_reports((tmp_path, lambda: "x"), (tmp_path / "x", lambda: "hé"))
     assert (tmp_path / "x").read_text(encoding="utf-8") == "hé"

@@ -228,7 +228,7 @@ def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
 def test_a_strange_name_is_no_path(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recording's name is a path, `report` does not write its page there."""
+    """If a recording's name is a path, `report` does not write its page to that path."""
     first, *rest = run("inspect", "export", LOST).stdout.splitlines(keepends=True)
     head = json.loads(first)
     head["recording"]["name"] = name

@@ -34,7 +34,7 @@ def test_junit_has_a_case_for_each_recording() -> None:
 
 
 def test_a_case_lists_findings_and_runs() -> None:
-    """In the JUnit report of `check` on several recordings, a failed case lists all its reasons."""
+    """In the JUnit report of `check` on several recordings, a failed case lists the findings."""
     members: dict[str, Any] = {"command": "check", "broken": 7}
     findings = (FINDING | {"severity": "warning"}, FINDING, FINDING | {"known": True})
     item = verdict("a.db", VerdictKind.FINDINGS, findings=findings, **members)

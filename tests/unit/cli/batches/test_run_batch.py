@@ -139,7 +139,7 @@ def test_a_changed_recording_is_checked_anew(here: Path) -> None:
 
 
 def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
-    """A `check` of a directory reports a pipe in it as unreadable."""
+    """If a directory contains a pipe, `check` of the directory reports the pipe as unreadable."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     os.mkfifo(here / "some" / "pipe.jsonl")
@@ -158,7 +158,7 @@ def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
 
 
 def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
-    """If a result of `check` is too long for its line, only the file name in it is shortened."""
+    """If a result of `check` is too long for its line, only the file name is shortened."""
     name = f"{'n' * 250}.db"
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some" / name)
@@ -172,7 +172,7 @@ def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
 
 
 def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
-    """If `check --results` is run on fewer recordings, earlier results of the others are kept."""
+    """`check --results` keeps the results of recordings that a later run leaves out."""
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
     assert run("check", "*.db", "--results", "r.jsonl").exit_code == 1
@@ -202,7 +202,7 @@ def test_a_batch_finds_what_the_command_finds(here: Path) -> None:
 
 
 def test_a_report_of_a_directory_is_that_of_its_recordings(here: Path) -> None:
-    """`check --json` with a file name pattern prints the same as with the matching names."""
+    """`check --json` prints the same for a file name pattern as for the names that match it."""
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
     named = run("check", "crash.db", "hello.db", "--json")

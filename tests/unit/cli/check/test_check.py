@@ -281,7 +281,7 @@ def test_the_rules_of_a_group_are_listed(name: str) -> None:
 
 
 def test_a_hint_cannot_be_less_severe() -> None:
-    """If a rule has only hints, `check --explain` prints no other severity for it."""
+    """If a rule has only hints, `check --explain` prints no other severity for the rule."""
     assert "severity    info\n" in run("check", "--explain", "meta.trace").stdout
     assert "severity    error, or less" in run("check", "--explain", "rpc.version").stdout
 

@@ -443,7 +443,7 @@ def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
-    """If ids of two recordings correspond one to one, `diff --learn` pairs them by a rule."""
+    """If ids of two recordings correspond one to one, `diff --learn` proposes a rule for them."""
     a = record(tmp_path / "a.db", said="build-1234")
     b = record(tmp_path / "b.db", said="build-5678")
     result = run("inspect", "diff", a, b, "--learn")

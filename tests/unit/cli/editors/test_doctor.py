@@ -152,5 +152,5 @@ def test_arguments_are_read_without_variables(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_another_word_for_it_is_answered() -> None:
-    """The mistyped command `acp-proxy diagnose` suggests `acp-proxy doctor`."""
+    """The error about the mistyped command `acp-proxy diagnose` suggests `acp-proxy doctor`."""
     assert "did you mean `acp-proxy doctor`?" in run("diagnose").stderr

@@ -127,7 +127,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_rows_with_marks_are_shown_before_others(
     monkeypatch: pytest.MonkeyPatch, recording: Path
 ) -> None:
-    """If `audit` shortens a table, the actions that need attention stay in it."""
+    """If `audit` shortens a table, the actions that need attention remain in the table."""
     read = screen(monkeypatch, None, recording, "--top", "2").partition("\nread  23\n")[2]
     assert [line.split()[1] for line in read.splitlines()[1:3]] == ["#6", "#50"]
     assert "and 21 more, see --top" in read

@@ -403,12 +403,12 @@ def test_a_filter_selects_frames(story: Path, words: list[str], expected: list[i
 
 
 def test_a_bad_filter_is_explained(story: Path) -> None:
-    """An invalid filter is a usage error of `log` before anything is printed."""
+    """`log` reports an invalid filter as a usage error before it prints anything."""
     assert "kind" in complaint("inspect", "log", story, "knd:error")
 
 
 def test_following_a_finished_recording_reads_it(story: Path) -> None:
-    """`log --follow` of a finished recording prints it and ends."""
+    """`log --follow` of a finished recording prints the recording and ends."""
     assert run("inspect", "log", "-f", story).stdout == run("inspect", "log", story).stdout
 
 
@@ -440,7 +440,7 @@ def test_a_condition_needs_a_recording_that_is_followed(story: Path, words: list
 
 
 def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path) -> None:
-    """`log` prints frames of the database and of the capture log as one sequence."""
+    """`log` prints frames of the database and of the capture log in the order of their numbers."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

@@ -212,7 +212,7 @@ def test_an_empty_directory_has_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """If a pattern of `search` is invalid, the error names the place in the pattern."""
+    """If a pattern of `search` is invalid, the error names the position of the mistake."""
     assert complaint("inspect", "search", *arguments, home=home) == answer
 
 
@@ -235,7 +235,7 @@ def test_colour_marks_the_match(home: Path) -> None:
 def test_a_huge_line_is_searched_without_being_held(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`search` reads a very long line in pieces and finds text in it."""
+    """`search` reads a very long line in pieces and finds text in the line."""
     monkeypatch.setattr(frame_table, "WHOLE_LINE", 100)
     result = run("inspect", "search", "hello 你", "new", home=home)
     assert result.stdout.startswith("new:6:0.005:to-agent:session/prompt:")

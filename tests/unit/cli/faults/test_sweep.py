@@ -102,7 +102,7 @@ def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "outcome"), [("shows", "error shown"), ("silent", "failed")])
 def test_a_client_that_handles_its_errors_passes(sweep: list[str], mode: str, outcome: str) -> None:
-    """In `faults sweep`, a client that exits with an error code has passed."""
+    """In `faults sweep`, a client that exits with an error code passes."""
     plan("gone", 'kind = "close"')
     options = ["--plans", "plans/gone.toml", "--timeout", "60"]
     result = run(*sweep, *options, "--client", client(mode))
@@ -216,7 +216,7 @@ def test_a_sweep_refuses_wrong_use(sweep: list[str]) -> None:
     ],
 )
 def test_a_caught_error_is_not_a_crash(complaints: bytes, outcome: str) -> None:
-    """In `faults sweep`, a client that prints a traceback but exits with 0 did not crash."""
+    """If a client prints a traceback but exits with 0, `faults sweep` reports no crash."""
     assert outcome_of(1, complaints, is_silent=False) == outcome
     assert outcome_of(0, complaints, is_silent=False) == "finished"
     assert outcome_of(-11, b"", is_silent=True) == "crashed"

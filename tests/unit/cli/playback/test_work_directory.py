@@ -25,7 +25,7 @@ def test_each_recorded_directory_has_a_place() -> None:
 
 
 def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
-    """If the user of `verify` chooses a working directory, its files are kept."""
+    """`verify` keeps the files in a working directory that its user chose."""
     (tmp_path / "file").touch()
     with directories(["/a/b", "/a/b/c", "/d"], tmp_path) as places:
         assert places["/a/b"] == str(tmp_path)

@@ -166,7 +166,7 @@ def test_a_text_is_cut_in_its_middle() -> None:
 
 
 def test_a_long_path_breaks_after_a_slash() -> None:
-    """If a printed path is too long for a line, it is wrapped after a slash."""
+    """If a printed path is too long for a line, the path is wrapped after a slash."""
     path = "/home/someone/projects/acp-proxy/.venv/bin/python"
     lines = [*Screen(20).wrapped(piece("  "), piece(f"at {path}"))]
     parts = ["  at /home/someone/", "  projects/", "  acp-proxy/.venv/", "  bin/python"]

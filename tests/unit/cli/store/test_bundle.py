@@ -94,7 +94,7 @@ def test_the_latest_recording_is_packed_under_its_name(
 def test_a_recording_cannot_choose_the_directory_of_its_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a recording's name is `../x`, `bundle` does not write its archive there."""
+    """If a recording's name is `../x`, `bundle` does not write its archive to that path."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     path = record_conversation(tmp_path / "chat.db", name="../evil")

@@ -31,7 +31,7 @@ def test_the_text_form_is_the_default(path: Path) -> None:
 
 
 def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
-    """`export` of a recording in text form prints the same text."""
+    """`export` of a recording in text form prints the text form unchanged."""
     text = text_of(path)
     (tmp_path / "y.jsonl").write_bytes(text)
     assert run("inspect", "export", tmp_path / "y.jsonl").stdout_bytes == text

@@ -77,7 +77,7 @@ def test_several_are_imported_in_their_order(text: Path, home: Path) -> None:
 
 
 def test_standard_input_is_named_as_it_was(home: Path) -> None:
-    """If a recording is imported from standard input, the recording keeps its name."""
+    """If a recording is imported from standard input, it keeps the name in its text form."""
     result = run_with(HEADER, "inspect", "import", "-", home=home)
     assert result.stdout == f"{home / 'x.db'}\n"
 

@@ -149,7 +149,7 @@ def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
 
 
 def test_the_list_reports_a_lost_log(home: Path) -> None:
-    """If the recorder's capture log of a recording is missing, `list` prints a warning."""
+    """If the capture log of a running recording is missing, `list` prints a warning."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

@@ -114,7 +114,7 @@ def test_an_agent_that_never_spoke_may_not_be_to_blame(
 
 
 def test_a_command_that_prints_text_is_no_agent(chat: LogWriter) -> None:
-    """If a command prints text but no message, `show` says that the command is no ACP agent."""
+    """If a command prints text but no message, `show` says that the command is not an agent."""
     chat.to_agent(INITIALIZE)
     chat.chunk(capture_log.TO_CLIENT, b"Welcome to the shell\n")
     chat.event(capture_log.EXIT, code=1)
