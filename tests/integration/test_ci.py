@@ -220,7 +220,7 @@ def test_with_never_no_verdict_fails_the_job(
 
 
 def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
-    """Wrong use of the GitHub action fails with a message on the job's web page."""
+    """If the GitHub action is used wrongly, the job's web page shows a message."""
     job = gate(recordings="x", command="rm", version="installed")
     job.run()
     assert job.has_failed

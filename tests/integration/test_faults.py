@@ -273,7 +273,7 @@ def test_fired_faults_are_recorded_beside_their_frames(record: Recorder) -> None
 
 
 def test_the_text_form_keeps_faults(record: Recorder, tmp_path: Path) -> None:
-    """A recording with faults that is exported and imported keeps frames, faults and plan."""
+    """After an export and an import, a recording with faults has its frames, faults and plan."""
     rules = [
         "corrupt mode=nul where=method:a",
         "stray-stdout where=method:b",

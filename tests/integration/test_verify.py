@@ -405,7 +405,7 @@ def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
 
 
 def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
-    """The recording that `verify` makes of its run names `verify` as its source."""
+    """The recording that `verify` makes of its run says that `verify` has made it."""
     nested = [sys.executable, "-m", "acp_proxy", "record", "--", *PLAIN_AGENT]
     result = verify("hello", nested)
     outer = Path(result.report["recorded_as"])

@@ -78,7 +78,7 @@ def test_a_client_may_cancel_a_turn_that_hangs(record: Record) -> None:
 
 
 def test_a_signal_that_does_not_stop_the_agent_does_not_count(record: Record) -> None:
-    """A replay does not treat a recorded SIGWINCH as a signal that ended the agent."""
+    """A replay does not treat a recorded SIGWINCH as the signal that ended the agent."""
     live = record(LISTED + "-> SIGWINCH\n<- end").replay()
     assert live.send(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
 

@@ -74,7 +74,7 @@ def test_latency_varies_by_jitter() -> None:
 
 
 def test_bandwidth_holds_over_frames() -> None:
-    """The fault `bandwidth` limits the rate over all frames."""
+    """The fault `bandwidth` limits the rate of all frames together."""
     check(
         ["bandwidth bytes_per_s=100 where=dir:to-client"],
         r"""

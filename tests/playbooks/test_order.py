@@ -73,7 +73,7 @@ def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
 
 
 def test_equal_requests_for_sessions_match_in_recorded_order(record: Record) -> None:
-    """If a client opens several sessions by equal requests, they are matched in their order."""
+    """If a client opens several sessions by equal requests, a replay matches them in order."""
     live = record("""
         1 -> #"i" initialize {"protocolVersion": 1}
         2 <- #"i" result {"protocolVersion": 1}

@@ -273,7 +273,7 @@ def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) ->
 
 
 def test_ignored_places_do_not_count_for_equality(record: Record) -> None:
-    """For `verify`, requests are equal if they differ only in ignored values."""
+    """`verify` treats two requests as equal if they differ only in ignored values."""
     call = '#%d elicitation/create {"sessionId": "s", "x": %d, "t": %d}'
     live = asking(
         record,

@@ -332,7 +332,7 @@ ASKING = sorted(path for path in PAIRS.glob("*.a.jsonl") if requests(path)[1])
 @pytest.mark.parametrize("path", ASKING, ids=lambda path: path.name.partition(".")[0])
 @pytest.mark.parametrize("turned", [False, True])
 def test_two_runs_of_a_real_agent_have_the_same_scopes(path: Path, *, turned: bool) -> None:
-    """For `verify`, the permission requests in two runs of a real agent are equal."""
+    """`verify` treats the permission requests in two runs of a real agent as equal."""
     paths = [path, path.with_name(path.name.replace(".a.", ".b."))]
     (old_cwd, old), (new_cwd, new) = map(requests, reversed(paths) if turned else paths)
     bindings = Bindings(roots={old_cwd: new_cwd})

@@ -42,7 +42,7 @@ def test_an_ambiguous_id_does_not_reject(record: Record) -> None:
 
 
 def test_all_of_a_title_counts(record: Record) -> None:
-    """With `--lenient`, `verify` grants permission only if the whole title is equal."""
+    """With `--lenient`, `verify` grants permission only if the whole title is as recorded."""
     long = "rm -rf " + "a/" * 100
     for title, is_allowed in ((f"{long}x", True), (f"{long}y", False)):
         call = {"title": f"{long}x", "kind": "execute"}
@@ -140,7 +140,7 @@ def test_a_neighbour_of_the_directory_does_not_move_with_it(record: Record, text
 
 
 def test_escapes_of_other_bytes_are_other_paths(record: Record) -> None:
-    """For `verify`, two URIs that differ in escaped bytes are different paths."""
+    """`verify` treats two URIs that differ in escaped bytes as different paths."""
     was, came = ({"locations": [{"uri": f"file:///p/%{byte}"}]} for byte in ("ff", "fe"))
     live = asking(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"<- {permission(came)}\n-> {outcome('n')}\n<- {END}\n-> end")

@@ -267,7 +267,7 @@ INSIDE: list[tuple[str, dict[str, Any]]] = [
 def test_requests_inside_the_clients_directories_go_out(
     record: Record, method: str, params: dict[str, Any]
 ) -> None:
-    """A replay sends requests inside of the client's directories with live paths."""
+    """A replay sends requests for files in the client's directories, with the live paths."""
     live = asked(record, answered(method, params))
     assert len(live.send(5)) == 1
     assert live.report.withheld == ()

@@ -29,7 +29,7 @@ def payloads(reader: RecordingReader, where: str = "1") -> dict[int, bytes]:
 
 @given(steps)
 def test_every_conversation_replays(words: list[tuple[str, int]]) -> None:
-    """The conversations from which the tests export turns replay as a whole."""
+    """A test that is exported from a whole conversation replays without a divergence."""
     with reader_of(lines_of(words)) as reader:
         rehearsal = rehearse(reader)
         assert rehearsal.verdict == "clean", text(rehearsal)

@@ -193,7 +193,7 @@ def test_every_command_is_in_the_list_of_contents() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_documented_options_exist(path: Path) -> None:
-    """Every option that the manual mentions exists."""
+    """The manual mentions only options that exist."""
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"^## Planned\n.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)
     every = set(ELSEWHERE).union(*map(flags, COMMANDS.values()))
@@ -245,7 +245,7 @@ def test_every_variable_is_documented() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_documented_variables_exist(path: Path) -> None:
-    """Every environment variable of acp-proxy that the manual mentions exists."""
+    """The manual mentions only environment variables of acp-proxy that exist."""
     named = set(re.findall(r"(?<!_)ACP_PROXY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8")))
     assert named <= {*variables(), *SPECIAL}
 
@@ -663,7 +663,7 @@ def test_every_large_room_has_a_readme() -> None:
     ids=lambda path: f"{path.parent.name}-{path.name}",
 )
 def test_pages_for_developers_name_files_that_exist(path: Path) -> None:
-    """Each file that a README of the package names exists."""
+    """A README of the package names only files that exist."""
     text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     suffix = r".*/|.*\.(?:py|md|json|toml|yml|txt|mjs|css|js)|\w+(?:/\w+)+"
     words = [word for word in re.findall(r"`([a-z][\w./-]+)`", text) if re.fullmatch(suffix, word)]
@@ -692,7 +692,7 @@ def test_every_page_can_be_reached() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_examples_name_recordings_that_are_there(path: Path) -> None:
-    """Each recording that the manual's examples name exists."""
+    """The manual's examples name only recordings that exist."""
     text = path.read_text(encoding="utf-8")
     for name in re.findall(r"(?<![\w./~-])recordings/[\w-]+\.(?:db|jsonl)", text):
         assert (ROOT / name).exists() or (ROOT / "examples/editor_plugin/tests" / name).exists(), (
@@ -709,7 +709,7 @@ def test_the_page_about_testing_begins_with_the_installation() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_make_targets_exist(path: Path) -> None:
-    """Every target of make that the manual mentions exists."""
+    """The manual mentions only targets of make that exist."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
     text = path.read_text(encoding="utf-8")

@@ -44,7 +44,7 @@ def test_the_readme_links_to_it() -> None:
 
 @pytest.mark.parametrize("option", sorted({n for n in _NAMED if n.startswith("--")}))
 def test_an_option_exists(option: str) -> None:
-    """Each option that SECURITY.md names exists."""
+    """SECURITY.md names only options that exist."""
     assert any(option in options for options in COMMANDS.values())
 
 

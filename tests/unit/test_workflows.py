@@ -41,7 +41,7 @@ def test_there_are_two() -> None:
 
 @each
 def test_what_is_run_exists(name: str) -> None:
-    """Each file that a GitHub workflow names exists."""
+    """A GitHub workflow names only files that exist."""
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = {*re.findall(r"^([a-z]+):", makefile, re.MULTILINE)}
     assert commands(name)

@@ -259,7 +259,7 @@ def test_a_pipe_gets_utf_8(recordings: Path) -> None:
 
 
 def test_flags_that_are_missing_are_left_out() -> None:
-    """The function `system.flags` ignores flags for opening files that the system does not have."""
+    """The function `system.flags` ignores flags for `open` that the operating system lacks."""
     assert system.flags("O_NO_SUCH_FLAG") == getattr(os, "O_BINARY", 0)
     assert system.flags("O_CREAT", "O_EXCL") & os.O_CREAT
     assert system.signals("SIGTERM", "SIGNOTHING") == (signal.SIGTERM,)

@@ -85,7 +85,7 @@ def test_a_directory_may_lack_its_slash() -> None:
 
 
 def test_a_title_is_cut_somewhere() -> None:
-    """If an agent cut a title within a directory's name, the title equals the whole for `diff`."""
+    """`diff` treats a title that was cut within a directory's name as equal to the whole title."""
 
     def run(number: int, title: str) -> Run:
         return Run(number).tell("session_info_update", title=title).end()

@@ -44,7 +44,7 @@ def test_the_number_and_the_cut_of_pushes_do_not_count(
 
 
 def test_different_output_is_reported_as_one_text() -> None:
-    """If the output of a terminal differs, its whole text is one difference for `diff`."""
+    """If the output of a terminal differs, `diff` reports its whole text as one difference."""
     a, b = pushes(Run(0), ("t", "ab"), ("t", "c")), pushes(Run(1), ("t", "a"), ("t", "bd"))
     _, (entry,) = compare(a, b)
     assert (entry.change, entry.title, entry.a_frames) == (Change.CHANGED, "terminal/output", 2)

@@ -23,7 +23,7 @@ def differences(a: Path, b: Path, **options: object) -> int:
 @pytest.mark.parametrize("expect", Expect)
 @pytest.mark.parametrize("path", FIRST, ids=lambda path: path.name.partition(".")[0])
 def test_two_runs_of_an_agent_are_equal(path: Path, expect: Expect) -> None:
-    """With the default rules, `diff` finds two runs of a real agent equal."""
+    """With the default rules, `diff` finds no difference between two runs of a real agent."""
     assert differences(path, path.with_name(path.name.replace(".a.", ".b.")), expect=expect) == 0
 
 

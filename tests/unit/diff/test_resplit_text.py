@@ -13,7 +13,7 @@ from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
 def test_a_text_is_the_same_in_other_pieces() -> None:
-    """`diff` finds two texts equal even if they are cut into different chunks."""
+    """`diff` finds no difference between two texts that are cut into different chunks."""
     a, b = Run(0).words("Hello, ", "wor", "ld"), Run(1).words("Hel", "lo, world", "")
     assert compare(a.end(), b.end())[0].is_equal
     a = Run(0).words(f"in {Run(0).cwd[:9]}", f"{Run(0).cwd[9:]}/x")

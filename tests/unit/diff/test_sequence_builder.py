@@ -37,7 +37,7 @@ def test_one_letter_is_one_change(word: str, place: int) -> None:
 @pytest.mark.parametrize("size", [999, 5000, 262_144, LENGTH])
 @pytest.mark.parametrize("word", ["word ", "w", "你 "], ids=["words", "no space", "wide"])
 def test_pieces_of_any_size_are_one_text(word: str, size: int) -> None:
-    """`diff` finds a long text equal in chunks of any size."""
+    """`diff` finds no difference in a long text, whatever the size of its chunks is."""
     text = (word * LENGTH)[:LENGTH]
     assert compare(said(0, text, 4000), said(1, text, size))[0].is_equal
 

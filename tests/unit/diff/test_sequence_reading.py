@@ -185,7 +185,7 @@ def test_exchanges_that_were_open_in_a_pause_have_no_latency(tmp_path: Path) -> 
 
 
 def test_latencies_are_no_difference(tmp_path: Path) -> None:
-    """Recordings that differ only in latency are equal for `diff`."""
+    """`diff` treats two recordings as equal if they differ only in latency."""
     result = compared(
         tmp_path,
         lambda recorder: asked(recorder, "x/y", 1, 2, 3),

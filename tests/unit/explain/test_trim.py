@@ -116,7 +116,7 @@ def test_a_loaded_session_keeps_its_history() -> None:
 
 
 def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
-    """An exported test keeps a request without a session that was made during the turn."""
+    """If a request during the turn names no session, an exported test keeps the request."""
     check(
         """
         + -> #1 authenticate {"methodId": "m"}

@@ -54,7 +54,7 @@ def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("dialect", [V1, V2, DRAFT])
 def test_the_rules_of_a_dialect_know_the_same_requests(dialect: str) -> None:
-    """In each dialect, `check` knows the same requests as the table of effects on the client."""
+    """In each dialect, `check` and the table of effects on the client have the same requests."""
     rules = Rules(dialect, {})
     for method, (effect, dialects) in TABLE.items():
         if effect not in (ClientEffect.INFORMS, ClientEffect.OTHER):

@@ -224,7 +224,7 @@ async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> N
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """A recorder waits only for a limited time for a process that keeps an agent's stdout open."""
+    """If a process keeps an agent's stdout open, a recorder waits for it only a limited time."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)

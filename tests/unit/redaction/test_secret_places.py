@@ -109,7 +109,7 @@ def test_private_places(path: str, method: str) -> None:
 
 
 def test_harmless_variables_are_shown() -> None:
-    """Masking searches the value of a harmless variable, such as PATH, like a command."""
+    """Masking searches the value of a harmless variable, such as PATH, as it searches a command."""
     assert of_variable("PATH", "env").treatment is COMMAND
     assert of_variable("Content-Type", "headers").treatment is COMMAND
     assert of_variable("FOO", "env") == (SECRET, "env")

@@ -214,7 +214,7 @@ def test_the_assets_load_nothing() -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_head_has_the_numbers_of_the_commands(path: Path) -> None:
-    """The numbers in the head of a report page equal the numbers of `show` and `stats`."""
+    """The head of a report page shows the same numbers as `show` and `stats`."""
     with RecordingReader(path) as reader:
         data = read_report_data(reader, ReportOptions())
         facts = head_facts(data, 1, "")

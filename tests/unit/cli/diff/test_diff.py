@@ -303,7 +303,7 @@ def test_a_junit_failure_begins_with_the_first_difference() -> None:
 
 
 def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
-    """`diff` finds two runs of one conversation equal, although their ids differ."""
+    """`diff` finds no difference between two runs of one conversation with different ids."""
     a = record(tmp_path / "a.db")
     result = run("inspect", "diff", a, record(tmp_path / "b.db", session="s-2"))
     assert (result.exit_code, result.stderr) == (0, "")
@@ -429,7 +429,7 @@ def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
 
 
 def test_rules_are_learned(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    """With the rules that `diff --learn` printed, `diff` finds the two recordings equal."""
+    """With the rules that `diff --learn` printed, `diff` finds no difference."""
     result = run("inspect", "diff", *pair, "--learn")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: with 2 rules A and B are equal\n"

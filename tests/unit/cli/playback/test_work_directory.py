@@ -88,7 +88,7 @@ def test_a_relative_directory_leads_nowhere_else(
 
 
 def test_relative_directories_of_other_systems() -> None:
-    """`verify` resolves a recorded relative Windows path from the agent's working directory."""
+    """`verify` resolves a recorded Windows path from the agent's directory if it is relative."""
     with directories(["..\\x", "D:y"], None, "C:\\w\\z") as places:
         assert Path(places["C:\\w\\x"]).name == "x"
         assert places["..\\x"] == places["C:\\w\\x"]

@@ -33,7 +33,7 @@ def test_sizes_have_units(count: int, shown: str) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 100])
 def test_the_size_is_that_of_the_decoded_data(count: int) -> None:
-    """A preview shows base64 as the size of the decoded data."""
+    """In place of base64, a preview shows the size of the decoded data."""
     text = base64.b64encode(bytes(count)).decode()
     assert decoded_size(text) == decoded_size(text.rstrip("=")) == byte_size(count)
 

@@ -165,7 +165,7 @@ def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
 
 
 def test_a_nameless_request_is_that_of_the_only_turn(tmp_path: Path) -> None:
-    """The waterfall of the only open turn includes a request that names no session."""
+    """If only one turn is open, its waterfall includes a request that names no session."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(request(0, "_x/y", why="z"))
         recorder.to_agent(result(0))

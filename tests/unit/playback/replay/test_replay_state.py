@@ -78,7 +78,7 @@ def test_a_line_that_is_no_message_is_compared_by_its_bytes(
 
 
 def test_lines_that_look_alike_may_differ(recorded: RecordedTranscript) -> None:
-    """For a replay, two lines with different invalid bytes differ."""
+    """In a replay, two lines with different invalid bytes do not match."""
     result = Comparison(recorded).compare(21, b"half a \xfe")
     assert result.differences == [Difference("", '"half a \ufffd"', '"half a \ufffd"')]
 
@@ -92,7 +92,7 @@ def test_json_that_is_no_message_is_compared_by_its_bytes(recorded: RecordedTran
 
 
 def test_a_message_does_not_equal_a_line_that_is_none(recorded: RecordedTranscript) -> None:
-    """For a replay, a message never equals a line that is not a message."""
+    """In a replay, a message never matches a line that is not a message."""
     comparison = Comparison(recorded)
     message = b'{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{}}'
     (difference,) = comparison.compare(5, message).differences

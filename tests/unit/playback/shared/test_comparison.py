@@ -72,7 +72,7 @@ def test_in_a_handshake_only_version_and_capabilities_count() -> None:
 
 
 def test_false_and_missing_capabilities_are_equal() -> None:
-    """For a replay, a false capability equals a missing one."""
+    """In a replay, a false capability matches a missing capability."""
     old = {"clientCapabilities": {"fs": {"readTextFile": True}, "terminal": False}}
     new = {"clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}}}
     assert differing(old, {**new, "clientCapabilities": {"fs": {"readTextFile": True}}}) == [
@@ -113,7 +113,7 @@ def test_a_value_that_the_client_may_choose_is_proposed() -> None:
 
 
 def test_results_and_errors_are_compared() -> None:
-    """For a replay, a result never equals an error."""
+    """In a replay, a result never matches an error."""
     comparer = Comparer(Bindings())
     actual = comparer.results({"result": {"a": 1}}, {"error": {"code": 1}}, {})
     assert [difference.pointer for difference in actual.differences] == ["/result", "/error"]
@@ -121,7 +121,7 @@ def test_results_and_errors_are_compared() -> None:
 
 
 def test_deep_values_differ() -> None:
-    """For a replay, values that are nested too deeply are different."""
+    """In a replay, values that are nested too deeply do not match."""
     deep: Any = 1
     for _ in range(5000):
         deep = [deep]

@@ -65,7 +65,7 @@ def test_a_directory_stays_what_it_is() -> None:
     ],
 )
 def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -> None:
-    """A replay masks a value below a JSON member that has the name of a secret."""
+    """Masking also replaces a secret in a value that is shown without its message."""
     mask = MessageMask("none")
     result = json.dumps(mask.part(path, value))
     assert "[redacted:" in result

@@ -31,7 +31,7 @@ X, Y = "[redacted:env:00000001]", "[redacted:key:00000002]"
 def test_a_marker_matches_what_stands_in_its_place(
     recorded: str, live: str, expected: list[tuple[str, str]] | None
 ) -> None:
-    """For a replay, the marker of a secret matches any live text in its place."""
+    """In a replay, the marker of a secret matches any live text in its place."""
     result = pairs_in(recorded, live, "/p")
     assert (result is None) == (expected is None)
     assert [(item.recorded, item.live) for item in result or ()] == (expected or [])
@@ -70,7 +70,7 @@ def test_pairs_are_one_to_one() -> None:
 
 
 def test_a_recorded_marker_stands_for_itself_besides() -> None:
-    """For a replay, the marker of a secret also matches itself."""
+    """In a replay, the marker of a secret also matches itself."""
     echoed, own = SecretPairs(), SecretPairs(are_echoed=False)
     for pairs in (echoed, own):
         pairs.add(pair(A, X))

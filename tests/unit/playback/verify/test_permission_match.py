@@ -26,7 +26,7 @@ def naming(call: str | None, session: str | None = "s") -> dict[str, Any]:
 
 
 def test_updates_change_only_the_members_that_they_have() -> None:
-    """For `verify`, an update of a tool call changes only the JSON members in the update."""
+    """An update of a tool call changes only those JSON members that the update contains."""
     for null_clears in (False, True):
         calls = ToolCalls(null_clears=null_clears)
         announce(calls, kind="read", title="t")
@@ -56,7 +56,7 @@ def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_tool_call_with_an_unreadable_update_equals_no_other() -> None:
-    """For `verify`, a tool call with an unreadable update equals no other tool call."""
+    """`verify` never matches a tool call with an unreadable update."""
     calls = ToolCalls(null_clears=False)
     update = b'{"sessionUpdate":"tool_call","toolCallId":"c"}'
     message = read(b'{"method":"session/update","params":{"update":%s}}' % update)

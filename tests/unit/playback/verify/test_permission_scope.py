@@ -165,7 +165,7 @@ def test_a_scope_names_what_the_action_applies_to_or_not(
     ],
 )
 def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, Any]) -> None:
-    """If a tool call runs a command, its path does not identify the action for `verify`."""
+    """If a tool call runs a command, `verify` does not identify the action by its path."""
     call = {"toolCallId": "c", "kind": kind, **where}
     assert not names_something(scope(asking(call), {}))
     assert names_something(scope(asking({**call, "rawInput": {"cmd": "ls"}}), {}))

@@ -89,7 +89,7 @@ def test_requests_that_are_cleared_are_never_matched() -> None:
     ],
 )
 def test_equal_values_have_equal_keys(first: Any, other: Any) -> None:
-    """For `verify`, two requests are equal if they differ only in `_meta`."""
+    """`verify` treats two requests as equal if they differ only in `_meta`."""
     assert key_of(first) == key_of(other)
 
 
@@ -97,12 +97,12 @@ def test_equal_values_have_equal_keys(first: Any, other: Any) -> None:
     ("first", "other"), [([1, 2], [2, 1]), ({"a": 1}, {"a": 2}), ({"a": 1}, {"b": 1}), ([], {})]
 )
 def test_different_values_have_different_keys(first: Any, other: Any) -> None:
-    """For `verify`, two requests differ if the order of a list differs."""
+    """`verify` treats two requests as different if the order of a list differs."""
     assert key_of(first) != key_of(other)
 
 
 def test_ignored_values_do_not_count() -> None:
-    """For `verify`, two requests are equal if they differ only in ignored values."""
+    """`verify` treats two requests as equal if they differ only in ignored values."""
     ignored = [("a", "*", "b")]
     assert key_of({"a": [{"b": 1}]}, ignored=ignored) == key_of({"a": [{"b": 2}]}, ignored=ignored)
     assert key_of({"a": [{"c": 1}]}, ignored=ignored) != key_of({"a": [{"c": 2}]}, ignored=ignored)

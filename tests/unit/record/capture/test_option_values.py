@@ -136,7 +136,7 @@ def test_seeds() -> None:
 
 
 def test_yes_and_no() -> None:
-    """The environment variable of a switch turns the switch on by 1, true, yes or on."""
+    """An environment variable turns a switch on if its value is 1, true, yes or on."""
     assert all(map(read_truth, ("1", "true", " T ", "YES", "y", "on")))
     assert not any(map(read_truth, ("0", "False", "f", "no", "N", "off", "", " ")))
     with pytest.raises(ValueError, match="'2' is neither yes nor no"):

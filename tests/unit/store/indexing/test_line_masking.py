@@ -110,7 +110,7 @@ def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Con
 
 
 def test_a_reader_does_not_wait(recorder: LogWriter) -> None:
-    """Commands show all text of a running recording except the beginning of a secret."""
+    """Commands show all text of a running recording except what may be the start of a secret."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk(f"it is {SECRET[:10]}"))
     with RecordingReader(recorder.path) as opened:

@@ -108,7 +108,7 @@ def test_a_record_whose_length_is_wrong_is_damage(tmp_path: Path) -> None:
 
 
 def test_no_file_is_changed(tmp_path: Path) -> None:
-    """The file for the damaged bytes of a capture log overwrites no file."""
+    """The damaged bytes of a capture log are never written over an existing file."""
     others = tmp_path / "elsewhere"
     (tmp_path / "x.db.damaged").write_bytes(b"mine")
     (tmp_path / "x.db.damaged-2").mkdir()
