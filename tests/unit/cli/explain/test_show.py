@@ -509,5 +509,5 @@ def test_a_frame_may_be_missing(tmp_path: Path) -> None:
         handshake(recorder)
         recorder.close()
         recorder.finish()
-    alter(recorder.path, "DELETE FROM frames WHERE kind = 'response'")
+    alter(recorder.path, "DELETE FROM frame_rows WHERE kind = 3")
     assert run("show", recorder.path).exit_code in (0, 1)
