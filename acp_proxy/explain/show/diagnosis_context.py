@@ -142,7 +142,7 @@ class DiagnosisContext:
 
     @cached_property
     def gave_up_at(self) -> int:
-        """The number of the signal with which the client gave up on the agent, or `NEVER`."""
+        """The number of the event that says that the client gave up on the agent, or `NEVER`."""
         return gave_up_at(self.reader) or NEVER
 
     @property
