@@ -93,7 +93,7 @@ def _pointer(text: str) -> str:
 
 def _kind(text: str) -> str:
     if not text or text.startswith("/"):
-        expected = "expected one such as tool_call_update or fs/read_text_file"
+        expected = "expected a method or an update, such as fs/read_text_file or tool_call_update"
         raise ValueError(f"{text!r} is not a kind of message: {expected}")
     return text
 

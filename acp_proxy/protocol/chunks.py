@@ -107,7 +107,10 @@ class SplitChunk(NamedTuple):
 
 
 class ChunkSplitter:
-    """Splits consecutive chunks; fast if each differs from the previous chunk only in its text."""
+    """Splits chunks into their text and the bytes around it, one chunk after the other.
+
+    It is fast if each chunk differs from the previous chunk only in its text.
+    """
 
     def __init__(self) -> None:
         self._latest: SplitChunk | None = None

@@ -42,7 +42,7 @@ def test_what_is_written_is_read(
         ("alias = [1]", "alias: expected a list of strings, got [1]"),
         ('alias = ["x"]', "'x' is not a JSON pointer: expected one such as /params/prompt/0/text"),
         ('ignore = ["/~2"]', "'/~2' is not a JSON pointer"),
-        ('apart = ["/x"]', "'/x' is not a kind of message: expected one such as tool_call_update"),
+        ('apart = ["/x"]', "'/x' is not a kind of message: expected a method or an update"),
         ('apart = [""]', "'' is not a kind of message"),
     ],
 )
