@@ -30,9 +30,9 @@ class FoundText(NamedTuple):
     """Text between or around objects."""
 
     first: int
-    """The number of the first line."""
+    """The number of the text's first line."""
     last: int
-    """The number of the last line."""
+    """The number of the text's last line."""
     text: bytes | None
     """The text; None if it is longer than `LONGEST`."""
 
@@ -41,9 +41,9 @@ class FoundObject(NamedTuple):
     """A JSON object."""
 
     first: int
-    """The number of the first line."""
+    """The number of the object's first line."""
     last: int
-    """The number of the last line."""
+    """The number of the object's last line."""
     text: bytes | None
     """The text of the object; None if it is longer than `LONGEST`."""
     is_whole: bool = True

@@ -20,11 +20,11 @@ class Line:
 
     segments: tuple[Segment, ...]
     size: int
-    """The length in bytes, including the newline."""
+    """The length of the line in bytes, including the newline."""
     t_first_ns: int
-    """When the first byte was read, in nanoseconds."""
+    """When the first byte of the line was read, in nanoseconds."""
     t_ns: int
-    """When the last byte was read, in nanoseconds."""
+    """When the last byte of the line was read, in nanoseconds."""
     terminated: bool
     """Whether the line ends with a newline; only the last line of a stream may lack the newline."""
 

@@ -87,7 +87,7 @@ class Message:
     kind: Kind
     method: str | None = None
     rpc_id: str | None = None
-    """The JSON token of the id."""
+    """The id of the message, as a JSON token."""
     parse_error: str | None = None
     """The reason why the line is not a valid message."""
     session: str | None = None

@@ -100,7 +100,7 @@ class RecordedMessage:
     """A prompt, a message or a thought, with its chunks joined."""
 
     role: str
-    """user, agent or thought."""
+    """The source of the text: user, agent or thought."""
     text: str
     session: str | None
     turn: int | None

@@ -377,9 +377,9 @@ class FrameRun(NamedTuple):
     raw: bytes | None
     """The line; None for a line of stderr, and for a line that is too large to keep."""
     last_seq: int
-    """The number of the last frame; the run includes all frames up to this frame."""
+    """The number of the run's last frame. The run includes all frames up to this frame."""
     last_ns: int
-    """The time of the last frame."""
+    """The time of the run's last frame."""
 
     @property
     def frames(self) -> int:

@@ -39,7 +39,7 @@ class KeyFormat(NamedTuple):
 
     prefix: str
     alphabet: str
-    """A key of `ALPHABETS`."""
+    """The name of an alphabet: a key of `ALPHABETS`."""
     least: int
     """The least number of characters after the prefix."""
     most: int | None

@@ -62,7 +62,7 @@ class SecretValues:
     """By the number of a needle: the lengths of the forms that begin with the needle, longest
     first."""
     _sorted: list[str] = field(factory=list)
-    """The forms, sorted."""
+    """All forms of the values, sorted."""
     _beginnings: dict[str, tuple[str, ...]] = field(factory=dict)
     """All short prefixes of the forms, by the last three characters of the prefix."""
     _fragments: GrowingNeedles = field(factory=lambda: GrowingNeedles(small=True))

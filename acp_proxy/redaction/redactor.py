@@ -110,7 +110,7 @@ class Redactor:
         """The value of `known` when the bytes around the latest piece were found to be harmless.
         `_harmless` has these bytes."""
         self.count = 0
-        """The number of values masked."""
+        """The number of values that were masked."""
 
     @property
     def known(self) -> int:

@@ -209,7 +209,7 @@ class RecordingReader(Rows):
 
     @contextlib.contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
-        """Closes everything on a failure. If the file is broken, the error names the file."""
+        """Closes all files if an error occurs. The error names the file if the file is broken."""
         try:
             yield
         except LogMoved:

@@ -32,7 +32,7 @@ class Compare:
 
     column: str
     operator: str
-    """``=``, ``<``, ``>``, ``<=`` or ``>=``."""
+    """The comparison: ``=``, ``<``, ``>``, ``<=`` or ``>=``."""
     bound: float
 
 

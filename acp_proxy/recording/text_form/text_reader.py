@@ -41,7 +41,7 @@ class EventLine(NamedTuple):
     t_ns: int
     kind: str
     data: str
-    """The data as the text of a JSON object."""
+    """The data of the event, as the text of a JSON object."""
 
 
 class FiredLine(NamedTuple):

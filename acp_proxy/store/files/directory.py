@@ -34,8 +34,8 @@ Mapped = Callable[
 ]
 """A function like `map`, which applies a function to paths and yields listed recordings."""
 FindingSearch = Callable[[RecordingReader], tuple[tuple[Any, ...], str, Any]]
-"""A function that examines a conversation. It returns the problems, the name of the peer that is
-waited for, and numbers such as the tokens. It may raise `UnreadableRecording`."""
+"""A function that examines a conversation. It returns the problems, a text that names who has to
+act, and numbers such as the tokens. It may raise `UnreadableRecording`."""
 
 _MOST_OF_PROMPT = 4000
 """How many bytes of a prompt are read for a list."""
@@ -158,7 +158,7 @@ class ListedRecording:
     """The problems of the conversation; None if the conversation was not examined or not readable.
     """
     waiting: str = ""
-    """Whom a running conversation waits for."""
+    """Who has to act in a running conversation, in words; may be empty."""
     has_faults: bool = False
     """Whether a fault fired in the conversation."""
     frames: int = 0
@@ -297,7 +297,7 @@ class OldRecording(NamedTuple):
 
     path: Path
     size: int
-    """The size on disk in bytes."""
+    """The size of the recording on disk, in bytes."""
     last_written: float
     """The time of the last change, in seconds since 1970."""
 

@@ -85,7 +85,7 @@ class LogRecord:
     t_ns: int
     """The time by the recorder's monotonic clock, in nanoseconds."""
     offset: int
-    """The logical offset of the payload."""
+    """The logical offset of the record's payload."""
     payload: bytes
 
     @property

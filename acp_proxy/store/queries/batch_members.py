@@ -94,7 +94,7 @@ class _Exchanges:
     def __init__(self, batch: Row, query: _Query) -> None:
         self._query = query
         self._left: dict[tuple[str | None, str | None], deque[Row]] = {}
-        """Exchanges by direction and id token."""
+        """The exchanges that no message was paired with yet, by direction and id token."""
         self._asked: dict[int, Row | None] = {}
         self._in_batch: dict[int, dict[str | None, Message]] = {}
         """The requests of other batches by id; the first request if several have the same id."""

@@ -54,9 +54,9 @@ class Where:
     exact: bool = True
     """Whether the condition selects only requested rows. If not, it may select more rows."""
     tests: int = 1
-    """The number of comparisons."""
+    """The number of comparisons in the condition."""
     levels: int = 1
-    """The depth to which conditions are nested."""
+    """How deep the condition is nested."""
 
     @property
     def is_open(self) -> bool:
