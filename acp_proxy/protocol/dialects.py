@@ -36,8 +36,8 @@ response has the id of the new session."""
 OPENING = ("session/new", "session/load", "session/resume", FORK)
 """Requests that open a session and name its directories."""
 CLOSING = ("session/close", "session/delete", "session/archive")
-"""Requests that free a session. ``session/archive`` frees it "as if `session/close` had been
-called"."""
+"""Requests that free a session. ``session/archive`` frees the session "as if `session/close` had
+been called"."""
 PROMPT, PERMISSION = "session/prompt", "session/request_permission"
 CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
 MCP_MESSAGE = "mcp/message"

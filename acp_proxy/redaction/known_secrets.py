@@ -26,7 +26,7 @@ from acp_proxy.redaction.text_search import SecretMatch
 BEGINNING = 3
 """The fewest characters at the end of a text that count as the beginning of a secret."""
 _WORD = 8
-"""The longest needle, in bytes. A needle is usually the beginning of a value's form."""
+"""The longest needle, in bytes. A needle is usually the beginning of a value, plain or encoded."""
 SHORTEST = 8
 """The shortest value, in characters, that is searched for."""
 LONGEST = 64 << 10

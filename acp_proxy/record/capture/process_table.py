@@ -24,7 +24,7 @@ class Process:
     """
 
     def __init__(self, stat: bytes) -> None:
-        """Reads a line; the name of a command may contain blanks and brackets.
+        """Reads a line of ``/proc/PID/stat``. A command's name may contain blanks and brackets.
 
         Raises:
             ValueError, IndexError: the line has another form.
