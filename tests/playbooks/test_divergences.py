@@ -62,7 +62,7 @@ def test_the_code_of_a_refusal_is_not_reserved(record: Record) -> None:
 
 
 def test_later_divergences_of_a_session_are_cascades(record: Record) -> None:
-    """After a session of a replay has diverged, its other divergences count as consequences."""
+    """After the first divergence of a session, a replay counts later ones as consequences."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -186,7 +186,7 @@ def test_an_unexpected_notification_abandons_nothing(record: Record) -> None:
 
 
 def test_a_missing_message_is_reported_after_a_second(record: Record) -> None:
-    """A replay reports a missing message one second after a later message came."""
+    """A replay reports a missing message one second after it has received a later message."""
     live = begun(record)
     live.check("""
         -> 7

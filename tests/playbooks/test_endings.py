@@ -52,7 +52,7 @@ HUNG = """
 
 @pytest.mark.parametrize("order", Order)
 def test_a_hang_stays_a_hang_until_the_client_gives_up(record: Record, order: Order) -> None:
-    """If the recorded agent answered only after its client had left, a replay does so too."""
+    """If the agent answered only after its client had left, a replay also answers only then."""
     live = record(HUNG).replay(order=order)
     live.check("""
         1-6
@@ -123,7 +123,7 @@ def test_the_end_reports_an_optional_request_that_did_not_come(record: Record) -
 
 
 def test_the_end_waits_for_a_notification_recorded_before_it(record: Record) -> None:
-    """Before its end, a replay waits for a notification that was recorded before the end."""
+    """Before its end, a replay waits for a notification that the recorded client sent."""
     live = record("""
         1-2 handshake
         3 -> _demo/quit {}

@@ -148,7 +148,7 @@ def test_reorder_lets_later_frames_go_first() -> None:
 
 
 def test_reorder_of_everything_does_not_hold_for_ever() -> None:
-    """If the fault `reorder` matches every frame, each frame is sent when the next one comes."""
+    """If the fault `reorder` matches every frame, each is sent when the next frame comes."""
     check(
         ["reorder"],
         """

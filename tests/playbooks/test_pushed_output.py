@@ -72,7 +72,7 @@ def test_the_recorded_pieces_keep_their_place(record: Record) -> None:
 
 @pytest.mark.parametrize("pieces", [0, 1])
 def test_fewer_pieces_are_enough(record: Record, pieces: int) -> None:
-    """If a client pushes less terminal output than recorded, a replay waits only a short time."""
+    """If a client pushes less terminal output than recorded, a replay waits briefly for more."""
     live = until(record, WATCHED)
     for number in range(pieces):
         live.send(f'#{number + 3} terminal/output {{"terminalId": "T", "data": "a"}}')

@@ -60,7 +60,7 @@ def test_bytes_that_are_not_utf_8_are_replayed(record: Record) -> None:
 
 
 def test_the_agents_request_ids_stay_as_recorded(record: Record) -> None:
-    """A replay sends its requests with the recorded ids."""
+    """A replay sends the agent's requests with the recorded ids."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}

@@ -24,7 +24,7 @@ def answer(token: object, text: str) -> str:
 
 
 def test_a_batch_is_sent_without_answers_that_were_not_requested(record: Record) -> None:
-    """Of a recorded JSON-RPC batch of answers, `verify` sends those whose requests have come."""
+    """Of a recorded JSON-RPC batch of answers, `verify` sends only the answers to live requests."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"""
         <- {read("/p/a", "11")}

@@ -54,7 +54,7 @@ def test_the_cutting_of_a_text_does_not_matter(record: Record, cut: list[list[st
 
 
 def test_a_character_may_be_cut_in_two(record: Record) -> None:
-    """If a character is split between two chunks, `verify` counts it once."""
+    """If a character is split between two chunks, `verify` counts one character."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {chunk(FIRST_HALF)}
@@ -98,7 +98,7 @@ def test_state_updates_do_not_count(record: Record, kind: str) -> None:
 
 
 def test_the_end_waits_for_state_updates(record: Record) -> None:
-    """If a recording ends with updates of a session's state, `verify` waits seconds for them."""
+    """`verify` waits a few seconds for updates of a session's state that end a recording."""
     title, usage = STATE % "session_info_update", STATE % "usage_update"
     recorded = record(f"""{SESSION}
         5 <- {title}

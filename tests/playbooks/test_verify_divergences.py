@@ -273,7 +273,7 @@ def test_an_endless_line_is_a_flood_and_no_silence(record: Record) -> None:
 
 
 def test_a_stall_names_the_open_turn_in_v2(record: Record) -> None:
-    """In v2, `verify` reports a stall with the turn that has not ended."""
+    """In v2, the stall that `verify` reports names the turn that has not ended."""
     idle = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}

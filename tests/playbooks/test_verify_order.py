@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_a_message_waits_for_the_answers_before_it(record: Record) -> None:
-    """`verify` sends a message only after the answers that were recorded before it."""
+    """`verify` sends a message only after the answers that were recorded before the message."""
     live = verify(
         record(f'{SESSION} 5 -> #2 session/prompt {{"sessionId": "s"}}\n6 <- #2 result {{}}')
     )
@@ -54,7 +54,7 @@ def test_requests_in_flight_together_are_sent_together(record: Record) -> None:
 
 
 def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
-    """`verify` sends a message after the recorded answers of any session before it."""
+    """`verify` sends a message after all answers that were recorded before it, in any session."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/"}
@@ -77,7 +77,7 @@ def test_lanes_wait_only_for_earlier_answers(record: Record) -> None:
 
 
 def test_a_message_waits_for_updates_after_the_last_answer(record: Record) -> None:
-    """`verify` sends a message after the updates that were recorded before it."""
+    """`verify` sends a message after the updates that were recorded before the message."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}

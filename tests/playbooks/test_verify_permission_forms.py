@@ -300,7 +300,7 @@ def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Record) -> N
 
 
 def test_an_option_that_always_allows_must_have_the_same_name(record: Record) -> None:
-    """`verify` chooses an option that always allows only if it has the recorded name."""
+    """`verify` chooses an `allow_always` option only if the option has the recorded name."""
     always = ("a:allow_always:Always allow ls", "n:reject_once")
     for offered, answer in (
         ("a:allow_always:Always allow ls", "7"),

@@ -243,7 +243,7 @@ def test_the_recorded_path_is_another_path(record: Record) -> None:
 
 
 def test_a_relative_directory_is_replaced_where_the_protocol_has_it(record: Record) -> None:
-    """`verify` replaces a relative working directory."""
+    """`verify` replaces a relative working directory by the live directory."""
     recorded = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": ".", "additionalDirectories": ["../q"]}

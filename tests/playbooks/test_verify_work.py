@@ -92,7 +92,7 @@ def test_the_work_for_parallel_requests_is_linear(
 
 
 def test_the_work_for_requests_in_another_order_is_linear(record: Record) -> None:
-    """If requests come in a different order, the work of `verify` is in proportion to them."""
+    """If requests come in a different order, the work of `verify` grows only with their number."""
 
     def backwards(many: int) -> int:
         def ask(n: int, call: str) -> str:

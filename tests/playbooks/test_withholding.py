@@ -319,7 +319,7 @@ def test_all_requests_about_a_withheld_terminal_are_withheld(record: Record) -> 
 
 
 def test_a_hostile_recording_is_played_without_harm(record: Record) -> None:
-    """A replay of a recording that runs a shell runs nothing."""
+    """If the recorded agent ran a shell, a replay of the recording runs nothing."""
     story = "\n".join(
         line.replace("#7", f"#{number}")
         for number, (method, params) in enumerate([*OUTSIDE, *INSIDE, *ACTIVE.items()], 100)

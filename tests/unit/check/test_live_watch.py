@@ -250,7 +250,7 @@ def test_a_silence_is_more_than_a_problem(recorder: LogWriter, reader: Recording
 
 
 def test_rules_are_those_of_the_dialect(tmp_path: Path) -> None:
-    """`log --until problem` also applies the dialect's rules to messages before its detection."""
+    """Once the dialect is known, `log --until problem` applies its rules to earlier messages."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         RecordingReader(recorder.path) as reader,

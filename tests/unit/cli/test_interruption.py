@@ -97,7 +97,7 @@ def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> N
 
 @pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [ValueError()])])
 def test_other_mistakes_are_reported(error: Exception) -> None:
-    """If a command fails without Ctrl-C, its own exception is raised."""
+    """If a command fails for another reason than Ctrl-C, its own exception is raised."""
 
     def run() -> None:
         raise error from ValueError()

@@ -75,7 +75,7 @@ def test_other_methods_are_not_read() -> None:
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
 def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) -> None:
-    """For the progress of a turn, `verify` counts a text equally however it is split."""
+    """For the progress of a turn, `verify` counts a text the same however the text is split."""
     whole, pieces = StreamProgress(), StreamProgress()
     total, of_pieces = TotalProgress(), TotalProgress()
     for text in texts:

@@ -247,7 +247,7 @@ def test_views_do_not_copy_all_messages(story: sqlite3.Connection, name: str) ->
 
 
 def test_a_row_costs_no_more_than_64_bytes_beyond_its_frame(tmp_path: Path) -> None:
-    """In the database, a frame needs at most 64 bytes more than in its line."""
+    """In the database, a frame needs at most 64 bytes more than its line has."""
     count, sample = 20_000, line(update("s-1", "agent_message_chunk", content=text("")))
     frame = line(update("s-1", "agent_message_chunk", content=text("x" * (301 - len(sample)))))
     assert len(frame) == 301
