@@ -114,7 +114,7 @@ def test_silence_is_a_stall_while_an_answer_is_pending(record: Record) -> None:
 
 
 def test_a_stall_names_the_oldest_pending_answer_first(record: Record) -> None:
-    """If several answers are missing, `verify` reports a stall with the oldest request first."""
+    """If several answers are missing, the stall that `verify` reports names the oldest first."""
     recorded = record("""
         1-2 handshake
         3 -> #1 _x/a {}

@@ -306,7 +306,7 @@ def test_any_depth_is_shown() -> None:
 
 
 def test_a_timeout_is_shown_with_its_signal() -> None:
-    """The preview of a command that timed out says so."""
+    """The preview of a command that timed out says that the command timed out."""
     raw = b'{"id":1,"result":{"exitCode":null,"signal":"SIGKILL","timedOut":true}}'
     assert preview(raw, "response", "terminal/wait_for_exit") == "timed out, signal SIGKILL"
 

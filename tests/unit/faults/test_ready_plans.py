@@ -340,7 +340,7 @@ def test_a_late_reply_is_the_last_of_all() -> None:
 
 
 def test_side_effects_leave_the_prompt_unchanged() -> None:
-    """A ready fault plan with signals does not change the prompt."""
+    """If a ready fault plan sends a signal to the agent, the prompt arrives unchanged."""
     for name in ("agent-killed", "noisy-stderr"):
         (hit,) = applied(name).hits
         assert hit.seq == 6

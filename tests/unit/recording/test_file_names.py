@@ -136,6 +136,6 @@ def test_fresh_names_sort_by_time() -> None:
 
 
 def test_a_name_that_is_taken_is_numbered() -> None:
-    """If the file name of a new recording exists, the new name gets a number."""
+    """If the file name of a new recording is already taken, the new name gets a number."""
     assert list(islice(candidates("/a.b/x.db"), 3)) == ["/a.b/x.db", "/a.b/x-2.db", "/a.b/x-3.db"]
     assert list(islice(candidates("/a.b/x"), 2)) == ["/a.b/x", "/a.b/x-2"]

@@ -55,7 +55,7 @@ def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, A
     ],
 )
 def test_everything_else_counts(change: dict[str, Any]) -> None:
-    """`verify` repeats a recorded permission only if the action is the same."""
+    """`verify` repeats a recorded permission only for the recorded action."""
     assert scope(asking({**CALL, **change}), {}) != scope(asking(CALL), {})
 
 

@@ -119,7 +119,7 @@ def test_a_directory_is_not_a_recording(tmp_path: Path) -> None:
 
 
 def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
-    """The error about a database without acp-proxy's application id calls it another program's."""
+    """The error about a database without acp-proxy's id says that it is another program's."""
     with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as other:
         other.execute("CREATE TABLE songs (title)")
     with pytest.raises(NotARecording, match="a SQLite database of another program"):
