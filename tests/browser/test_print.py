@@ -76,7 +76,7 @@ def test_an_edit_is_printed_with_its_diff(window: Visit, tmp_path: Path) -> None
 
 
 def test_a_long_print_is_cut_and_says_so(window: Visit, long: Path) -> None:
-    """A printed report page says how many lines it has, and how many lines of diffs it omits."""
+    """A printed report page says how many lines of the conversation and of diffs it leaves out."""
     page = window.open(long).page
     with printing(window):
         length = TURNS * LINES_OF_TURN

@@ -31,7 +31,7 @@ ALL = [path.stem for path in SHIPPED]
 def test_a_page_that_grows_equals_one_built_at_once(
     npm_packages: Path, tmp_path: Path, names: Sequence[str]
 ) -> None:
-    """A report page that is still loading shows the data that it has loaded so far."""
+    """While a report page loads, it equals a page that is made of the data loaded so far."""
     texts = {path.stem: text_of(path) for path in (*SHIPPED, ODD) if path.stem in (*names, "odd")}
     texts["generated"] = text_of(_record(tmp_path / "x.db"))
     given = [{"name": name, "stages": [*_stages(whole)]} for name, whole in texts.items()]
