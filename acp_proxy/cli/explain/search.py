@@ -1,6 +1,7 @@
 """``acp-proxy search``: find a text in recordings."""
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -118,10 +119,24 @@ def search(
         place = ", ".join(where) or recordings()
         read = f"{counted(frames, 'frame')} in {counted(len(places), 'recording')} ({place})"
         warn(f"0 of {read} match {pattern!r}{f' and {filter}' if filter else ''}")
-        if '"' not in pattern:
-            named = shlex.quote(f'{pattern}"')
-            warn(f"with a quote, names of methods and members are searched, too: {named}")
+        if not re.search(r'["\s]', pattern):
+            _hint_at_names(pattern, where, [] if filter else places)
     sys.exit(code)
+
+
+def _hint_at_names(pattern: str, where: tuple[str, ...], places: list[Path]) -> None:
+    """Says how to find messages of a method that the pattern names, or else other names."""
+    chosen, named = f"method:{pattern}", list[Path]()
+    for path in places if re.fullmatch(r"[\w/.-]+", pattern) else ():
+        with RecordingReader(path, unredacted=True) as reader:
+            named += [path] * any(True for _ in reader.heads(chosen_in(reader, chosen)))
+    if not named:
+        quoted = shlex.quote(f'"{pattern}"')
+        warn(f"in quotes, whole names of methods and members are searched, too: {quoted}")
+        return
+    words = ["search", "-e", ".", *where, "-w", chosen]
+    command = shlex.join(["log", str(named[0]), chosen] if len(named) == 1 else words)
+    warn(f"it names a method in {counted(len(named), 'recording')}: `acp-proxy {command}`")
 
 
 def _search(

@@ -141,12 +141,15 @@ class _ScreenPrinter(MatchPrinter):
         self._page.line(f"{line}{self._marked(match)}{after}".rstrip())
 
     def _name_of_frame(self, hit: SearchHit) -> str:
-        """Returns the name of the tool call in a match's frame, or else the method."""
+        """Returns the name of the tool call in a match's frame, or else the method.
+
+        A match with a quote may be a name, so its frame has the method.
+        """
         place = hit.place
         if place.tool_call is None:
             return fit(_method(hit), self._method)
         title = self._title_of(place.session, place.tool_call, place.seq)
-        if title == "".join(hit.excerpt):
+        if title == "".join(hit.excerpt) or '"' in hit.excerpt.match:
             return fit(_method(hit), self._method)
         label = visible(call_label(title, place.tool_call))
         call = f" ({visible(short_id(place.tool_call))})"
