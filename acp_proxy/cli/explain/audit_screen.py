@@ -135,7 +135,8 @@ def _columns(audit: Audit, kinds: Sequence[ActionKind], actions: Sequence[Action
     warnings = max((len(word) for marks in marked for word, _ in marks), default=0)
     whats = [*map(_marked, marked)]
     has_paths = not _WITH_PATHS.isdisjoint(kinds)
-    places = [_marked([_directory(action)]) for action in actions]
+    directories = [_directory(action) for action in actions]
+    places = [_marked([one] if {*directories} != {("", ".")} else []) for one in directories]
     remarks = [cell(_remarks(action, seqs), Ink.FAINT) for action in actions]
     return [
         Column("at", times, rank=3),
@@ -143,11 +144,11 @@ def _columns(audit: Audit, kinds: Sequence[ActionKind], actions: Sequence[Action
         Column("turn", [cell(str(action.turn or "")) for action in actions], right=True, rank=6),
         Column("session", sessions, rank=7),
         Column("how", [cell(_how(action, kinds[0])) for action in actions], rank=1),
-        Column("what", whats, least=22 + warnings, most=60, keeps_ends=has_paths),
+        Column("what", whats, least=16 + warnings, most=60, keeps_ends=has_paths),
         Column("in", places, rank=2, least=8, keeps_ends=True),
         Column("status", [cell(_status(a, recording), _INKS.get(a.status)) for a in actions]),
         Column("known", [_source(action) for action in actions]),
-        Column("permission", [_permission(a, recording) for a in actions], least=16),
+        Column("permission", [_permission(a, recording) for a in actions], rank=-1, least=22),
         Column("remarks", remarks, rank=5, least=10),
     ]
 
@@ -276,7 +277,7 @@ def _answer(action: Action, recording: Recording) -> str:
     if not action.permissions:
         mode = f" (mode {action.mode})" if action.mode and action.kind in ASKED_FOR else ""
         earlier = action.perhaps_allowed_by[-1:]
-        perhaps = "".join(f"; #{grant.answer_seq} {grant.option} may cover it" for grant in earlier)
+        perhaps = "".join(f"; perhaps #{grant.answer_seq} {grant.option}" for grant in earlier)
         if action.refused_before is not None:
             perhaps = f"; #{action.refused_before} refused the same"
         return _missing(recording, f"not asked{perhaps}{mode}")
@@ -288,8 +289,7 @@ def _answer(action: Action, recording: Recording) -> str:
     if word in ("once", "session", "workspace", "always", "remembered"):  # 1.0 draft
         word = f"{last.decision}, {word}"
     waited = took(recording, last.waited_ns)
-    after = f", after {waited}" if waited else ""
-    return f"{times}#{last.answer_seq} {word}{after}"
+    return f"{times}#{last.answer_seq} {word} {waited}".rstrip()
 
 
 @needs("start", "middle", unknown="no request in the import")

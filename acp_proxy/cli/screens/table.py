@@ -50,8 +50,8 @@ class Column:
     title: str
     cells: Sequence[Cell] = ()
     rank: int = field(default=0, kw_only=True)
-    """The order in which columns are left out: the highest rank first. A column of rank 0 is never
-    left out."""
+    """The order in which columns are left out: the highest rank first. A column without a positive
+    rank is never left out. Columns with a low rank get space first."""
     least: int = field(default=0, kw_only=True)
     """The smallest width to which the column may be cut; 0 for a column that is never cut."""
     most: int | None = field(default=None, kw_only=True)
@@ -107,7 +107,7 @@ def _layout(
     def left() -> int:
         return width - sum(widths[n] for n in chosen) - _GAP * (len(chosen) - 1)
 
-    while left() < 0 and any(columns[n].rank for n in chosen):
+    while left() < 0 and any(columns[n].rank > 0 for n in chosen):
         chosen.remove(max(chosen, key=lambda n: columns[n].rank))
     modest = [w if c.most is None else min(w, c.most) for w, c in zip(widest, columns, strict=True)]
     for bounds in (modest, widest):

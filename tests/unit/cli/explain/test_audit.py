@@ -124,6 +124,22 @@ def test_no_line_is_wider_than_the_terminal(
         assert columns_of(plain(line)) <= columns
 
 
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("edit-rejected", "#8 1 greeting.txt refused claimed #12 reject_once 340 µs"),
+        ("tour", "#23 1 grep -c ACP greeting… done client not asked (mode ask)"),
+    ],
+)
+def test_an_answer_is_whole_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, name: str, row: str
+) -> None:
+    """On 80 columns, `audit` cuts a command, but not the answer, and leaves out a usual place."""
+    printed = screen(monkeypatch, 80, ROOT / "recordings" / f"{name}.db")
+    assert row in [" ".join(line.split()[1:]) for line in printed.splitlines()]
+    assert not re.search("^at .* in ", printed, re.MULTILINE)
+
+
 def test_rows_with_marks_are_shown_before_others(
     monkeypatch: pytest.MonkeyPatch, recording: Path
 ) -> None:

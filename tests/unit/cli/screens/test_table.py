@@ -62,6 +62,14 @@ def test_without_a_terminal_everything_is_there() -> None:
     assert _layout(HEADINGS, [("1", "n", "", "")], None) == [(0, 1), (1, 4), (2, 1), (3, 1)]
 
 
+def test_a_column_of_negative_rank_gets_space_before_others() -> None:
+    """A table cuts a column of rank 0 before a column of a negative rank; it keeps both."""
+    columns = (Column("A", least=2), Column("B", least=2, rank=-1))
+    rows = [("a" * 10, "b" * 10)]
+    assert _layout(columns, rows, 17) == [(0, 5), (1, 10)]
+    assert _layout(columns, rows, 3) == [(0, 2), (1, 2)]
+
+
 def test_columns_of_high_rank_are_left_out_first() -> None:
     """If a table is too wide, columns that are marked as indispensable are never left out."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
