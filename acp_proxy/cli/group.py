@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from acp_proxy.base import system
 from acp_proxy.base.errors import AcpProxyError
@@ -223,8 +224,10 @@ def _refusal(error: click.UsageError) -> click.ClickException:
         near = meant(_short_name(error.ctx), flag, value)
         if isinstance(error.param.type, click.IntRange) and "not a valid" in error.message:
             text = f"{flag} takes a number, not {value!r}"
-            if any(param.name == "rec" for param in error.ctx.command.params):
-                near = near or f": `{command} {shlex.quote(value)} {flag} 9`"
+            if not near and "rec" in error.ctx.params:
+                is_given = error.ctx.get_parameter_source("rec") is ParameterSource.COMMANDLINE
+                rec = error.ctx.params["rec"] if is_given else value
+                near = f": `{command} {shlex.quote(rec)} {flag} 9`"
         text += near
     if isinstance(error, click.NoSuchOption):
         if removed := instead(_short_name(error.ctx), error.option_name):

@@ -39,9 +39,10 @@ complete_directory = completion.directories_like
 recording_argument = click.argument("rec", shell_complete=complete_recording)
 """The argument of a command that changes a recording, or makes a file from it."""
 read_argument = click.argument(
-    "rec", default="latest", metavar="[REC]", shell_complete=complete_recording
+    "rec", default="latest", metavar="[REC]", is_eager=True, shell_complete=complete_recording
 )
-"""The argument of a command that only reads a recording."""
+"""The argument of a command that only reads a recording. It is read before options, so that the
+error about an option can repeat it."""
 
 
 def printing(command: F) -> F:
