@@ -1,13 +1,15 @@
 """``acp-proxy search``: find a text in recordings."""
 
+import heapq
 import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, nullcontext
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 
 import click
@@ -203,7 +205,7 @@ def _hits(
     total = reader.count() if sys.stderr.isatty() else None
     frames = progress(reader.heads(chosen, with_lines=True), total, reader.path.stem)
     events = (event for event in _events(reader, chosen) if with_ends or event.kind != "eof")
-    for place in _in_order(events, frames):
+    for place in heapq.merge(events, frames, key=attrgetter("seq")):
         with limit.at(place.seq):
             if place.stream == "event":
                 matches = searcher.feed_text(place, _text(place))
@@ -216,21 +218,6 @@ def _hits(
     with limit.at(END):
         matches = searcher.finish()
     yield from matches
-
-
-def _in_order(
-    events: Iterator[StoredFrame], frames: Iterable[StoredFrame]
-) -> Iterator[StoredFrame]:
-    """Merges events and frames in the order of their numbers."""
-    event = next(events, None)
-    for frame in frames:
-        while event is not None and event.seq < frame.seq:
-            yield event
-            event = next(events, None)
-        yield frame
-    if event is not None:
-        yield event
-    yield from events
 
 
 def _pieces(reader: RecordingReader, seq: int, limit: TimeLimit) -> Iterator[bytes]:
