@@ -111,7 +111,7 @@ class StatisticsPage(Page):
             title = f"turn {shown.id}: {self._took(shown.duration_ns)}, {state}"
             self._section(title, self._waterfall(statistics.waterfall, is_open))
             left_out = statistics.waterfall.left_out
-            self._more(left_out, "shorter step", f"--turn {shown.id}")
+            self._more(left_out, "more step", f"--turn {shown.id}")
         self.flush()
 
     def _took(self, ns: int | None) -> str:

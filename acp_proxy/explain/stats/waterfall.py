@@ -78,7 +78,7 @@ class TurnWaterfall:
     duration_ns: int
     steps: list[WaterfallStep]
     left_out: int
-    """The number of shorter steps that are left out."""
+    """The number of steps that are left out (see `Waterfalls`)."""
 
 
 @define
@@ -111,8 +111,9 @@ class Waterfalls(Listener):
         messages: the pass over the recording.
         turns: the turns that are laid out.
         end_ns: the time that counts as the end of open turns.
-        most: the largest number of steps of a turn, besides the prompt and the end; the longest
-            steps are kept. None for all steps.
+        most: the largest number of steps of a turn, besides the prompt and the end. Failed steps
+            and longer steps are kept, and silences while a call runs are left out first. None for
+            all steps.
     """
 
     def __init__(
@@ -250,8 +251,7 @@ class _Waterfall:
         last = [] if self._end is None else [self._end]
         steps, numbers = self._steps, range(len(self._steps))
         most = len(steps) if self._most is None else self._most
-        # Failed steps are kept before longer steps.
-        kept = heapq.nlargest(most, numbers, lambda n: (steps[n].failed, steps[n].duration_ns))
+        kept = heapq.nlargest(most, numbers, lambda n: _rank(steps[n]))
         ordered = sorted(kept, key=lambda n: (steps[n].start_ns, steps[n].seq or LAST_NUMBER, n))
         shown = [first, *(steps[n] for n in ordered), *last]
         return TurnWaterfall(turn.id, self._duration_ns, shown, len(steps) - len(kept))
@@ -363,3 +363,11 @@ class _Waterfall:
     ) -> None:
         start = start_ns - self._start_ns
         self._steps.append(WaterfallStep(kind, seq, start, end_ns - start_ns, title, **more))
+
+
+def _rank(step: WaterfallStep) -> tuple[bool, bool, int, bool]:
+    """Returns the rank of a step; steps of a low rank are left out first."""
+    is_silence = step.kind == "silence"
+    # The step of the running call has the time of such a silence, too.
+    is_within = is_silence and step.title != ""
+    return step.failed, not is_within, step.duration_ns, not is_silence

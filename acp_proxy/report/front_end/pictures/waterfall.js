@@ -130,7 +130,7 @@ export class WaterfallView {
     const all = [...turn.steps, ...this.eventsOf(turn)].sort((a, b) => a.start_ns - b.start_ns);
     this.steps = nestedSteps(all, (seq) =>
       this.recording.text("tool_call", this.recording.rowOf(seq)));
-    const more = turn.left_out ? `, ${turn.left_out} shorter ones are left out` : "";
+    const more = turn.left_out ? `, ${turn.left_out} more are left out` : "";
     const count = countInWords(this.steps.length, "step");
     clear(this.summary, durationInWords(turn.duration_ns), `, ${count}${more}`);
     const length = Math.max(1, turn.duration_ns);

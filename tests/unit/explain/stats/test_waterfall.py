@@ -208,6 +208,18 @@ def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
     assert kept == sorted(step.duration_ns for step in every.steps)[len(every.steps) - most :]
 
 
+def test_a_call_is_kept_before_a_silence_in_it(tmp_path: Path) -> None:
+    """If a waterfall is too long, `stats` first leaves out silences while a tool call runs."""
+    with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
+        for name in ("a", "b"):
+            recorder.t_ns += SECOND
+            recorder.to_client(call(name, title=name, status="pending"))
+            recorder.t_ns += SECOND
+            recorder.to_client(call(name, status="completed"))
+    kinds = [[step.kind for step in laid_out(recorder, most=most).steps[1:-1]] for most in (2, 4)]
+    assert kinds == [["tool_call", "tool_call"], ["silence", "tool_call"] * 2]
+
+
 def test_nothing_in_a_step_commands_the_terminal(tmp_path: Path) -> None:
     """The waterfall of `stats` escapes control characters."""
     evil = "\x1b[2J\u202e\ud83d"
