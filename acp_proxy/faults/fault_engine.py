@@ -68,7 +68,7 @@ class DeliveryQueue:
 
     waiting: list[HeldDelivery] = field(factory=list)
     free_at: int = 0
-    """The moment at which the last queued byte will have gone out, in monotonic nanoseconds."""
+    """When the last queued byte will have gone out, in monotonic nanoseconds."""
     total: int = 0
     """How many bytes were received in this direction."""
     ended_by: FaultRule | None = None

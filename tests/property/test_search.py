@@ -49,13 +49,20 @@ def found_by(pattern: Pattern, frames: list[StoredFrame]) -> list[int]:
 
 
 def found_naively(pattern: Pattern, pieces: list[str], frames: list[StoredFrame]) -> list[int]:
-    """Returns the frames with a match in their line or strings, or at the start of a text match."""
+    """Returns the frames with a match in their line or strings, or at the start of a text match.
+
+    A pattern without a quote does not match names of members, methods and types.
+    """
     whole, starts, start = "".join(pieces), [], 0
     for text, frame in zip(pieces, frames, strict=True):
         assert frame.raw is not None
         line = frame.raw.decode()
         names = ["2.0", "jsonrpc", "method", "session/update", "params", "update", "sessionUpdate",
                  "agent_message_chunk", "content", "type", "text"]  # fmt: skip
+        if '"' not in pattern.regex.pattern:
+            for name in names:
+                line = line.replace(f'"{name}"', '""')
+            names = []
         match = pattern.regex.search(whole, start) if text else None
         begins = match is not None and match.start() < start + len(text)
         if begins or any(pattern.regex.search(s) for s in (line, text, *names)):

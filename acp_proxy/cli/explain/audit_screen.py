@@ -136,7 +136,8 @@ def _columns(audit: Audit, kinds: Sequence[ActionKind], actions: Sequence[Action
     whats = [*map(_marked, marked)]
     has_paths = not _WITH_PATHS.isdisjoint(kinds)
     directories = [_directory(action) for action in actions]
-    places = [_marked([one] if {*directories} != {("", ".")} else []) for one in directories]
+    has_places = {*directories} != {("", ".")}
+    places = [_marked([place] if has_places else []) for place in directories]
     remarks = [cell(_remarks(action, seqs), Ink.FAINT) for action in actions]
     return [
         Column("at", times, rank=3),
