@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -211,3 +212,31 @@ def test_whoever_types_the_command_is_told_what_it_waits_for(
     assert first.startswith(b"acp-proxy: stdin is a terminal: waiting for the messages of a client")
     assert result.stdout == b""
     assert result.returncode == (1 if command[0] == "replay" else 0)  # not 3, for a stall
+
+
+@pytest.mark.parametrize("command", [["record"], ["try", "--prompt", "hello"], ["try", "--probe"]])
+def test_an_error_is_wrapped_between_words(command: list[str], tmp_path: Path) -> None:
+    """If an agent cannot be started, the reason is wrapped on a terminal of 80 columns."""
+    argv = [sys.executable, "-m", "acp_proxy", *command, "--", "no-such-agent"]
+    env = os.environ | {"ACP_PROXY_RECORDINGS": str(tmp_path), "COLUMNS": "80"}
+    keys, screen = os.openpty()
+    try:
+        termios.tcsetwinsize(screen, (40, 80))
+        code = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=screen,
+            env=env,
+            check=False,
+        ).returncode
+        shown = os.read(keys, 4096).decode().replace("\r\n", "\n")
+    finally:
+        os.close(screen)
+        os.close(keys)
+    reason = """\
+acp-proxy: cannot start the agent 'no-such-agent': No such file or directory;
+  give its absolute path
+"""
+    assert shown.endswith(reason)
+    assert code == 127

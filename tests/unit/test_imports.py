@@ -43,6 +43,7 @@ LATER = {
     "pwd",
     "select",
     "signal",
+    "textwrap",
 }
 """Built into Python, or imported inside a function, when the agent runs or will not."""
 

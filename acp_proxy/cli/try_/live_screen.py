@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from acp_proxy.base.plain_files import open_plain
 from acp_proxy.base.text_diff import unified
 from acp_proxy.cli.explain.transcript_screen import FENCE, GUTTER, TranscriptPage, rendered
 from acp_proxy.cli.masking import is_unredacted, new_redactor
-from acp_proxy.cli.screens.output import show_status, stdout_screen
+from acp_proxy.cli.screens.output import show_status, stdout_screen, warn
 from acp_proxy.cli.screens.styled_text import Ink, Piece, Screen, piece
 from acp_proxy.explain.describe.content_texts import command_of
 from acp_proxy.explain.describe.tool_texts import given_to, places
@@ -113,9 +114,9 @@ class LiveScreen(TrialScreen):
         self._page.flush()
 
     def stderr(self, text: bytes) -> None:
-        """Writes bytes of the agent's stderr to stderr, unchanged."""
+        """Writes bytes of the agent's stderr to stderr; see `write_stderr`."""
         self._display.clear()
-        os.write(2, text)
+        write_stderr(text)
 
     def tick(self, quiet_since: int) -> None:
         """Shows who is waited for. While the user is asked, shows nothing.
@@ -219,6 +220,18 @@ class LiveScreen(TrialScreen):
             self._page.text(GUTTER, [piece(line, Ink.STDERR)])
         else:
             self._page.text(piece(""), [*rendered(line)])
+
+
+def write_stderr(text: bytes) -> None:
+    """Writes bytes of the agent's stderr to stderr. A line of the recorder becomes a warning.
+
+    Args:
+        text: any bytes. The recorder writes whole lines, which begin with its name.
+    """
+    if line := re.fullmatch(rb"acp-proxy: (.+)\n", text):
+        warn(line[1].decode(errors="replace"))
+    else:
+        os.write(2, text)
 
 
 def _request(method: str, params: dict[str, Any]) -> Iterator[list[Piece]]:

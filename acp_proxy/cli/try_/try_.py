@@ -1,6 +1,5 @@
 """``acp-proxy try``: talk to an agent without an editor, or probe it, and record it."""
 
-import os
 import shlex
 import shutil
 import sys
@@ -35,7 +34,7 @@ from acp_proxy.cli.screens.junit import Case, Failure, suite
 from acp_proxy.cli.screens.output import say_json, show_status, stdout_screen, warn
 from acp_proxy.cli.screens.recording_page import RecordingPage, verdict
 from acp_proxy.cli.screens.styled_text import piece
-from acp_proxy.cli.try_.live_screen import LiveScreen
+from acp_proxy.cli.try_.live_screen import LiveScreen, write_stderr
 from acp_proxy.explain.findings import SEVERITIES, Severity
 from acp_proxy.playback.drivers.event_loop import run_alone
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
@@ -193,7 +192,7 @@ def _probe(
         tell("")
     _warn_of(prober.left_behind)
     if prober.is_mute or results[0].verdict is ProbeVerdict.BROKEN:
-        os.write(2, prober.stderr)
+        write_stderr(bytes(prober.stderr))
     if (code := _start_failure(starts[0], 1)) is not None:
         return code
     report = report_of(results, prober, [*map(str, starts)])

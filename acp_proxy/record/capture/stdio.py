@@ -40,12 +40,26 @@ def take_stdio() -> "tuple[int, int]":
 
 
 def warn(text: str) -> None:
-    """Writes one line to stderr; never blocks or raises, since that would stop the conversation."""
+    """Writes one line to stderr, wrapped if stderr is a terminal.
+
+    Never blocks or raises, since that would stop the conversation.
+    """
     try:
         if _has_room(2):
-            os.write(2, f"acp-proxy: {text}\n".encode(errors="replace"))
+            os.write(2, f"{_wrapped(f'acp-proxy: {text}')}\n".encode(errors="replace"))
     except OSError:
         pass
+
+
+def _wrapped(line: str) -> str:
+    """Wraps a line between words to the width of the terminal, if stderr is one."""
+    try:
+        columns = os.get_terminal_size(2).columns or len(line)
+        from textwrap import fill  # late: most clients are no terminals
+    except (OSError, ImportError, MemoryError):
+        return line
+    return fill(line, columns, subsequent_indent="  ",
+                break_on_hyphens=False, break_long_words=False)  # fmt: skip
 
 
 def unchecked(path: str) -> str:
