@@ -41,8 +41,7 @@ recording_argument = click.argument("rec", shell_complete=complete_recording)
 read_argument = click.argument(
     "rec", default="latest", metavar="[REC]", is_eager=True, shell_complete=complete_recording
 )
-"""The argument of a command that only reads a recording. It is read before options, so that the
-error about an option can repeat it."""
+"""The argument of a command that only reads a recording. Errors about options may repeat it."""
 
 
 def printing(command: F) -> F:

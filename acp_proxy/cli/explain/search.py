@@ -105,9 +105,8 @@ def search(
     with time_limit.running() if regex else nullcontext():
 
         def hits_of(reader: RecordingReader) -> Generator[SearchHit, None, None]:
-            chosen = chosen_in(reader, filter)
             searcher = Searcher(sought, with_pointers=json)
-            return _hits(reader, searcher, chosen, time_limit, with_ends=bool(filter))
+            return _hits(reader, searcher, chosen_in(reader, filter), time_limit, bool(filter))
 
         code, frames, counts = _search(places, hits_of, limit, printer)
     if stdout_screen().columns is None or json or count or files_with_matches:
@@ -189,7 +188,6 @@ def _hits(
     searcher: Searcher,
     chosen: Filter,
     limit: TimeLimit,
-    *,
     with_ends: bool,
 ) -> Generator[SearchHit, None, None]:
     """Searches the frames and events of a recording in order.
@@ -213,8 +211,7 @@ def _hits(
                 matches = searcher.feed_large(place, partial(_pieces, reader, place.seq, limit))
             else:
                 matches = searcher.feed(place)
-        if matches:
-            yield from matches
+        yield from matches
     with limit.at(END):
         matches = searcher.finish()
     yield from matches

@@ -141,10 +141,7 @@ class _ScreenPrinter(MatchPrinter):
         self._page.line(f"{line}{self._marked(match)}{after}".rstrip())
 
     def _name_of_frame(self, hit: SearchHit) -> str:
-        """Returns the name of the tool call in a match's frame, or else the method.
-
-        A match with a quote may be a name, so its frame has the method.
-        """
+        """Returns the tool call of a match's frame, or the method if a name may have matched."""
         place = hit.place
         if place.tool_call is None:
             return fit(_method(hit), self._method)
