@@ -132,12 +132,10 @@ def _columns(audit: Audit, kinds: Sequence[ActionKind], actions: Sequence[Action
     sessions = [cell(shortened(action.session or "") if many else "") for action in actions]
     times = [cell(_time(recording, action), Ink.FAINT) for action in actions]
     marked = [_what(action) for action in actions]
-    warnings = max((len(word) for marks in marked for word, _ in marks), default=0)
-    whats = [*map(_marked, marked)]
+    warnings = max((len(word) for each in marked for word, _ in each), default=0)
     has_paths = not _WITH_PATHS.isdisjoint(kinds)
-    directories = [_directory(action) for action in actions]
-    has_places = {*directories} != {("", ".")}
-    places = [_marked([place] if has_places else []) for place in directories]
+    marks = [*map(_directory, actions)]
+    places = [_marked([mark] if {*marks} != {("", ".")} else []) for mark in marks]
     remarks = [cell(_remarks(action, seqs), Ink.FAINT) for action in actions]
     return [
         Column("at", times, rank=3),
@@ -145,7 +143,7 @@ def _columns(audit: Audit, kinds: Sequence[ActionKind], actions: Sequence[Action
         Column("turn", [cell(str(action.turn or "")) for action in actions], right=True, rank=6),
         Column("session", sessions, rank=7),
         Column("how", [cell(_how(action, kinds[0])) for action in actions], rank=1),
-        Column("what", whats, least=16 + warnings, most=60, keeps_ends=has_paths),
+        Column("what", [*map(_marked, marked)], least=16 + warnings, most=60, keeps_ends=has_paths),
         Column("in", places, rank=2, least=8, keeps_ends=True),
         Column("status", [cell(_status(a, recording), _INKS.get(a.status)) for a in actions]),
         Column("known", [_source(action) for action in actions]),

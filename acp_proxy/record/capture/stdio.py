@@ -55,7 +55,7 @@ def _wrapped(line: str) -> str:
     """Wraps a line between words to the width of the terminal, if stderr is one."""
     try:
         columns = os.get_terminal_size(2).columns or len(line)
-        from textwrap import fill  # late: most clients are no terminals
+        from textwrap import fill  # late: it loads regular expressions
     except (OSError, ImportError, MemoryError):
         return line
     return fill(line, columns, subsequent_indent="  ",
