@@ -35,7 +35,8 @@ I want to ...                                     Command
   record an agent                                 record -- AGENT
   talk to an agent without an editor              try -- AGENT
   check the installation and the settings         doctor
-  find a recording                                list, search
+  find a recording                                list
+  find a text in recordings                       search
   know what went wrong, and who is to blame       show
   know every broken rule, and fail a build        check
   read each message                               log
