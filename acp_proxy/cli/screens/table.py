@@ -144,10 +144,11 @@ def _with_shorter_middle(pieces: Cell, columns: int) -> Cell:
 def aligned(
     rows: Sequence[Cell], screen: Screen, *, is_cut: bool = False, spare: Sequence[int] = ()
 ) -> Iterator[str]:
-    """Yields indented rows with aligned cells. Only the last cell is fitted to the screen.
+    """Yields indented rows with aligned cells; columns without text take no room.
 
     Args:
-        rows: the rows. Each cell is one piece, and rows may have fewer cells.
+        rows: the rows. Each cell is one piece, and rows may have fewer cells. Only the last cell
+            is fitted to the screen.
         screen: the screen that the last cell has to fit.
         is_cut: whether the last cell is cut instead of wrapped.
         spare: the indexes of cells that may be left out, the first one first, until the last cell
@@ -155,7 +156,7 @@ def aligned(
     """
     count = max(map(len, rows), default=0)
     widths = [
-        max((columns_of(row[n][0]) for row in rows if n < len(row) - 1), default=0)
+        max((columns_of(row[n][0]) for row in rows if n < len(row) - 1), default=0) or -_GAP
         for n in range(count - 1)
     ]
     least = min(_LEAST_BESIDE, max((columns_of(row[-1][0]) for row in rows), default=0))
@@ -164,7 +165,7 @@ def aligned(
             break
         rows = [[("", None, False) if n == place and n < len(row) - 1 else cell
                  for n, cell in enumerate(row)] for row in rows]  # fmt: skip
-        widths[place] = -2
+        widths[place] = -_GAP
     for row in rows:
         lead = [piece("  ")]
         for (text, ink, bold), wide in zip(row[:-1], widths, strict=False):

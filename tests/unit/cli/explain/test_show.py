@@ -255,7 +255,7 @@ def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
         recorder.t_ns += 240_000 * MS
         recorder.event(capture_log.EXIT, code=0)
     out = run("inspect", "show", recorder.path).stdout
-    assert "  1.  #2  never ended    0 updates  0 tool calls  go\n" in out
+    assert "  1.  #2  never ended  0 updates  0 tool calls  go\n" in out
     assert "a person: permission" not in out  # nobody waits for a client once the agent is gone
     amid = 'the agent exited with 0 (#4), in the middle of turn 1 (prompt "go" #2)'
     assert f"  ✗ {amid}  [agent.ended by the agent]\n" in out
