@@ -100,7 +100,8 @@ class StatisticsPage(Page):
             left_out = statistics.tool_call_count - len(statistics.tool_calls)
             self._more(left_out, "lighter tool call")
         if turns:
-            columns = self._untimed(turns) if why else self._turns(turns)
+            agent = "agent, call" if statistics.silent_call else "agent"
+            columns = self._untimed(turns) if why else self._turns(turns, agent)
             is_total = statistics.tokens is not None and statistics.tokens.counted == "session"
             title = f"turns{', with the tokens of the session so far' * is_total}"
             self._section(title, columns)
@@ -203,7 +204,7 @@ class StatisticsPage(Page):
             Column("title", [cell(call_label(c.title, c.tool_call)) for c in calls], least=10),
         ]
 
-    def _turns(self, turns: Sequence[TurnTime]) -> list[Column]:
+    def _turns(self, turns: Sequence[TurnTime], agent: str) -> list[Column]:
         def took(name: str, ink: int | None = None) -> list[Cell]:
             return [cell(self._took(getattr(t, f"{name}_ns") or None), ink) for t in turns]
 
@@ -215,7 +216,7 @@ class StatisticsPage(Page):
             Column("turn", [cell(str(t.id)) for t in turns], right=True),
             Column("took", [cell(self._took(t.duration_ns)) for t in turns], right=True),
             Column("first", took("first_chunk"), right=True),
-            Column("agent", took("agent"), right=True),
+            Column(agent, took("agent"), right=True),
             *(
                 Column(part, took(part, _GLYPHS[part][1]), right=True)
                 for part in (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)

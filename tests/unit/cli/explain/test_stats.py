@@ -219,7 +219,9 @@ def test_a_silence_is_named_as_show_names_it(tmp_path: Path) -> None:
     """For a silence during a tool call, `stats` names the same call as `show`."""
     hang = DIRECTORY / "hang.db"
     assert "4.0 s, 100% call pytest -q" in run("show", hang).stdout
-    assert "\n  call pytest -q    4.0 s   100%" in run("stats", hang).stdout
+    told = run("stats", hang).stdout
+    assert "\n  call pytest -q    4.0 s   100%" in told
+    assert re.search("^  turn +took +first +agent, call  ", told, re.MULTILINE)
     assert "agent silent" in run("stats", DIRECTORY / "late-updates.db").stdout
     for other_ms, name in ((3_000, "call pytest"), (5_000, "agent silent")):
         with LogWriter(tmp_path / f"{other_ms}.db") as recorder:
