@@ -6,7 +6,6 @@ and values; `changes` aligns the sequences; `explanation` reads the differing me
 contains only numbers and the current difference.
 """
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import cast
@@ -167,8 +166,8 @@ class _Comparison:
             yield DiffSequence(title, key.direction, key.apart, _steps(part, title))
 
 
-def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:
-    """Yields the entries of a sequence, and between two entries the number of equal items."""
+def _steps(sequence: SequenceDiff, title: str) -> Iterator[Iterator[int] | DiffEntry]:
+    """Yields the entries of a sequence, and between two entries the frames of equal items."""
     changed = sequence.changes
     beside = set(changed.beside)
     places: list[tuple[int, int, Change, ItemGroup, ItemGroup]] = [
@@ -177,23 +176,22 @@ def _steps(sequence: SequenceDiff, title: str) -> Iterator[int | DiffEntry]:
         *((i, -1, Change.MOVED, (i,), (j,)) for i, j in changed.moved),
         *((after, j, Change.ONLY_B, (), (j,)) for after, j in changed.only_b),
     ]
-    different = sorted({i for _, _, _, of_a, _ in places for i in of_a})
+    different = {i for _, _, _, of_a, _ in places for i in of_a}
+    items = sequence.messages.a.sequence
 
     def equal(start: int, end: int) -> Iterator[int]:
-        count = end - start - bisect_left(different, end) + bisect_left(different, start)
-        if count > 0:
-            yield count
+        return (items.first_frames[i] for i in range(start, end) if i not in different)
 
     position = 0
     for place, _, change, i, j in sorted(places, key=lambda place: place[:2]):
         before = place if i else place + 1
-        yield from equal(position, before)
+        yield equal(position, before)
         position = max(position, before)
         fields = sequence.messages.fields(i, j) if change is Change.CHANGED else ()
         if (i, j) in beside:
             fields = tuple(place for place in fields if place.pointer not in _TEXTS)
         yield _entry(sequence, title, change, (i, j), fields)
-    yield from equal(position, len(sequence.messages.a.sequence))
+    yield equal(position, len(items))
 
 
 def _entry(

@@ -121,21 +121,25 @@ class DiffEntry:
 T = TypeVar("T")
 
 
-def in_order_of_time(differences: Iterable[T], entry_of: Callable[[T], DiffEntry]) -> list[T]:
-    """Sorts differences by their frames in A, so that a cause comes before its effects.
+def in_order_of_time(messages: Iterable[T], entry_of: Callable[[T], DiffEntry | int]) -> list[T]:
+    """Sorts messages by their frames in A, so that a cause comes before its effects.
 
     A message that only B has follows the changed message that precedes it in B.
 
     Args:
-        differences: the differences.
-        entry_of: a function that returns the entry of a difference.
+        messages: differences, and perhaps equal messages.
+        entry_of: a function that returns the entry of a difference, or the number of an equal
+            message's first frame in A.
     """
-    items = [*differences]
-    changed = (entry for entry in map(entry_of, items) if entry.change is Change.CHANGED)
+    items = [*messages]
+    entries = (entry for entry in map(entry_of, items) if isinstance(entry, DiffEntry))
+    changed = (entry for entry in entries if entry.change is Change.CHANGED)
     pairs = sorted((entry.b, entry.a) for entry in changed if entry.a and entry.b)
 
     def place(item: T) -> tuple[int, bool]:
         entry = entry_of(item)
+        if isinstance(entry, int):
+            return entry, False
         if entry.a is not None:
             return entry.a, False
         at = bisect_left(pairs, (entry.b or 0, 0))
@@ -154,9 +158,9 @@ class DiffSequence:
     direction: str
     apart: str | None
     """The kind of the messages, if their position is ignored; otherwise None."""
-    steps: Iterator[int | DiffEntry]
-    """The differences in order. An integer between two differences is a number of equal
-    messages."""
+    steps: Iterator[Iterator[int] | DiffEntry]
+    """The differences in order. An iterator between two differences yields, for each equal message,
+    the number of its first frame in A."""
 
 
 @frozen
@@ -235,8 +239,7 @@ class Diff:
     latency: tuple[MethodLatency, ...]
     aliases: dict[str, tuple[str | None, str | None]]
     sequences: Callable[[], Iterator[DiffSequence]] = field(repr=False, eq=False)
-    """A function that yields all sequences, with their differences and their numbers of equal
-    messages."""
+    """A function that yields all sequences, with their differences and their equal messages."""
     steps_ns: tuple[int, int] = (0, 0)
     has_zones: tuple[bool, bool] = (True, True)
 
@@ -249,7 +252,7 @@ class Diff:
         """Yields the differences, sequence by sequence, and in recorded order within a sequence."""
         for sequence in self.sequences():
             for step in sequence.steps:
-                if not isinstance(step, int):
+                if isinstance(step, DiffEntry):
                     yield step
 
 

@@ -88,13 +88,13 @@ def _turn(entry: DiffEntry, prompts: Prompts) -> _Span:
 
 
 def _without(result: Diff, is_noise: _Noise) -> Diff:
-    def steps(sequence: DiffSequence) -> Iterator[int | DiffEntry]:
+    def steps(sequence: DiffSequence) -> Iterator[Iterator[int] | DiffEntry]:
         for step in sequence.steps:
-            if isinstance(step, int):
+            if not isinstance(step, DiffEntry):
                 yield step
             elif step.change is Change.CHANGED:
                 fields = tuple(field for field in step.fields if not is_noise(step, field))
-                yield evolve(step, fields=fields) if fields else 1
+                yield evolve(step, fields=fields) if fields else iter([step.a or 0])
             elif not is_noise(step, None):
                 yield step
 

@@ -74,9 +74,6 @@ class ShownChange:
     a: ShownFrame | None
     b: ShownFrame | None
     places: Shortened[ShownPlace]
-    equal: int
-    """How many equal messages of the lane are between the previous difference and this
-    difference."""
 
     @property
     def sides(self) -> list[ShownFrame]:
@@ -99,14 +96,13 @@ def difference_in_words(change: ShownChange) -> str:
     return f"{title} {a} → {b}" if title != change.entry.title else f"{title}, {key}: {a} → {b}"
 
 
-def shown_change(entry: DiffEntry, apart: str, equal: int) -> ShownChange:
+def shown_change(entry: DiffEntry, apart: str) -> ShownChange:
     """Returns a difference of messages, as the page shows it.
 
     Args:
         entry: the difference.
         apart: the kind of the messages if their order among other messages does not count; else
             empty.
-        equal: how many equal messages of the lane are between the last difference and this one.
     """
     sign, word = WORDS[entry.change]
     last = entry.title.rpartition(" ")[2]
@@ -127,7 +123,6 @@ def shown_change(entry: DiffEntry, apart: str, equal: int) -> ShownChange:
         a=frame(entry.a, entry.a_frames, entry.preview),
         b=frame(entry.b, entry.b_frames, of_b),
         places=_places(entry.fields),
-        equal=equal,
     )
 
 

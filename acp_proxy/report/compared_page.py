@@ -6,6 +6,7 @@ differences are shown, and the page says how many are left out.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby, islice
 from pathlib import PurePath
 from shlex import quote
 
@@ -16,6 +17,7 @@ from acp_proxy.diff.diff_result import (
     Change,
     Counts,
     Diff,
+    DiffEntry,
     DiffSequence,
     MethodLatency,
     Side,
@@ -88,7 +90,8 @@ class ComparisonFacts:
     """The commands that print the messages of A and of B."""
     lanes: list[ShownLane]
     steps: _Steps
-    """The differences in the order of time. A number between them is a number of equal messages."""
+    """The differences in the order of time. A number between them is a number of equal messages
+    that come between them in A."""
     handshake: Shortened[ShownPlace]
     ending: list[ShownPlace]
     latency: Shortened[MethodLatency]
@@ -128,8 +131,10 @@ def read_comparison(
     handshake = numbered_places(diff.handshake, 1)
     reader = _LaneReader(diff, most)
     reader.read()
-    ordered = in_order_of_time(reader.changes, lambda change: change.entry)
-    changes = _timed_changes(readers, ordered, counts.handshake + 1)
+    every = [*reader.changes, *reader.equal]
+    ordered = in_order_of_time(every, lambda item: item if isinstance(item, int) else item.entry)
+    differing = [item for item in ordered if not isinstance(item, int)]
+    changes = _timed_changes(readers, differing, counts.handshake + 1)
     ending = shown_ending(diff.ending, counts.total - counts.ending + 1)
     a, b, latency = diff.a, diff.b, diff.latency[:PARTS]
     return ComparisonFacts(
@@ -143,7 +148,7 @@ def read_comparison(
         first_frames=" / ".join(f"#{side.seq}" for change in changes[:1] for side in change.sides),
         commands=(_command(a), _command(b)),
         lanes=[_linked(lane, changes) for lane in reader.lanes],
-        steps=_steps(changes, reader.rest),
+        steps=_steps(ordered, changes),
         handshake=handshake,
         ending=ending,
         latency=Shortened([*latency], len(diff.latency) - len(latency)),
@@ -183,8 +188,8 @@ class _LaneReader:
     lanes: list[ShownLane] = Factory(list)
     changes: list[ShownChange] = Factory(list)
     """The differences read so far, lane by lane."""
-    rest: int = 0
-    """The number of equal messages after the last difference of a lane, summed over all lanes."""
+    equal: list[int] = Factory(list)
+    """The frames of the equal messages read so far, in A."""
     _room: int = _MOST_CHARACTERS
 
     def read(self) -> None:
@@ -203,19 +208,18 @@ class _LaneReader:
         Returns the differences, the number of equal messages, and whether the page was full.
         """
         changes: list[ShownChange] = []
-        equal = before = 0
+        known, is_cut = len(self.equal), False
         for step in sequence.steps:
-            if isinstance(step, int):
-                equal, before = equal + step, step
+            if not isinstance(step, DiffEntry):
+                self.equal += step
                 continue
             if len(self.changes) + len(changes) == self._most or self._room < 0:
-                return changes, equal, True
-            change = shown_change(step, sequence.apart or "", before)
+                is_cut = True
+                break
+            change = shown_change(step, sequence.apart or "")
             self._room -= characters(change)
             changes.append(change)
-            before = 0
-        self.rest += before
-        return changes, equal, False
+        return changes, len(self.equal) - known, is_cut
 
     def _lane(
         self, sequence: DiffSequence, changes: list[ShownChange], equal: int, *, is_cut: bool
@@ -256,12 +260,19 @@ def _linked(lane: ShownLane, changes: Iterable[ShownChange]) -> ShownLane:
     return evolve(lane, first=next(numbers, None))
 
 
-def _steps(changes: Iterable[ShownChange], rest: int) -> _Steps:
-    """Returns the differences. Between two differences stands the number of equal messages."""
+def _steps(ordered: Iterable[int | ShownChange], changes: Iterable[ShownChange]) -> _Steps:
+    """Returns the timed differences, and the numbers of equal messages between two of them.
+
+    Args:
+        ordered: the differences and the frames of the equal messages, in the order of time.
+        changes: the same differences in the same order, with their times.
+    """
     steps: _Steps = []
-    for change in changes:
-        steps += [change.equal, change] if change.equal else [change]
-    return [*steps, rest] if rest else steps
+    timed = iter(changes)
+    for is_equal, group in groupby(ordered, lambda item: isinstance(item, int)):
+        count = sum(1 for _ in group)
+        steps += [count] if is_equal else islice(timed, count)
+    return steps
 
 
 def _timed(reader: RecordingReader, frames: Sequence[ShownFrame | None]) -> list[ShownFrame | None]:

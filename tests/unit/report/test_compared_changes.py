@@ -66,4 +66,4 @@ def test_a_difference_is_told_in_words(title: str, fields: tuple[Field, ...], wo
     entry = DiffEntry(
         Change.CHANGED, "session:1", "to-agent", title, 1, 2, 1, 1, fields, "old", "new"
     )
-    assert difference_in_words(shown_change(entry, "", 0)) == words
+    assert difference_in_words(shown_change(entry, "")) == words
