@@ -131,7 +131,7 @@ def read_comparison(
     handshake = numbered_places(diff.handshake, 1)
     reader = _LaneReader(diff, most)
     reader.read()
-    every = [*reader.changes, *reader.equal]
+    every: _Steps = [*reader.changes, *reader.equal]
     ordered = in_order_of_time(every, lambda item: item if isinstance(item, int) else item.entry)
     differing = [item for item in ordered if not isinstance(item, int)]
     changes = _timed_changes(readers, differing, counts.handshake + 1)
@@ -260,7 +260,7 @@ def _linked(lane: ShownLane, changes: Iterable[ShownChange]) -> ShownLane:
     return evolve(lane, first=next(numbers, None))
 
 
-def _steps(ordered: Iterable[int | ShownChange], changes: Iterable[ShownChange]) -> _Steps:
+def _steps(ordered: _Steps, changes: Iterable[ShownChange]) -> _Steps:
     """Returns the timed differences, and the numbers of equal messages between two of them.
 
     Args:
