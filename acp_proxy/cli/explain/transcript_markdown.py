@@ -32,6 +32,7 @@ NAMES = {
     EntryKind.END: "End of the turn", EntryKind.NOTE: "Note",
 }  # fmt: skip
 """The names of kinds of entries. An entry of any other kind is named after its sender."""
+_SENDERS = {(EntryKind.MESSAGE, "client"): "User", (EntryKind.REQUEST, "agent"): "Request"}
 _SAFE = re.compile(r"[\w /.,=()%?!+;'-]", re.ASCII)
 _INNER = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
 _LINKED = re.compile(r"&#35;\d+|&#64;")
@@ -134,7 +135,8 @@ class _Page:
         if section.turn is None:
             begun = not self.is_empty
             self.is_empty = False
-            yield "### Outside of turns" if begun else "## Before the first turn"
+            told = f"### History, loaded by `#{section.loaded_by}`" if section.loaded_by else ""
+            yield told or ("### Outside of turns" if begun else "## Before the first turn")
             return
         if section.heading:
             again = ", continued" if section.heading == "continued" else ""
@@ -282,9 +284,12 @@ def _place(entry: TranscriptEntry) -> str:
 
 
 def sender_of(entry: TranscriptEntry) -> str:
-    """Returns the sender of an entry, ``Agent`` or ``Client``; ``Request`` for a request."""
-    is_asked = entry.kind is EntryKind.REQUEST and entry.by == "agent"
-    return "Request" if is_asked else entry.by.capitalize()
+    """Returns the sender of an entry, ``Agent`` or ``Client``.
+
+    Returns ``Request`` for a request of the agent. Returns ``User`` for a message of the client,
+    since the agent repeats the user's text.
+    """
+    return _SENDERS.get((entry.kind, entry.by), entry.by.capitalize())
 
 
 def number_of(entry: TranscriptEntry) -> str:

@@ -113,7 +113,7 @@ class TranscriptEntry:
 
 @frozen
 class TranscriptSection:
-    """A turn, or a part of the recording outside of turns. Its entries come after it."""
+    """A turn, a history, or another part outside of turns. The section's entries come after it."""
 
     turn: int | None
     session: str | None
@@ -125,6 +125,9 @@ class TranscriptSection:
     """The stop reason or another word for the end of the turn."""
     is_failed: bool = False
     took_ns: int | None = None
+    loaded_by: int | None = None
+    """If the section is the history of a loaded session: the number of the request that loaded the
+    session, or of its answer if the recording lacks the request."""
     heading: str = field(default="", metadata={"hidden": True})
     """Whether the turn is the first of its session (``begins``) or a later one (``continued``).
     Empty if the previous turn is of the same session."""

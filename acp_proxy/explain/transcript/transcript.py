@@ -62,6 +62,8 @@ _QUIET = ("start", "eof")
 _ASKED_TO_END = ("SIGTERM", "SIGINT", "SIGHUP")
 """Signals that clients send to end an agent."""
 _TROUBLE = ("gap", "undelivered", "fault")
+_TOLD = {"message", "thought", "tool_call", "plan", "notice"}
+"""Kinds of entries that a history can have."""
 _REQUESTS = {PROMPT: request_entries.prompt, PERMISSION: request_entries.permission}
 
 
@@ -98,9 +100,9 @@ class TranscriptReader:
         """The sessions of the turns so far."""
         self._calls: set[tuple[str | None, str, int]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
-        self._loading: dict[str | None, float] = {}
-        """By session, the number of the answer to the request that loads the session. Frames before
-        this answer are history."""
+        self._loading: dict[str | None, tuple[int, int]] = {}
+        """By session, the number of the request that loads the session, and of its answer. Updates
+        between them are history."""
         self._opened_before = opened_before(reader.recording)
         self._opened: set[str | None] = set()
         """The sessions whose opening was shown."""
@@ -117,21 +119,37 @@ class TranscriptReader:
         for section_rows in self._sections.read():
             self._part = section_rows
             self._calls.clear()
-            is_begun = False
-            section = section_rows.section
+            begun, section = None, section_rows.section
             for entry in self._entries():
-                if not is_begun:
+                if section.turn is None:
+                    section = self._outside(section, entry)
+                if section is not begun:
+                    begun = section
                     yield self._headed(section)
-                is_begun = True
-                if section.turn is not None and entry.session not in (None, section.session):
+                if section.loaded_by and entry.session and entry.kind in _TOLD:
+                    entry.remarks.append("history")
+                    entry = evolve(entry, took_ns=None)
+                elif section.turn is None and entry.kind is EntryKind.TOOL_CALL:
+                    entry.remarks.append("outside of a turn")
+                elif section.turn is not None and entry.session not in (None, section.session):
                     entry.remarks.append(f"subagent {entry.session}")
                 yield known_value(recording, entry)
             turn, is_open = section_rows.turn, self._reader.is_open
-            if is_begun and turn is not None and turn.end_seq is None:
+            if begun is not None and turn is not None and turn.end_seq is None:
                 state = "open" if is_open else "never answered"
                 span = turn.prompt_seq, turn.prompt_seq
                 end = TranscriptEntry(EntryKind.END, *span, 0, state=state, is_failed=not is_open)
                 yield known_value(recording, end)
+
+    def _outside(self, section: TranscriptSection, entry: TranscriptEntry) -> TranscriptSection:
+        """Returns the section of an entry outside of turns: the latest section, or a new one."""
+        unasked = 0 if entry.session in self._opened else self._opened_before
+        asked, upto = self._loading.get(entry.session, (unasked, unasked))
+        loaded_by = asked if entry.kind in _TOLD and entry.seq < upto else None
+        is_within = any(entry.seq < upto for _, upto in self._loading.values())
+        if loaded_by == section.loaded_by or (entry.session is None and is_within):
+            return section  # such as stderr in the middle of a history
+        return evolve(section, seq=entry.seq, loaded_by=loaded_by)
 
     def _headed(self, section: TranscriptSection) -> TranscriptSection:
         """Returns a section, with a heading if the previous turn is of another session."""
@@ -261,14 +279,7 @@ class TranscriptReader:
         if key in self._calls:
             return
         self._calls.add(key)
-        section = self._part.section
-        entry = self._lookup.call(row, section, span)
-        if section.turn is None:
-            session = row["session"]
-            upto = 0 if session in self._opened else self._opened_before
-            is_history = row["seq"] < self._loading.get(session, upto)
-            entry.remarks.append("history" if is_history else "outside of a turn")
-        yield entry
+        yield self._lookup.call(row, self._part.section, span)
 
     # Requests and answers
 
@@ -283,7 +294,7 @@ class TranscriptReader:
         if method in OPENING:
             self._opened.add(row["session"] or row.get("answer_session"))
         if method in HISTORY:
-            self._loading[row["session"]] = row["response_seq"] or LAST_NUMBER
+            self._loading[row["session"]] = row["seq"], row["response_seq"] or LAST_NUMBER
         make = _REQUESTS.get(method, request_entries.request)
         entry = make(self._lookup.asked(row), self._limits)
         _add_mark(entry, row)

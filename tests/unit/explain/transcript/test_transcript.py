@@ -424,16 +424,27 @@ def test_a_filter_shows_whole_entries() -> None:
 
 
 def test_history_is_outside_of_turns() -> None:
-    """A transcript marks tool calls that belong to the history of a loaded session."""
+    """A transcript has a section for the history of a loaded session, without durations."""
     conversation = Talk()
     stop(conversation)
     conversation.to_agent(request(4, "session/load", sessionId="s", cwd=CWD, mcpServers=[]))
     chunk(conversation, "before", "user_message_chunk")
     conversation.call("a", title="Run")
+    conversation.lines.append(("stderr", "warning"))
+    conversation.ends("a")
     conversation.to_client(result(4))
-    _, message, call = entries(conversation)
+    conversation.call("b", title="Stop")
+    found = items(conversation)
+    sections = [item for item in found if isinstance(item, TranscriptSection)]
+    load, message, call, stderr, late = entries(conversation)
     assert (message.by, texts(message)) == ("client", [("", "before")])
-    assert call.remarks == ["history"]
+    remarks = [entry.remarks for entry in (load, message, call, stderr, late)]
+    assert remarks == [[], ["history"], ["history"], [], ["outside of a turn"]]
+    assert (call.state, call.took_ns, message.took_ns) == ("completed", None, None)
+    outside = [(item.seq, item.loaded_by) for item in sections if item.turn is None]
+    assert outside[-2:] == [(message.seq, load.seq), (late.seq, None)]
+    assert found.index(sections[-2]) + 1 == found.index(message)
+    assert found.index(sections[-1]) - 1 == found.index(stderr)
 
 
 def test_a_batch_is_its_messages() -> None:
