@@ -105,7 +105,7 @@ export class ConversationView {
     }
     this.items = Array.from(kinds.keys()).filter((item) => isShown[item]);
     const hidden = kinds.filter((kind, item) => kind !== SECTION && !isShown[item]).length;
-    const words = `${countInWords(hidden, "more step")} hidden by the filter or the chosen time.`;
+    const words = `${countInWords(hidden, "step")} hidden by the filter or the chosen time.`;
     this.say([...unknowns(state.recording), hidden > 0 && words]);
     list.setItems(this.items, this.placeOf(state.row), list.isLeft ? "kept" : "center");
     this.prepared = this.prepare(this.items);

@@ -30,6 +30,7 @@ import { rowsWith } from "../data/values.js";
  * @property {EntryChoice[]} choices
  * @property {EntryBlock[]} blocks
  * @property {number | null} turn of a section
+ * @property {number | null} loaded_by of a section: the request whose history it is
  * @property {"" | "begins" | "continued"} heading of a section: whether the session is named
  */
 

@@ -18,10 +18,9 @@ import { countInWords, secondsInWords } from "../shell/words.js";
 const OPEN = { prompt: "Prompt", message: "Agent", plan: "Plan", event: "Event", end: "",
   note: "Note" };
 /** Entries that are folded into one line at first. @type {Record<string, string>} */
-const FOLDED = {
-  thought: "Thought", tool_call: "Call", terminal: "Terminal", permission: "Permission",
-  request: "Request", notice: "Notice", "not-acp": "Not ACP", stderr: "stderr",
-};
+const FOLDED = { thought: "Thought", tool_call: "Call", terminal: "Terminal",
+  permission: "Permission", request: "Request", notice: "Notice", "not-acp": "Not ACP",
+  stderr: "stderr" };
 /** Kinds of entries whose content is only messages. The line of the entry shows all other facts. */
 const EXCHANGES = new Set(["request", "permission", "notice"]);
 const BEGINNING = 120;
@@ -34,18 +33,19 @@ const BEGINNING = 120;
  */
 export function fillEntry(node, state, entry, toggled, read, isPrinted) {
   const { kind = "section", by, is_failed, remarks = [] } = entry;
-  node.classList.add("entry", `entry-${kind}`, `by-${by}`);
+  node.classList.add("entry", `entry-${kind}`, remarks.includes("history") ? "told" : `by-${by}`);
   node.classList.toggle("failed", Boolean(is_failed));
   node.classList.toggle("child", remarks.some((remark) => remark.startsWith("subagent ")));
-  clear(node, kind === "section" ? sectionParts(entry)
+  clear(node, kind === "section" ? sectionParts(state, entry)
     : kind in OPEN ? openParts(state, entry) : foldedParts(state, entry, toggled, read, isPrinted));
 }
 
-/** @param {Entry} section @returns {Child[]} */
-function sectionParts({ turn, seq, heading, session, state, took_ns, is_failed }) {
+/** @param {State} state @param {Entry} section @returns {Child[]} */
+function sectionParts(state, { turn, seq, heading, session, is_failed, took_ns, ...section }) {
   const name = session ? `Session ${session}` : "Session without a name";
   const outside = seq <= 1 ? "Before the first turn" : "Outside of turns";
-  const words = turn === null ? outside : `Turn ${turn}: ${state}${tookWords(took_ns)}`;
+  const words = section.loaded_by ? linkedText(state, `History, loaded by #${section.loaded_by}`)
+    : turn === null ? outside : `Turn ${turn}: ${section.state}${tookWords(took_ns)}`;
   return [
     heading !== "" && h("h3", null, name, heading === "continued" && ", continued"),
     h("h4", { class: is_failed && "trouble" }, is_failed && "✗ ", words),
@@ -55,7 +55,7 @@ function sectionParts({ turn, seq, heading, session, state, took_ns, is_failed }
 /** @param {State} state @param {Entry} entry @returns {Child[]} */
 function openParts(state, entry) {
   const { kind = "", by, title, detail, is_failed, took_ns, remarks } = entry;
-  const name = kind === "message" && by === "client" ? "Client" : OPEN[kind];
+  const name = kind === "message" && by === "client" ? "User" : OPEN[kind];
   const end = entry.state === "never answered" ? `Prompt #${entry.seq} was ${entry.state}`
     : (title || entry.state) + tookWords(took_ns);
   return [
@@ -75,8 +75,7 @@ function foldedParts(state, entry, toggled, read, isPrinted) {
   const isAlone = kind === "tool_call" || (kind === "terminal" && !isInCard(state, entry));
   const isOpenAtFirst = Boolean(is_failed) && isAlone;
   const isOpen = isOpenAtFirst !== toggled.has(seq);
-  const fill = () =>
-    read().then((content) => content && made.lastElementChild?.replaceWith(content));
+  const fill = () => read().then((node) => node && made.lastElementChild?.replaceWith(node));
   const toggle = () => {
     // Browsers also report that an element is made open.
     toggled[made.open === isOpenAtFirst ? "delete" : "add"](seq);

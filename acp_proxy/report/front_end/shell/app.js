@@ -11,7 +11,7 @@ import { OverviewStrip } from "../pictures/overview.js";
 import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
 import { applyFilter, misread, search } from "../search/search.js";
-import { button, clear, div, h } from "./dom.js";
+import { button, clear, div, h, noteLine } from "./dom.js";
 import { keepLink } from "./link.js";
 import { State } from "./state.js";
 import { tabList } from "./tabs.js";
@@ -178,7 +178,8 @@ class App {
     const { applied: { text }, range } = this.state;
     const nodes = view.printed?.()
       ?? Array.from({ length: Math.min(length, PRINTED) }, (_, at) => list.make(at));
-    clear(paper, div(`view-${name}`, div("list", nodes)));
+    const left = `${countInWords(length - nodes.length, "more line")} of the ${name} not printed`;
+    clear(paper, div(`view-${name}`, div("list", nodes)), nodes.length < length && noteLine(left));
     clear(count, `${nodes.length} of ${countInWords(length, "line")} of the ${name}`,
       text && ` that match the filter “${text}”`, range && " in the chosen time");
   }

@@ -434,8 +434,8 @@ def test_history_is_outside_of_turns() -> None:
     conversation.ends("a")
     conversation.to_client(result(4))
     conversation.call("b", title="Stop")
-    found = items(conversation)
-    sections = [item for item in found if isinstance(item, TranscriptSection)]
+    shown = items(conversation)
+    sections = [item for item in shown if isinstance(item, TranscriptSection)]
     load, message, call, stderr, late = entries(conversation)
     assert (message.by, texts(message)) == ("client", [("", "before")])
     remarks = [entry.remarks for entry in (load, message, call, stderr, late)]
@@ -443,8 +443,8 @@ def test_history_is_outside_of_turns() -> None:
     assert (call.state, call.took_ns, message.took_ns) == ("completed", None, None)
     outside = [(item.seq, item.loaded_by) for item in sections if item.turn is None]
     assert outside[-2:] == [(message.seq, load.seq), (late.seq, None)]
-    assert found.index(sections[-2]) + 1 == found.index(message)
-    assert found.index(sections[-1]) - 1 == found.index(stderr)
+    assert shown.index(sections[-2]) + 1 == shown.index(message)
+    assert shown.index(sections[-1]) - 1 == shown.index(stderr)
 
 
 def test_a_batch_is_its_messages() -> None:
