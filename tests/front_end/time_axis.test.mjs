@@ -102,7 +102,8 @@ test("waits have half of the axis, by their length, and the longest a quarter, i
     if (waits.length === 0) continue;
     const widths = waits.map(({ from, to }) => placeOf(axis, to) - placeOf(axis, from));
     const part = widths.reduce((sum, width) => sum + width);
-    const whole = axis.times.at(-1) - axis.times[0];
+    const lengths = axis.times.map((time, at) => (at ? time - axis.times[at - 1] : 0));
+    const whole = lengths.reduce((sum, length, at) => sum + (at % 2 ? length : 0)) + lengthOf(waits);
     const isNoted = (gaps) => lengthOf(gaps) >= whole / 10 || gaps.some(({ debt }) => debt === 2);
     if (isNoted(waits)) {
       assert.ok(part > 0.5 - 1e-9 && (part < 0.7 + 1e-9 || part > 1 - 1e-9), `seed ${seed}: ${part}`);
@@ -121,8 +122,20 @@ test("a wait for an answer that never came has more of the axis than one that wa
 });
 
 test("a short wait that was answered has its share of the time", () => {
-  const axis = timeAxis(times(0, 1, 3, 4, 96, 98, 99, 100), Uint8Array.of(0, 0, 1, 0, 0, 0, 0, 0), new Set([2]));
+  const axis = timeAxis(times(0, 1, ...steady(3, 100, 1)), Uint8Array.from({ length: 100 }, (_, row) => row === 2), new Set([2]));
   near(widthOf(axis, 1, 3), 0.02);
+});
+
+test("a wait has half of the axis if the rest of the time is idle", () => {
+  const axis = timeAxis(times(0, 1, 3, 4, 96, 97), Uint8Array.of(0, 0, 1, 0, 0, 0), new Set([2]));
+  near(widthOf(axis, 1, 3), 0.5);
+});
+
+test("a pause with nobody to answer has at most a tenth of the axis, if other times have room", () => {
+  const rows = [...steady(0, 1, 0.05), 2, ...steady(2.01, 3, 0.05)];
+  const axisOf = (debt) => timeAxis(times(...rows), Uint8Array.from(rows, (time) => time === 2 && debt));
+  assert.ok(widthOf(axisOf(0), 1, 2) < 0.1);
+  assert.ok(widthOf(axisOf(1), 1, 2) > 0.3);
 });
 
 test("half a second of idling at the end is drawn short where few rows are there", () => {

@@ -125,17 +125,21 @@ export class OverviewStrip {
     const timeOf = (/** @type {number | null} */ seq) => times[recording.nearest(seq ?? Infinity)];
     const bands = turns.map((/** @type {any} */ { id, prompt_seq, end_seq }) =>
       ({ row: id, from: timeOf(prompt_seq), to: timeOf(end_seq), debt: 0 }));
-    const xs = scaleBreaks(axis).map((place) => place * width);
-    const tears = grouped(xs, (x, [first]) => x - first < MARK).map(([x]) => tear(x));
+    const drawn = drawnGaps(axis, SEEN / width, axis.gaps, this.isSilent);
+    // A gap has jagged lines only at its ends, so that its words are between them.
+    const xs = scaleBreaks(axis).filter((place) =>
+      !drawn.some(({ left, right }) => left < place && place < right));
+    const tears = grouped(xs, (x, [first]) => (x - first) * width < MARK)
+      .map(([x]) => tear(x * width));
     const view = { viewBox: `0 0 ${width} ${HEIGHT}`, preserveAspectRatio: "none" };
     const lines = svg("svg", { ...view, "aria-hidden": "true" },
       svg("path", { class: "overview-middle", d: `M0 ${MIDDLE}H${width}` }),
-      this.bars, this.hits, svg("path", { class: "overview-tear", d: tears.join("") }));
+      svg("path", { class: "overview-tear", d: tears.join("") }), this.bars, this.hits);
     const most = inSeconds(0) === "" ? 0 : Math.max(2, width / TICK);
     const ticks = axisTicks(axis, most, recording.meta.step_ns);
     return [
       ...drawnGaps(axis, SEEN / width, bands).map((band) => this.turn(band)),
-      ...drawnGaps(axis, SEEN / width, axis.gaps, this.isSilent).map((gap) => this.gap(gap)),
+      ...drawn.map((gap) => this.gap(gap)),
       lines, this.cursor,
       ...ticks.map(({ time, place, digits }) =>
         h("span", { class: "overview-tick", style: { left: `${place * 100}%` } },

@@ -17,7 +17,9 @@ const SHORTENED = 0.7;
 const PART_OF_WAITS = 0.5;
 const MOST_OF_WAITS = 0.7;
 const LEAST_OF_LONGEST = 0.25;
-/** If the waits take at least this part of the time, their part of the axis is enlarged. */
+/** A pause with nobody to answer that has a larger part of the axis is a gap. */
+const LARGEST_OF_NOBODY = 0.1;
+/** If the waits take at least this part of the time without other gaps, their part of the axis is enlarged. */
 const NOTED = 0.1;
 /** A pause that takes more than this part of the time is a gap, even if many pauses are long. */
 const DOMINANT = 0.25;
@@ -40,21 +42,24 @@ const LABEL = 0.5;
  * Makes an axis. A pause is a gap if it is longer than a fiftieth of the time without the longer
  * pauses. Gaps in which somebody had to answer (waits) share at least half of the axis, in
  * proportion to their lengths; the longest wait gets at least a quarter. But if all waits were
- * answered and take less than a tenth of the time, they only get their share of the time. Each
- * other gap has the same small width; all of them together get less than a third of what is left.
+ * answered and take less than a tenth of the time without other gaps, they only get their share of
+ * this time. Each other gap has the same small width; all of them together get less than a third
+ * of what is left. A pause that would have more than a tenth of the axis, although nobody had to
+ * answer, is a gap, too.
  * `gaps` contains the waits, and all other gaps that are drawn much shorter than their time.
  * @param {Float64Array} times of all rows, in their order
  * @param {Uint8Array} [debts] of the gap before each row
  * @param {Marked} [marked] rows before which there is a gap, however long it is
+ * @param {TimeAxis} [plain] the axis if a pause with nobody to answer may have any width
  * @returns {TimeAxis}
  */
-export function timeAxis(times, debts = new Uint8Array(times.length), marked = new Set()) {
+export function timeAxis(times, debts = new Uint8Array(times.length), marked = new Set(), plain) {
   const found = gapsIn(times, debts, marked);
   const first = times[0] ?? 0;
   const last = Math.max(times[times.length - 1] ?? 0, first + 1);
   const waits = found.filter(({ debt }) => debt);
   const [waited, all] = [lengthOf(waits), lengthOf(found)];
-  const active = last - first - all;
+  const [active, busy] = [last - first - all, last - first - all + waited];
   const idle = found.length - waits.length;
   const each = Math.min(MOST_OF_ONE, MOST_OF_ALL / Math.max(1, idle));
   const short = active > 0 ? (active * each) / (1 - each * idle) : 1;
@@ -66,19 +71,25 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   const rest = widths.reduce((sum, width, at) => sum + (isWait(at) ? 0 : width), 0);
   const most = waits.some(({ debt }) => debt === 2) ? MOST_OF_WAITS : PART_OF_WAITS;
   const isNoted = (/** @type {Gap[]} */ gaps) =>
-    lengthOf(gaps) >= NOTED * (last - first) || gaps.some(({ debt }) => debt === 2);
-  const share = Math.max(PART_OF_WAITS, Math.min(most, waited / (waited + active)));
-  const shareOrTime = isNoted(waits) ? share : waited / (last - first);
-  const part = !waits.length ? 0 : rest > 0 ? shareOrTime : 1;
-  const wide = waitWidths(waits, part, isNoted);
+    lengthOf(gaps) >= NOTED * busy || gaps.some(({ debt }) => debt === 2);
+  const share = Math.max(isNoted(waits) ? PART_OF_WAITS : 0, Math.min(most, waited / busy));
+  const part = !waits.length ? 0 : rest > 0 ? share : 1;
+  const shares = waitWidths(waits, part, isNoted);
   const unit = rest > 0 ? (1 - part) / rest : 0;
   let done = 0;
-  const ends = widths.map((width, at) => (done += isWait(at) ? wide.shift() ?? 0 : width * unit));
+  const ends = widths.map((width, at) => (done += isWait(at) ? shares.shift() ?? 0 : width * unit));
   /** @type {(gap: Gap) => boolean} */
   const isShort = ({ from, to }) => active > 0 && short < SHORTENED * (to - from);
   const places = [0, ...ends].map((end) => end / (done || 1));
   const gaps = found.filter((gap) => gap.debt || isShort(gap));
-  return { times: breaks, places, gaps };
+  // Without other times, nothing could have the room of wide pauses.
+  if (plain && active < 1) return plain;
+  const axis = { times: breaks, places, gaps };
+  const wide = Array.from(times.keys()).filter((row) => row > 0 && !debts[row]
+    && placeOf(axis, times[row]) - placeOf(axis, times[row - 1]) > LARGEST_OF_NOBODY
+    && !found.some((gap) => gap.row === row));
+  const has = (/** @type {number} */ row) => marked.has(row) || wide.includes(row);
+  return wide.length ? timeAxis(times, debts, { has }, plain ?? axis) : axis;
 }
 
 /**
