@@ -69,12 +69,11 @@ Fact = Literal[Lost, "directions", "durations"]
 ``directions`` is known if no direction was inferred. ``durations`` (the times between frames) is
 known if each frame has its own time.
 
-If facts of `Lost` are known, these conclusions are possible:
+The other facts are the names in `Lost`. If they are known, these conclusions are possible:
 
 - ``middle``: nothing was sent between two neighbouring frames.
 - ``middle`` and ``ending``: a request without a recorded answer was not answered.
-- ``start`` and ``middle``: a line that is not in the recording was not sent before the recording's
-  end.
+- ``start`` and ``middle``: every line that was sent before the recording's end is in the recording.
 """
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SOURCE = re.compile("[a-z0-9][a-z0-9-]{0,39}")

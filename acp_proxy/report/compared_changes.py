@@ -46,7 +46,7 @@ class ShownPlace:
     more: int = 0
     """The number of excerpts left out."""
     number: int = 0
-    """The number of the difference, if this place counts as one difference; otherwise 0."""
+    """Which difference of the page this place shows, counted from 1; 0 if it shows none."""
 
 
 @frozen

@@ -208,7 +208,7 @@ class AcpAgent:
         """
         runs = self.runs
         if self.is_recording:
-            raise RuntimeError("there is no report: the agent is a real one, which is recorded")
+            raise RuntimeError("there is no report of a replay: this test records a real agent")
         if not runs:
             raise RuntimeError("there is no report: the agent was never started")
         if not wait(runs, self._patience_s):

@@ -176,7 +176,7 @@ def _agents(
         return [_agent_named(found_client, name, machine)]
     agents = _unrecorded(found_client, machine)
     if not agents and found_client.recorded:
-        raise Refusal(f"each agent of {title} is recorded already; --agent NAME chooses an agent")
+        raise Refusal(f"each agent of {title} is set up already; --agent NAME chooses an agent")
     if not agents:
         agents = [
             known_agent(id_, machine)
@@ -214,7 +214,7 @@ def _agent_named(found_client: FoundClient, name: str, machine: Machine) -> Conf
                 " known agent, or first add this agent to the settings with its command"
             )
         if agent.proxy:
-            raise Refusal(f"{agent.name!r} is recorded already: see {agent.path}")
+            raise Refusal(f"{agent.name!r} is set up to be recorded already: see {agent.path}")
         return startable
     if id_ := agent_id(word):
         return known_agent(id_, machine)

@@ -232,7 +232,7 @@ def _is_agents_own(context: DiagnosisContext, error: ErrorTally) -> bool:
 
 
 def _reason(context: DiagnosisContext, error: ErrorTally) -> str | None:
-    """Returns the failure in the environment that an error names, or None."""
+    """Returns the failure outside the agent, such as a full disk, that an error names, or None."""
     answers = read_messages(context.reader, [error.seq], LINE_EDGE)
     is_providers = any(PROVIDERS_ERROR.search(str(a.message.get("error"))) for a in answers)
     said = outside_reason(f"{error.code} {error.message}")

@@ -219,7 +219,7 @@ def _may_both_be(first: Candidate, other: Candidate) -> bool:
 def session_pairs(
     line: bytes, other: bytes, kind: str, method: str | None
 ) -> list[tuple[str, str]] | None:
-    """Pairs the session ids at the typed places of two lines; None if any other byte differs.
+    """Pairs the session ids at equal places of two lines; None if the lines differ elsewhere.
 
     Args:
         line: a line.

@@ -194,8 +194,10 @@ class DivergenceLog:
             differences: the differences between the line and the recorded frame.
             near_misses: recorded messages that are similar to the line.
             hidden: the paths of texts in the line that are not shown, since they may be secrets.
-            of_handshake: whether every later divergence is a consequence of this one.
-            is_harmless: whether this divergence is only for information, although its kind counts.
+            of_handshake: whether the divergence is in the handshake, and the cause of all later
+                divergences.
+            is_harmless: whether this divergence is only reported, although other divergences of its
+                kind make the replay fail.
         """
         came = None if came is None else self._masking.came(came, hidden)
         divergence = Divergence(

@@ -34,11 +34,11 @@ def set_note(path: Path, note: str | None) -> None:
 
     Args:
         path: the recording.
-        note: the text with the new notes, which replace the old notes at their rows (see
-            `changed_note`). None removes all notes.
+        note: a text that may contain notes for several rows (see `changed_note`). Each note
+            replaces the old note of its row. None removes all notes.
 
     Raises:
-        CannotAnnotate: the note cannot be written, perhaps only at this moment.
+        CannotAnnotate: the note cannot be written now; a later attempt may succeed.
         UnreadableRecording: the recording cannot be read.
     """
     with _times_kept(path), _errors_named(path):

@@ -27,7 +27,7 @@ MASKED_LINES = LineColumns(
     size=f"coalesce((SELECT length(k.raw) {_PLACE}), length(f.raw))",
     masked=f"max((f.flags >> 6) & 1, EXISTS (SELECT 1 {_PLACE}))",
 )
-"""SQL for lines in a masked recording: a masked line replaces the line of the file."""
+"""SQL that reads lines of a masked recording: the masked line, or else the stored line."""
 
 _LABELS = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
 _ROW = (

@@ -151,7 +151,7 @@ def seqs(run: AppliedPlan) -> list[int]:
 
 @pytest.mark.parametrize("name", ready_plans())
 def test_a_ready_plan_is_described(name: str) -> None:
-    """Each ready fault plan has a sentence that describes it."""
+    """Each fault plan that acp-proxy ships has a sentence that describes the plan."""
     plan = load_plan(f"@{name}")
     text = ready_plans()[name].read_text(encoding="utf-8")
     assert plan.about

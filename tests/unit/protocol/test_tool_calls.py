@@ -42,7 +42,7 @@ def test_null_removes_a_member_in_v2_alone(null_clears: bool, left: dict[str, An
 
 @pytest.mark.parametrize("known", [{}, {"content": None}, {"content": "text"}])
 def test_a_chunk_adds_an_item_to_the_content(known: dict[str, Any]) -> None:
-    """A content chunk is added to the content of its tool call."""
+    """The state of a tool call includes the content of a later content chunk."""
     for item in ("a", "b"):
         merge(known, {"content": item, "title": "t"}, "tool_call_content_chunk")
     assert known == {"content": ["a", "b"]}

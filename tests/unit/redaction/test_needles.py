@@ -49,6 +49,6 @@ def test_without_words_nothing_is_found() -> None:
 
 
 def test_places_in_bytes_are_those_in_the_text() -> None:
-    """A search for needles in encoded bytes returns positions in the decoded text."""
+    """A search for needles in UTF-8 bytes returns positions in the decoded text."""
     text = "é中\ud83d token"
     assert Needles([b"token"]).places(one_byte_each(text)) == [(0, text.index("token"))]

@@ -84,7 +84,7 @@ def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
 
 
 def test_starts_are_in_order(tmp_path: Path) -> None:
-    """The pytest plugin sorts the recorded starts of an agent by their numbers."""
+    """If a test starts several agents, the pytest plugin sorts their recordings by number."""
     for number in (10, 9, 1):
         leave(tmp_path, number, None)
     assert [run.number for run in runs_in(tmp_path)] == [1, 9, 10]
@@ -134,7 +134,7 @@ def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
     (tmp_path / "1.lock").touch()
     with pytest.raises(RuntimeError, match="still runs"):
         agent_in(tmp_path).verdict()
-    with pytest.raises(RuntimeError, match="is recorded"):
+    with pytest.raises(RuntimeError, match="records a real agent"):
         _ = agent_in(tmp_path, real_agent=["x"]).reports
 
 

@@ -325,7 +325,7 @@ def test_it_never_writes_without_being_told_to(home: Path) -> None:
         ),
         (["acpx", "--undo"], "acp-proxy never writes the settings of acpx"),
         (["acpx", "--agent", "d"], "acpx does not store the command of 'd'; name a known agent"),
-        (["avante", "--agent", "goose"], "'goose' is recorded already: see "),
+        (["avante", "--agent", "goose"], "'goose' is set up to be recorded already: see "),
     ],
 )
 def test_wrong_use_is_one_line(home: Path, words: list[str], said: str) -> None:
