@@ -66,14 +66,10 @@ def _show_recording(page: RecordingPage, checked: CheckedRecording, most: int | 
         return
     if not sum(checked.counts.values()):
         known = f", {checked.known:,} known" if checked.known else ""
-        page.wrap(
-            piece(""),
-            piece(checked.recording.name, bold=True),
-            piece(f"  ({checked.recording.id})  "),
-            *_verdict(checked.counts, 0, if_none=_NOTHING_NEW if known else _CLEAN),
-            piece(f"{known}: {counted(checked.rules, 'rule')} of {dialect} looked at "
-                  f"{counted(checked.frames, 'frame')}"),
-        )  # fmt: skip
+        verdict = _verdict(checked.counts, 0, if_none=_NOTHING_NEW if known else _CLEAN)
+        rules, frames = counted(checked.rules, "rule"), counted(checked.frames, "frame")
+        checks = piece(f"{known}: {rules} of {dialect}, {frames}")
+        page.headline(checked.recording, *verdict, checks, live=checked.live)
         _limits(page, checked)
         return
     page.headline(checked.recording, *_verdict(checked.counts, checked.known), live=checked.live)

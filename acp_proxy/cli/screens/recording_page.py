@@ -57,7 +57,7 @@ class RecordingPage(Page):
         is_whole = recording.state == "complete" and not live
         state = "" if is_whole else "running  " if live else f"{recording.shown_state}  "
         name, rest = piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}")
-        self.wrap(piece(""), name, rest, *verdict)
+        self.wrap(piece(""), name, rest, *verdict, indent=2)
 
     def row(self, label: str, *pieces: str | Piece) -> None:
         """Prints a label and its text. Prints nothing for an empty text.

@@ -37,8 +37,8 @@ def result_words(
 
 
 def _of_finding(finding: Finding, recording: Recording) -> str:
-    if finding.rule == ENDED and (words := exit_words(recording)):
-        return words
+    if finding.rule == ENDED:
+        return exit_words(recording) or f"agent ended early #{finding.seq}"
     if finding.brief:
         return finding.brief
     words = finding.rule.partition(".")[2].replace("-", " ")

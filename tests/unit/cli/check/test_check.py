@@ -93,7 +93,7 @@ def test_where_nothing_is_wrong_one_line_says_so(tmp_path: Path) -> None:
     result = run("check", written(tmp_path / "x.jsonl", HANDSHAKE))
     assert result.exit_code == 0
     assert re.fullmatch(
-        r"judged  \(c0ffee000001\)  nothing is wrong: \d+ rules of v1 looked at 2 frames\n",
+        r"judged  \(c0ffee000001\)  nothing is wrong: \d+ rules of v1, 2 frames\n",
         result.stdout,
     )
 

@@ -42,6 +42,17 @@ def test_the_headline_has_the_state_and_what_was_found(
     assert printed.endswith(f"{shown}\n")
 
 
+def test_a_long_headline_is_indented_where_it_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a narrow terminal, the second line of a headline begins with two blanks."""
+    page = RecordingPage(Screen(30))
+    with RecordingReader(record_conversation(tmp_path / "x.db", id="aaaaaa1")) as reader:
+        page.headline(reader.recording, piece("nothing is wrong at all"), live=False)
+    page.flush()
+    assert capsys.readouterr().out == "x  (aaaaaa1)  nothing is\n  wrong at all\n"
+
+
 def test_rows_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
     """All labels in the output of `show` have the same width."""
     page = RecordingPage(Screen())

@@ -82,6 +82,13 @@ def test_the_worst_finding_is_the_result(rule: str, by: str, brief: str, words: 
     assert result_words([finding], ended(exit_code=0)) == words
 
 
+def test_an_agent_that_ended_early_has_the_words_of_its_exit() -> None:
+    """In `list`, an agent that ended early is named, with the frame if its exit is not known."""
+    finding = Finding("agent.ended", Severity.ERROR, "environment", 7, "a sentence")
+    assert result_words([finding], ended(exit_signal=9)) == "killed: SIGKILL"
+    assert result_words([finding], ended()) == "agent ended early #7"
+
+
 def test_without_a_finding_the_result_is_the_state() -> None:
     """If a recording has no findings, `list` shows how the recording ended."""
     info = Finding("wait.silence", Severity.INFO, "agent", 7, "a sentence")
