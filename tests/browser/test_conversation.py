@@ -131,7 +131,10 @@ def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_p
         words = " ".join(it["text"].split())
         if item["type"] == "section":
             assert f"Turn {item['turn']}: {item['state']}" in words or item["turn"] is None
+            heading = f"History, loaded by #{item['loaded_by']}"
+            assert (heading in words) == (item["loaded_by"] is not None)
             continue
+        assert ("told" in it["classes"]) == ("history" in item["remarks"])
         assert f"#{item['seq']}" in words
         assert " ".join((item["title"] or item["state"]).split())[:20] in words
         if item["kind"] in ("tool_call", "terminal", "thought", "request", "stderr"):
@@ -381,7 +384,7 @@ def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
     assert shown.count("entry-tool_call") == calls
     notes = page.page.locator(".conversation-notes").inner_text()
     assert (
-        notes == f"{len(entries) - len(shown)} more steps hidden by the filter or the chosen time."
+        notes == f"{len(entries) - len(shown)} steps hidden by the filter or the chosen time."
     )
     page.ask("() => acpReport.state.setFilter('')")
     page.page.wait_for_function("() => !document.querySelector('.conversation-notes .note')")

@@ -39,7 +39,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for number in range(CALLS):
                 call = {"toolCallId": f"c{turn}-{number}", "title": f"call {number}"}
                 update(sessionUpdate="tool_call", **call, kind="edit", status="pending")
-                content: dict[str, Any] = {"type": "content", "content": text(f"told {number}")}
+                content: dict[str, Any] = {"type": "content", "content": text(f"told {number}\nin full")}
                 if number == 0:
                     lines = "".join(f"line {line}\n" for line in range(LINES))
                     content = {"type": "diff", "path": "/x", "oldText": None, "newText": lines}
@@ -82,6 +82,8 @@ def test_a_long_print_is_cut_and_says_so(window: Visit, long: Path) -> None:
         length = TURNS * LINES_OF_TURN
         assert window.ask(COUNT).startswith(f"200 of {length} lines of the conversation")
         assert page.locator(".paper article").count() == 200
+        left = page.locator(".paper-lines > .note").inner_text()
+        assert left == f"{length - 200} more lines of the conversation not printed"
         diff = page.locator(".paper .block:has(> .diff)").first
         assert diff.locator(".diff-row:visible").count() == 40
         assert f"{LINES - 40} more lines not printed" in diff.inner_text()
@@ -115,7 +117,7 @@ def test_an_opened_call_is_printed_whole(window: Visit, long: Path) -> None:
 
 
 def test_the_table_of_turns_fits_on_paper(window: Visit, long: Path) -> None:
-    """On paper of A4, no part of a printed report page is cut at the right."""
+    """On paper of A4, no part of a report page is cut at the right, and long texts are cut."""
     window.page.set_viewport_size({"width": 680, "height": 1000})
     try:
         window.open(long)
@@ -124,5 +126,10 @@ def test_the_table_of_turns_fits_on_paper(window: Visit, long: Path) -> None:
               .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
               .map((one) => one.outerHTML.slice(0, 80))"""
             assert window.ask(wide) == []
+            lines = """(all) => [...document.querySelectorAll(all)].map((one) =>
+              Math.round(one.offsetHeight / parseFloat(getComputedStyle(one).lineHeight)))"""
+            assert max(window.ask(lines, "#turns td.text bdi")) == 2
+            assert {*window.ask(lines, "#calls .findings li")} == {1}
+            assert "told 1 in full" in window.page.locator("#calls .findings").inner_text()
     finally:
         window.page.set_viewport_size(WIDE)
