@@ -138,7 +138,7 @@ export class CallsView {
       [isFound && sign("sign-hit", "●", "found"), span("calls-title", title)],
       span(tone, isEndless ? "✗ never ended" : statusInWords(state)), turns[row] || outside,
     ];
-    node.classList.add("calls-row", `calls-${tone || "usual"}`);
+    node.classList.add("calls-row", `calls-${tone || "usual"}`, `calls-${outside}`);
     setAttribute(node, "title", title);
     node.append(...cells.map((cell) => h("span", { role: "gridcell" }, cell)));
   }
