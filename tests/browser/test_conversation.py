@@ -134,7 +134,7 @@ def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_p
             heading = f"History, loaded by #{item['loaded_by']}"
             assert (heading in words) == (item["loaded_by"] is not None)
             continue
-        assert ("told" in it["classes"]) == ("history" in item["remarks"])
+        assert ("past" in it["classes"]) == ("history" in item["remarks"])
         assert f"#{item['seq']}" in words
         assert " ".join((item["title"] or item["state"]).split())[:20] in words
         if item["kind"] in ("tool_call", "terminal", "thought", "request", "stderr"):

@@ -39,8 +39,8 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for number in range(CALLS):
                 call = {"toolCallId": f"c{turn}-{number}", "title": f"call {number}"}
                 update(sessionUpdate="tool_call", **call, kind="edit", status="pending")
-                whole = text(f"told {number}\nin full")
-                content: dict[str, Any] = {"type": "content", "content": whole}
+                output = text(f"told {number}\nin full")
+                content: dict[str, Any] = {"type": "content", "content": output}
                 if number == 0:
                     lines = "".join(f"line {line}\n" for line in range(LINES))
                     content = {"type": "diff", "path": "/x", "oldText": None, "newText": lines}

@@ -135,8 +135,8 @@ class _Page:
         if section.turn is None:
             begun = not self.is_empty
             self.is_empty = False
-            heading = f"### History, loaded by `#{section.loaded_by}`" if section.loaded_by else ""
-            yield heading or ("### Outside of turns" if begun else "## Before the first turn")
+            history = f"### History, loaded by `#{section.loaded_by}`" if section.loaded_by else ""
+            yield history or ("### Outside of turns" if begun else "## Before the first turn")
             return
         if section.heading:
             again = ", continued" if section.heading == "continued" else ""

@@ -160,8 +160,8 @@ class TranscriptPage(RecordingPage):
             section: the section.
         """
         self.end_call()
-        heading = f"history, loaded by #{section.loaded_by}" if section.loaded_by else ""
-        words = [heading or ("outside of turns" if self._section else "before the first turn")]
+        history = f"history, loaded by #{section.loaded_by}" if section.loaded_by else ""
+        words = [history or ("outside of turns" if self._section else "before the first turn")]
         self._section = section
         self._calls_until = 0
         self._lost = RUNNING if section.is_failed and section.last_seq is None else ()

@@ -62,7 +62,7 @@ _QUIET = ("start", "eof")
 _ASKED_TO_END = ("SIGTERM", "SIGINT", "SIGHUP")
 """Signals that clients send to end an agent."""
 _TROUBLE = ("gap", "undelivered", "fault")
-_IN_HISTORY = {"message", "thought", "tool_call", "plan", "notice"}
+_REPEATED = {"message", "thought", "tool_call", "plan", "notice"}
 """Kinds of entries that a history can have."""
 _REQUESTS = {PROMPT: request_entries.prompt, PERMISSION: request_entries.permission}
 
@@ -126,7 +126,7 @@ class TranscriptReader:
                 if section is not begun:
                     begun = section
                     yield self._headed(section)
-                if section.loaded_by and entry.session and entry.kind in _IN_HISTORY:
+                if section.loaded_by and entry.session and entry.kind in _REPEATED:
                     entry.remarks.append("history")
                     entry = evolve(entry, took_ns=None)
                 elif section.turn is None and entry.kind is EntryKind.TOOL_CALL:
@@ -145,7 +145,7 @@ class TranscriptReader:
         """Returns the section of an entry outside of turns: the latest section, or a new one."""
         unasked = 0 if entry.session in self._opened else self._opened_before
         asked, upto = self._loading.get(entry.session, (unasked, unasked))
-        loaded_by = asked if entry.kind in _IN_HISTORY and entry.seq < upto else None
+        loaded_by = asked if entry.kind in _REPEATED and entry.seq < upto else None
         is_within = any(entry.seq < upto for _, upto in self._loading.values())
         if loaded_by == section.loaded_by or (entry.session is None and is_within):
             return section  # such as stderr in the middle of a history

@@ -33,7 +33,7 @@ const BEGINNING = 120;
  */
 export function fillEntry(node, state, entry, toggled, read, isPrinted) {
   const { kind = "section", by, is_failed, remarks = [] } = entry;
-  node.classList.add("entry", `entry-${kind}`, remarks.includes("history") ? "told" : `by-${by}`);
+  node.classList.add("entry", `entry-${kind}`, remarks.includes("history") ? "past" : `by-${by}`);
   node.classList.toggle("failed", Boolean(is_failed));
   node.classList.toggle("child", remarks.some((remark) => remark.startsWith("subagent ")));
   clear(node, kind === "section" ? sectionParts(state, entry)
