@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,7 +52,7 @@ def found_by(pattern: Pattern, frames: list[StoredFrame]) -> list[int]:
 def found_naively(pattern: Pattern, pieces: list[str], frames: list[StoredFrame]) -> list[int]:
     """Returns the frames with a match in their line or strings, or at the start of a text match.
 
-    A pattern without a quote does not match names of members, methods and types.
+    A pattern that is not written like a name matches no names of members, methods and types.
     """
     whole, starts, start = "".join(pieces), [], 0
     for text, frame in zip(pieces, frames, strict=True):
@@ -59,7 +60,7 @@ def found_naively(pattern: Pattern, pieces: list[str], frames: list[StoredFrame]
         line = frame.raw.decode()
         names = ["2.0", "jsonrpc", "method", "session/update", "params", "update", "sessionUpdate",
                  "agent_message_chunk", "content", "type", "text"]  # fmt: skip
-        if '"' not in pattern.regex.pattern:
+        if not re.search(r'["/_]|[a-z][A-Z]', pattern.regex.pattern):
             for name in names:
                 line = line.replace(f'"{name}"', '""')
             names = []

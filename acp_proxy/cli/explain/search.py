@@ -83,9 +83,10 @@ def search(
 
     PATTERN is searched for in the lines as they were sent, in their decoded strings, in messages
     that were streamed in chunks, in stderr, and in events; in names of members, methods and types
-    only if PATTERN has a quote. Case matters only if PATTERN has a capital letter. REC is a
-    recording, DIR a directory of recordings; without either, the recordings directory is searched,
-    the newest recording first.
+    only if PATTERN may be one: if it has a quote, a slash, an underscore or a capital letter after
+    a small one. Case matters only if PATTERN has a capital letter. REC is a recording, DIR a
+    directory of recordings; without either, the recordings directory is searched, the newest
+    recording first.
 
     Each frame with a match has a line: its number, the seconds since the start, the direction, the
     method, and the match with the text around it. A match that spans several chunks is listed at
@@ -120,24 +121,10 @@ def search(
         place = ", ".join(where) or recordings()
         read = f"{counted(frames, 'frame')} in {counted(len(places), 'recording')} ({place})"
         warn(f"0 of {read} match {pattern!r}{f' and {filter}' if filter else ''}")
-        if not re.search(r'["\s]', pattern):
-            _hint_at_names(pattern, where, [] if filter else places)
+        if re.fullmatch(r"\w+", pattern):
+            quoted = shlex.quote(f'"{pattern}"')
+            warn(f"in quotes, whole names of methods and members are searched, too: {quoted}")
     sys.exit(code)
-
-
-def _hint_at_names(pattern: str, where: tuple[str, ...], places: list[Path]) -> None:
-    """Says how to find messages of a method that the pattern names, or else other names."""
-    chosen, named = f"method:{pattern}", list[Path]()
-    for path in places if re.fullmatch(r"[\w/.-]+", pattern) else ():
-        with RecordingReader(path, unredacted=True) as reader:
-            named += [path] * any(True for _ in reader.heads(chosen_in(reader, chosen)))
-    if not named:
-        quoted = shlex.quote(f'"{pattern}"')
-        warn(f"in quotes, whole names of methods and members are searched, too: {quoted}")
-        return
-    words = ["search", "-e", ".", *where, "-w", chosen]
-    command = shlex.join(["log", str(named[0]), chosen] if len(named) == 1 else words)
-    warn(f"it names a method in {counted(len(named), 'recording')}: `acp-proxy {command}`")
 
 
 def _search(

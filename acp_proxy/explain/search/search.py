@@ -3,8 +3,9 @@ r"""Searches frames and events: lines, the strings within them, and messages acr
 A person sees texts, but the lines on the wire contain escapes such as ``\"`` and ``\u00e9``, and a
 sentence comes in a dozen chunks. So a pattern is searched for in the line as it was sent, in each
 decoded JSON string, and in the messages that chunks form. Nearly all messages have the same names
-of members, methods and types, so only a pattern with a quote is searched for in these names. A
-match belongs to the frame in which the match begins. A frame with several matches is one hit.
+of members, methods and types, so only a pattern that may be a name (`Pattern.may_name`) is searched
+for in these names. A match belongs to the frame in which the match begins. A frame with several
+matches is one hit.
 
 Memory is bounded: only the end of an unfinished message is kept, and only a limited number of hits.
 """
@@ -94,7 +95,7 @@ class Searcher:
         strings_of = strings if in_line or pattern.has_assertions else escaped_strings
         if not in_line and not any(map(pattern.is_in, strings_of(line))):
             return None
-        is_searched = frame.method is None or '"' in pattern.regex.pattern
+        is_searched = frame.method is None or pattern.may_name
         is_text = in_line and frame.kind in ("stderr", "invalid", "blank")
         texts = strings_of(line) if is_searched else values(line)
         text = next(filter(pattern.is_in, [] if is_text else texts), line)

@@ -19,6 +19,7 @@ _NAME = re.compile(
     r'"(?:jsonrpc|method|sessionUpdate|type)" *: *"[a-z0-9_/.]*"'  # what the protocol fixes
     r'|"([^"\\]*(?:\\.[^"\\]*)*)"( *:)?', re.DOTALL)  # fmt: skip
 """A string in a line, the name of a member, or a member with a name that the protocol fixes."""
+_LIKE_A_NAME = re.compile(r'["/_]|[a-z][A-Z]')
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _NO_ASSERTION = re.compile(r"\\[^AZ]"), re.compile(r"\[\^?[^\]]*\]?")
 _ASSERTION = re.compile(r"[\^$]|\\[AZ]|\(\?<?[=!]")
@@ -56,6 +57,8 @@ class Pattern:
         """The length of a fixed text in UTF-16 code units; 0 for a regular expression."""
         self.has_assertions = is_regex and _has_assertions(text)
         """Whether a match may depend on the ends of the text, or on the text around it."""
+        self.may_name = _LIKE_A_NAME.search(text) is not None
+        """Whether names of members, methods and types are searched, too."""
         self._ignore_case = ignore_case
         self._needle = None
         if not is_regex and not (ignore_case and _LIKE_ASCII.intersection(text)):

@@ -32,6 +32,7 @@ export class TextSearch {
   /** @param {SearchQuestion} question */
   constructor({ wanted }) {
     this.length = wanted.length;
+    this.mayName = /["/_]|[a-z][A-Z]/.test(wanted);
     const escaped = wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
     // Case is ignored, unless the text has a capital letter.
     this.pattern = /\p{Uppercase}/u.test(wanted) ? new RegExp(escaped, "gu")
@@ -63,13 +64,13 @@ export class TextSearch {
 
   /**
    * Whether a line contains the searched text. In a message, names are searched only if this text
-   * has a quote.
+   * may be one.
    * @param {string} line @param {string | null} method null if the line is not a message
    */
   isInLine(line, method) {
     const isEscaped = () => line.includes("\\") && this.find(withoutEscapes(line)) >= 0;
     if (this.find(line) < 0 && !isEscaped()) return false;
-    const content = method === null || this.pattern.source.includes('"') ? line
+    const content = method === null || this.mayName ? line
       : line.replace(NAME, (all, text, colon) => (text === undefined || colon ? '""' : all));
     const strings = Array.from(content.matchAll(ESCAPED_STRING), ([, one]) => withoutEscapes(one));
     return [content, ...strings].some((text) => this.find(text) >= 0);
