@@ -127,11 +127,13 @@ def test_the_page_has_the_entries_of_transcript(window: Visit, path: Path, tmp_p
     ]
     calls = [item for item in expected if item.get("kind") == "tool_call"]
     in_cards = {block["text"]["start"] for call in calls for block in call["blocks"]}
-    for it, item in zip(drawn, expected, strict=True):
+    kinds = [item.get("kind") for item in expected] + [None]
+    for place, (it, item) in enumerate(zip(drawn, expected, strict=True)):
         words = " ".join(it["text"].split())
         if item["type"] == "section":
             assert f"Turn {item['turn']}: {item['state']}" in words or item["turn"] is None
-            heading = f"History, loaded by #{item['loaded_by']}"
+            steps = kinds.index(None, place + 1) - place - 1
+            heading = f"History, loaded by #{item['loaded_by']} · {steps} steps"
             assert (heading in words) == (item["loaded_by"] is not None)
             continue
         assert ("past" in it["classes"]) == ("history" in item["remarks"])

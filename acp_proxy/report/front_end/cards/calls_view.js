@@ -12,8 +12,6 @@ import { statusInWords, ENDED, UNALLOWED } from "./card.js";
  * @typedef {import("../conversation/entries.js").Entry} ListedCall
  */
 
-/** The remark on calls of the history that `session/load` streams. */
-const HISTORY = "history";
 const CALL_COLUMNS = ["Frame", "Start", "Took", "Kind", "Title", "Status", "Turn"];
 
 /**
@@ -113,7 +111,7 @@ export class CallsView {
     const failed = shown.filter((call) => call?.is_failed).length;
     const [unended, rejected] = ["never ended", "rejected"].map((state) =>
       shown.filter((call) => call?.state === state).length);
-    const told = shown.filter((call) => call?.remarks.includes(HISTORY)).length;
+    const told = shown.filter((call) => call?.remarks.includes("history")).length;
     clear(this.count, countInWords(shown.length, "tool call"),
       told > 0 && `, ${told} of them told again as history`,
       failed > 0 && h("b", { class: "trouble" }, ` · ✗ ${failed} failed`),
@@ -127,7 +125,7 @@ export class CallsView {
     const { seq, last_seq, took_ns, detail, title, state, is_failed, remarks } = call;
     const [times, turns, calls] = this.recording.columns("t_ns", "turn", "call");
     const isFound = this.state.matched.some((one) => calls[one] === calls[row]);
-    const outside = remarks.includes(HISTORY) ? HISTORY : "outside";
+    const outside = remarks.includes("history") ? "history" : "outside";
     const at = (/** @type {number} */ one) => times[this.recording.rowOf(one)];
     const isEndless = state === "never ended";
     const waited = isEndless && this.recording.steps.find((one) => one.seq === seq)?.duration_ns;

@@ -160,6 +160,8 @@ export class ConversationView {
       return;
     }
     fillEntry(node, this.state, entry, this.toggled, read, isPrinted);
+    const steps = () => [...this.entries.kinds.slice(item + 1), SECTION].indexOf(SECTION);
+    if (entry.loaded_by) node.querySelector("h4")?.append(` · ${countInWords(steps(), "step")}`);
     const head = node.querySelector(".entry-head, .entry-line");
     const isShown = (/** @type {number} */ row) => this.entries.ofRows[row] === item;
     if (this.state.matched.some(isShown)) head?.prepend(sign("sign-hit", "●", "found"));
@@ -184,7 +186,6 @@ function unknowns({ meta: { summary, why_no_times }, hasPayloads }) {
     !hasPayloads && "This report was made without payloads: it has titles and outcomes, no texts.",
     live && "The recording was still running when this page was made.",
     !live && state === "incomplete" && "The recorder was killed, so the end is not known.",
-    origin && `Imported from ${origin.title}: what that log leaves out is not known.`,
-    why_no_times,
+    origin && `Imported from ${origin.title}: what that log leaves out is not known.`, why_no_times,
   ];
 }
