@@ -137,7 +137,8 @@ def test_no_word_of_the_strip_and_the_toolbar_is_cut(
             page.page.wait_for_function("() => document.querySelector('.overview-gap')")
             actual = page.ask(CUT)
             assert actual["cut"] == []
-            assert actual["rows"] <= (1 if width >= 1000 else 2), width
+            # On a phone, the buttons that step through findings have a line of their own.
+            assert actual["rows"] <= (1 if width >= 1000 else 2 if width > 700 else 3), width
     finally:
         page.page.set_viewport_size(WIDE)
 

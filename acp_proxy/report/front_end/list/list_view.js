@@ -122,11 +122,10 @@ export class ListView {
     if (kind < RUN) {
       const pause = kind === TURN ? undefined : this.recording.pauses.get(row);
       node.classList.add(...(pause ? ["list-silence", `debt-${pause.debt}`] : ["list-turn"]));
-      const [{ recording }, session] = [this, this.recording.text("session", row)];
-      const turn = [`turn ${recording.numbers("turn")[row]}`, session];
-      const words = pause ? pauseWords(pause) : turn.filter((one) => one !== null).join(" · ");
+      const session = this.recording.text("session", row);
+      const turn = `turn ${this.recording.numbers("turn")[row]}${session ? ` · ${session}` : ""}`;
       const attributes = { role: "gridcell", "aria-colspan": Object.keys(COLUMNS).length };
-      node.append(h("span", attributes, words));
+      node.append(h("span", attributes, pause ? pauseWords(pause) : turn));
       return;
     }
     const isOpen = this.opened.has(this.recording.numbers("run")[row]);

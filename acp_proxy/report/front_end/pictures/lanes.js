@@ -129,8 +129,7 @@ export function sequenceItems(recording, shown) {
   let [next, before, seen, held] = [0, NaN, -1, 0];
   const deliver = (/** @type {number} */ until) => {
     for (; next < late.length && late[next].arrived < until; next++) {
-      const item = late[next];
-      const { arrived: time } = item;
+      const [item, time] = [late[next], late[next].arrived];
       const isAtOnce = items[items.length - 1] === item;
       held--;
       if (isAtOnce) Object.assign(item, { delivered: true, held });

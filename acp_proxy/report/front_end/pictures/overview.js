@@ -215,19 +215,15 @@ export class OverviewStrip {
    */
   marks(rows, kindOf) {
     const placeOfRow = (/** @type {number} */ row) => placeOf(this.axis, this.times[row]);
-    const groups = grouped(rows, (row, group) => {
-      const most = group.length > 1 ? JOINED_MARK : MARK;
-      return (placeOfRow(row) - placeOfRow(group[0])) * this.width < most;
-    });
+    const groups = grouped(rows, (row, group) =>
+      (placeOfRow(row) - placeOfRow(group[0])) * this.width < (group[1] ? JOINED_MARK : MARK));
     return groups.map((group) => {
       const style = { left: `${placeOfRow(group[group.length >> 1]) * 100}%` };
-      const kinds = group.map(kindOf);
-      const kind = kinds.find((one) => one !== "warning") ?? "warning";
+      const kind = group.map(kindOf).find((one) => one !== "warning") ?? "warning";
       const found = group.slice(0, NAMED_ROWS).flatMap((row) =>
         this.recording.problems.get(row)?.map(({ text }) => text) ?? []);
-      const name = { class: `overview-mark mark-${kind}`, title: found.join("\n") };
       return button(group.length > 1 && group.length, () => this.state.select(group[0]),
-        { ...name, style, tabindex: -1 });
+        { class: `overview-mark mark-${kind}`, title: found.join("\n"), style, tabindex: -1 });
     });
   }
 

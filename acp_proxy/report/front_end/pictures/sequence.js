@@ -46,10 +46,9 @@ export class SequenceView {
   /** Reads the present facts of the recording. */
   read() {
     const { lanes, places } = (this.facts = diagramFacts(this.recording));
-    clear(this.heads, lanes.map((lane) => {
-      const style = { left: `${this.place(lane)}%` };
-      return h("span", { class: `sequence-head lane-${lane}`, style }, lane);
-    }));
+    const left = (/** @type {Lane} */ lane) => ({ left: `${this.place(lane)}%` });
+    clear(this.heads, lanes.map((lane) =>
+      h("span", { class: `sequence-head lane-${lane}`, style: left(lane) }, lane)));
     const line = "linear-gradient(var(--line), var(--line))";
     const lifelines = [...places.values()].map((at) => `${line} ${at}% 0 / 1px 100% no-repeat`);
     this.element.style.setProperty("--lifelines", lifelines.join(", "));

@@ -19,7 +19,10 @@ const MOST_OF_WAITS = 0.7;
 const LEAST_OF_LONGEST = 0.25;
 /** A pause with nobody to answer that has a larger part of the axis is a gap. */
 const LARGEST_OF_NOBODY = 0.1;
-/** If the waits take at least this part of the time without other gaps, their part of the axis is enlarged. */
+/**
+ * If the waits take at least this part of the time without other gaps, their part of the axis is
+ * enlarged.
+ */
 const NOTED = 0.1;
 /** A pause that takes more than this part of the time is a gap, even if many pauses are long. */
 const DOMINANT = 0.25;
@@ -45,8 +48,8 @@ const LABEL = 0.5;
  * answered and take less than a tenth of the time without other gaps, they only get their share of
  * this time. Each other gap has the same small width; all of them together get less than a third
  * of what is left. A pause that would have more than a tenth of the axis, although nobody had to
- * answer, is a gap, too.
- * `gaps` contains the waits, and all other gaps that are drawn much shorter than their time.
+ * answer, is a gap, too. `gaps` contains the waits, and all other gaps that are drawn much shorter
+ * than their time.
  * @param {Float64Array} times of all rows, in their order
  * @param {Uint8Array} [debts] of the gap before each row
  * @param {Marked} [marked] rows before which there is a gap, however long it is
@@ -81,10 +84,9 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   /** @type {(gap: Gap) => boolean} */
   const isShort = ({ from, to }) => active > 0 && short < SHORTENED * (to - from);
   const places = [0, ...ends].map((end) => end / (done || 1));
-  const gaps = found.filter((gap) => gap.debt || isShort(gap));
   // Without other times, nothing could have the room of wide pauses.
   if (plain && active < 1) return plain;
-  const axis = { times: breaks, places, gaps };
+  const axis = { times: breaks, places, gaps: found.filter((gap) => gap.debt || isShort(gap)) };
   const wide = Array.from(times.keys()).filter((row) => row > 0 && !debts[row]
     && placeOf(axis, times[row]) - placeOf(axis, times[row - 1]) > LARGEST_OF_NOBODY
     && !found.some((gap) => gap.row === row));
@@ -101,12 +103,10 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
 function waitWidths(waits, part, isNoted) {
   const whole = lengthOf(waits);
   const widths = waits.map(({ from, to }) => (part * (to - from)) / whole);
-  const longest = widths.reduce((most, width, at) => (width > widths[most] ? at : most), 0);
-  if (widths[longest] >= LEAST_OF_LONGEST || !isNoted(waits.slice(longest, longest + 1))) {
-    return widths;
-  }
-  const others = (part - LEAST_OF_LONGEST) / (part - widths[longest]);
-  return widths.map((width, at) => (at === longest ? LEAST_OF_LONGEST : width * others));
+  const peak = widths.reduce((most, width, at) => (width > widths[most] ? at : most), 0);
+  if (widths[peak] >= LEAST_OF_LONGEST || !isNoted(waits.slice(peak, peak + 1))) return widths;
+  const others = (part - LEAST_OF_LONGEST) / (part - widths[peak]);
+  return widths.map((width, at) => (at === peak ? LEAST_OF_LONGEST : width * others));
 }
 
 /**

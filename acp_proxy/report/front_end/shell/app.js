@@ -48,6 +48,8 @@ const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "
 const PRINTED = 1000;
 /** Recordings with at most this many rows are read at the start, since printing cannot wait. */
 const READ_AT_ONCE = 8000;
+/** If the facts above take at most this part of the window, all tools and rows are in it. */
+const LARGEST_HEAD = 0.4;
 /** The condition in shell.css under which the detail is below the rows. */
 const STACKED = "(max-width: 900px)";
 
@@ -260,10 +262,10 @@ class App {
     if (isChosen && matchMedia(STACKED).matches) this.detail.scrollIntoView();
   }
 
-  /** Scrolls from the facts at the top of the page to the selected row. */
+  /** Scrolls to the selected row, if the facts at the top of the page leave it too little room. */
   reveal() {
     const { top, bottom } = this.root.getBoundingClientRect();
-    if (top <= 1 && bottom >= innerHeight / 2) return;
+    if (top <= LARGEST_HEAD * innerHeight && bottom >= innerHeight / 2) return;
     this.root.style.setProperty("--head", "0px");
     this.root.scrollIntoView();
   }
