@@ -405,11 +405,15 @@ def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["tour", "hang", "omp-is-told-to-stop-by-a-stranger"])
 def test_the_first_screen_shows_the_chosen_entry(window: Visit, name: str, tmp_path: Path) -> None:
-    """When a report page opens, the chosen step is in sight."""
+    """When a report page opens, the chosen step is in sight; a search keeps the facts in sight."""
     shipped = DIRECTORY / f"{name}.db"
     path = shipped if shipped.exists() else REPORTS / "fifth" / f"{name}.jsonl"
     window.page.set_viewport_size({"width": 1440, "height": 900})
     page = opened(window, database_of(path, tmp_path), tmp_path)
     page.page.wait_for_function(IN_WINDOW)
+    assert page.ask("() => scrollY") == 0
+    page.page.locator("#search").fill("e")
+    page.page.wait_for_function("() => acpReport.state.matched.length > 0")
+    page.page.keyboard.press("Enter")
     assert page.ask("() => scrollY") == 0
     page.assert_quiet()
