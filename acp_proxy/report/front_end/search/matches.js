@@ -31,8 +31,7 @@ export class TextSearch {
 
   /** @param {SearchQuestion} question */
   constructor({ wanted }) {
-    this.length = wanted.length;
-    this.mayName = /["/_]|[a-z][A-Z]/.test(wanted);
+    this.wanted = wanted;
     const escaped = wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
     // Case is ignored, unless the text has a capital letter.
     this.pattern = /\p{Uppercase}/u.test(wanted) ? new RegExp(escaped, "gu")
@@ -70,7 +69,7 @@ export class TextSearch {
   isInLine(line, method) {
     const isEscaped = () => line.includes("\\") && this.find(withoutEscapes(line)) >= 0;
     if (this.find(line) < 0 && !isEscaped()) return false;
-    const content = method === null || this.mayName ? line
+    const content = method === null || /["/_]|[a-z][A-Z]/.test(this.wanted) ? line
       : line.replace(NAME, (all, text, colon) => (text === undefined || colon ? '""' : all));
     const strings = Array.from(content.matchAll(ESCAPED_STRING), ([, one]) => withoutEscapes(one));
     return [content, ...strings].some((text) => this.find(text) >= 0);
@@ -125,7 +124,7 @@ export class TextSearch {
       hits.push(pieces[Math.max(n - 1, 0)].row);
       place = n < pieces.length ? this.find(text, pieces[n].start) : -1;
     }
-    const cut = text.length - this.length + 1;
+    const cut = text.length - this.wanted.length + 1;
     const first = Math.max(pieces.findLastIndex(({ start }) => start <= cut), 0);
     const from = pieces[first]?.start ?? 0;
     message.text = text.slice(from);
