@@ -227,7 +227,7 @@ def _refusal(error: click.UsageError) -> click.ClickException:
             if not near and "rec" in error.ctx.params:
                 is_given = error.ctx.get_parameter_source("rec") is ParameterSource.COMMANDLINE
                 rec = error.ctx.params["rec"] if is_given else value
-                near = f": `{command} {shlex.quote(rec)} {flag} 9`"
+                near = f": `{command} {shlex.quote(rec)} {flag} 1`"
         text += near
     if isinstance(error, click.NoSuchOption):
         if removed := instead(_short_name(error.ctx), error.option_name):

@@ -146,7 +146,8 @@ class _ScreenPrinter(MatchPrinter):
         if place.tool_call is None:
             return fit(_method(hit), self._method)
         title = self._title_of(place.session, place.tool_call, place.seq)
-        if "".join(hit.excerpt) in (title, place.method) or '"' in hit.excerpt.match:
+        is_name = '"' in hit.excerpt.match or hit.excerpt.match in (place.method or "")
+        if is_name or title == "".join(hit.excerpt):
             return fit(_method(hit), self._method)
         label = visible(call_label(title, place.tool_call))
         call = f" ({visible(short_id(place.tool_call))})"

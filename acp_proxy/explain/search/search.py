@@ -13,7 +13,7 @@ Memory is bounded: only the end of an unfinished message is kept, and only a lim
 import heapq
 import re
 from collections.abc import Callable, Iterable
-from itertools import count
+from itertools import chain, count
 
 from acp_proxy.base.limits import REMEMBERED
 from acp_proxy.explain.search.search_patterns import (
@@ -97,8 +97,9 @@ class Searcher:
             return None
         is_searched = frame.method is None or pattern.may_name
         is_text = in_line and frame.kind in ("stderr", "invalid", "blank")
-        texts = strings_of(line) if is_searched else values(line)
-        text = next(filter(pattern.is_in, [] if is_text else texts), line)
+        texts = values(line) if frame.method is not None else strings_of(line)
+        names = strings_of(line) if is_searched and not in_line else ()  # others have the line
+        text = next(filter(pattern.is_in, () if is_text else chain(texts, names)), line)
         is_whole = text is line and not is_searched
         match = pattern.regex.search(content_of(line) if is_whole else text)
         pointer = _string_pointer(line, text) if self._with_pointers else None

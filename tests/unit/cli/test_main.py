@@ -162,7 +162,7 @@ def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
         ),
         (
             ["inspect", "log", "--seq", "x", "y"],
-            "--seq takes a number, not 'x': `acp-proxy log y --seq 9`; see `acp-proxy log --help`",
+            "--seq takes a number, not 'x': `acp-proxy log y --seq 1`; see `acp-proxy log --help`",
         ),
         (
             ["inspect", "log", "--seq", "0", "y"],
