@@ -142,12 +142,11 @@ class _ScreenPrinter(MatchPrinter):
 
     def _name_of_frame(self, hit: SearchHit) -> str:
         """Returns the tool call of a match's frame, or the method if a name may have matched."""
-        place = hit.place
-        if place.tool_call is None:
+        place, match = hit.place, hit.excerpt.match
+        if place.tool_call is None or '"' in match or match in (place.method or ""):
             return fit(_method(hit), self._method)
         title = self._title_of(place.session, place.tool_call, place.seq)
-        is_name = '"' in hit.excerpt.match or hit.excerpt.match in (place.method or "")
-        if is_name or title == "".join(hit.excerpt):
+        if title == "".join(hit.excerpt):
             return fit(_method(hit), self._method)
         label = visible(call_label(title, place.tool_call))
         call = f" ({visible(short_id(place.tool_call))})"

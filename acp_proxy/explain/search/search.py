@@ -100,8 +100,7 @@ class Searcher:
         texts = values(line) if frame.method is not None else strings_of(line)
         names = strings_of(line) if is_searched and not in_line else ()  # others have the line
         text = next(filter(pattern.is_in, () if is_text else chain(texts, names)), line)
-        is_whole = text is line and not is_searched
-        match = pattern.regex.search(content_of(line) if is_whole else text)
+        match = pattern.regex.search(content_of(line) if text is line and not is_searched else text)
         pointer = _string_pointer(line, text) if self._with_pointers else None
         return _hit(frame, text, match, pointer)
 
