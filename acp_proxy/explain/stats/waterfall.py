@@ -1,20 +1,19 @@
 """Lays a turn out in time: the order and the length of its steps, and whom each request waits for.
 
 The steps are the prompt, each run of pieces of a message or thought, each tool call, each request
-of the agent to its client, each silence of the agent, and the end. Steps may overlap. All times
-come from `intervals`.
+of the agent to its client, each silence of the agent in which no tool call runs, and the end. Steps
+may overlap. All times come from `intervals`.
 
 Memory grows with the number of steps, not with the number of frames.
 """
 
 import heapq
-import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.base.limits import LAST_NUMBER, NAMED, TITLE
+from acp_proxy.base.limits import LAST_NUMBER, TITLE
 from acp_proxy.base.wording import plain
 from acp_proxy.explain.describe.tool_texts import call_in, params_of
 from acp_proxy.explain.message_pass import Listener, MessagePass, messages_of
@@ -52,7 +51,7 @@ class WaterfallStep:
     duration_ns: int
     title: str
     """The words for the step: the beginning of a text, the title of a tool call, a preview of a
-    request, the tool calls during a silence, or the stop reason."""
+    request, or the stop reason; empty for a silence."""
     method: str | None = None
     """The method of a request."""
     waits_for: str | None = None
@@ -112,8 +111,7 @@ class Waterfalls(Listener):
         turns: the turns that are laid out.
         end_ns: the time that counts as the end of open turns.
         most: the largest number of steps of a turn, besides the prompt and the end. Failed steps
-            and longer steps are kept, and silences while a call runs are left out first. None for
-            all steps.
+            and longer steps are kept. None for all steps.
     """
 
     def __init__(
@@ -236,7 +234,7 @@ class _Waterfall:
     _end: WaterfallStep | None = None
     _run: _TextRun | None = None
     _calls: dict[str, _TimedCall] = field(factory=dict)
-    _unfinished: dict[str, None] = field(factory=dict)
+    _unfinished: set[str] = field(factory=set)
     _titles: dict[int, str] = field(factory=dict)
     """The titles of unanswered requests, by exchange."""
 
@@ -251,7 +249,7 @@ class _Waterfall:
         last = [] if self._end is None else [self._end]
         steps, numbers = self._steps, range(len(self._steps))
         most = len(steps) if self._most is None else self._most
-        kept = heapq.nlargest(most, numbers, lambda n: _rank(steps[n]))
+        kept = heapq.nlargest(most, numbers, lambda n: (steps[n].failed, steps[n].duration_ns))
         ordered = sorted(kept, key=lambda n: (steps[n].start_ns, steps[n].seq or LAST_NUMBER, n))
         shown = [first, *(steps[n] for n in ordered), *last]
         return TurnWaterfall(turn.id, self._duration_ns, shown, len(steps) - len(kept))
@@ -265,10 +263,8 @@ class _Waterfall:
             self._add_request(interval, interval.request, frame, method)
         elif interval.part is Part.SILENT and is_long:
             self._end_run()
-            running = list(itertools.islice(self._unfinished, NAMED))
-            names = [self._calls[name].title or plain(name[:TITLE]) for name in running]
-            title = f"running {', '.join(names)}"[:TITLE] if names else ""
-            self._add("silence", interval.seq, interval.from_ns, interval.to_ns, title)
+            if not self._unfinished:
+                self._add("silence", interval.seq, interval.from_ns, interval.to_ns, "")
 
     @property
     def _shortest_ns(self) -> int:
@@ -320,7 +316,7 @@ class _Waterfall:
         """Ends the last tool call with an id. The next message about this id begins a new call."""
         if name in self._calls:
             self._end_call(name)
-            self._unfinished.pop(name, None)
+            self._unfinished.discard(name)
 
     def update_call(self, name: str, frame: FrameRun) -> None:
         """Adds an update of a tool call."""
@@ -334,9 +330,9 @@ class _Waterfall:
         call.end_ns = now_ns
         call.frames += 1
         if call.is_over:
-            self._unfinished.pop(name, None)
+            self._unfinished.discard(name)
         else:
-            self._unfinished[name] = None
+            self._unfinished.add(name)
 
     def _end_call(self, name: str) -> None:
         call = self._calls.pop(name)
@@ -363,11 +359,3 @@ class _Waterfall:
     ) -> None:
         start = start_ns - self._start_ns
         self._steps.append(WaterfallStep(kind, seq, start, end_ns - start_ns, title, **more))
-
-
-def _rank(step: WaterfallStep) -> tuple[bool, bool, int, bool]:
-    """Returns the rank of a step; steps of a low rank are left out first."""
-    is_silence = step.kind == "silence"
-    # The step of the running call has the time of such a silence, too.
-    is_within = is_silence and step.title != ""
-    return step.failed, not is_within, step.duration_ns, not is_silence

@@ -110,7 +110,6 @@ def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
         "3006+60001 request Run | session/request_permission | person | result | -> selected y",
         "63008+5003 request t | terminal/wait_for_exit | terminals | result",
         "63009+1 request /a | fs/read_text_file | files | error | -> -32002 none | failed",
-        "68011+4001 silence running Run",
         "72013+0 message No.",
         "72014+0 end end_turn",
     ]
@@ -208,16 +207,17 @@ def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
     assert kept == sorted(step.duration_ns for step in every.steps)[len(every.steps) - most :]
 
 
-def test_a_call_is_kept_before_a_silence_in_it(tmp_path: Path) -> None:
-    """If a waterfall is too long, `stats` first leaves out silences while a tool call runs."""
+def test_a_silence_while_a_call_runs_is_no_step(tmp_path: Path) -> None:
+    """The waterfall of `stats` shows a silence only once: a running tool call takes its place."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for name in ("a", "b"):
             recorder.t_ns += SECOND
             recorder.to_client(call(name, title=name, status="pending"))
             recorder.t_ns += SECOND
             recorder.to_client(call(name, status="completed"))
-    kinds = [[step.kind for step in laid_out(recorder, most=most).steps[1:-1]] for most in (2, 4)]
-    assert kinds == [["tool_call", "tool_call"], ["silence", "tool_call"] * 2]
+        recorder.t_ns += SECOND
+    kinds = [step.kind for step in laid_out(recorder).steps[1:-1]]
+    assert kinds == ["silence", "tool_call"] * 2 + ["silence"]
 
 
 def test_nothing_in_a_step_commands_the_terminal(tmp_path: Path) -> None:
