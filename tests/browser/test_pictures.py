@@ -310,7 +310,7 @@ def test_a_waterfall_shows_the_crash_and_marks_found_words(window: Visit, tmp_pa
     steps = page.page.locator(".view-waterfall .list-drawn [role=row]")
     page.page.locator(".waterfall-outcome", has_text="SIGABRT").wait_for()
     kinds = [text.split()[0] for text in steps.all_inner_texts()]
-    assert kinds == ["prompt", "message", "tool", "silence", "stderr", "stderr", "✗"]
+    assert kinds == ["prompt", "message", "tool", "stderr", "stderr", "✗"]
     assert steps.last.get_attribute("aria-selected") == "true"
     page.page.wait_for_function("() => CSS.highlights.get('found').size > 0")
     marked = """() => [...CSS.highlights.get('found')].map(({ startContainer }) =>
