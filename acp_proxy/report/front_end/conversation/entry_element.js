@@ -61,7 +61,7 @@ function openParts(state, entry) {
   return [
     h("p", { class: "entry-head" }, is_failed && "✗ ", h("b", null, name || end),
       kind === "event" && `${detail}: ${title}`, kind === "note" && span("row-note", title),
-      note(remarks.join(" · ")), place(state, entry)),
+      note(...remarks), place(state, entry)),
     choicesElement(entry.choices), ...entryBlocks(entry).map((block) => blockElement(state, block)),
   ];
 }
@@ -83,7 +83,7 @@ function foldedParts(state, entry, toggled, read, isPrinted) {
   };
   const made = h("details", { open: isOpen, on: { toggle } }, h("summary", null,
     span("entry-kind", FOLDED[kind] ?? kind), summaryWords(state, entry),
-    note(remarks.join(" · "))), div("entry-content"));
+    note(...remarks)), div("entry-content"));
   if (isOpen || isPrinted) void fill();
   return [div("entry-line", made, place(state, entry)), choicesElement(choices)];
 }
@@ -127,5 +127,5 @@ function place(state, { seq, t_ns }) {
   return span("note entry-place", span("entry-time", time), linkedText(state, `#${seq}`));
 }
 
-/** @param {string} text */
-const note = (text) => text !== "" && span("note", text);
+/** Remarks on an entry. A line at its left shows that it is history. @param {string[]} texts */
+const note = (...texts) => span("note", texts.filter((one) => one !== "history").join(" · "));
