@@ -24,6 +24,16 @@ RUN_AXE = """async (isHeadKnown) => {
   return serious.map(({ help, nodes }) => [help, nodes.slice(0, 3).map((node) => node.html)]);
 }"""
 
+OUTCOME = """(it) => {
+  const [name, outcome] = [it.querySelector("b"), it.querySelector("b ~ .note")];
+  const [above, below] = [name.getBoundingClientRect(), outcome.getBoundingClientRect()];
+  return [outcome.textContent, below.top >= above.bottom, outcome.scrollWidth <= below.width + 1];
+}"""
+PLACES = """() => [...document.querySelectorAll(".tools > :not(#times)")].map((it) => {
+  const { left, top, width, height } = it.getBoundingClientRect();
+  return [it.className, left, width, Math.round(top + height / 2)];
+})"""
+
 
 @pytest.fixture(scope="module")
 def axe() -> str:
@@ -103,3 +113,40 @@ def test_no_page_is_wider_than_its_window(
                 wide[path.stem, view] = width
     page.page.set_viewport_size(WIDE)
     assert wide == {}
+
+
+@pytest.mark.parametrize(("seq", "words"), [(15, "2 lines"), (17, "granted (Allow)"), (55, "é")])
+def test_a_phone_shows_how_each_entry_ended(
+    window: Visit, paths: dict[str, Path], seq: int, words: str
+) -> None:
+    """At a width of 375 pixels, the whole outcome of a request is below its name."""
+    window.page.set_viewport_size({"width": 375, "height": 812})
+    try:
+        page = window.open(paths["tour"], f"#view=conversation&seq={seq}").page
+        line = page.locator(".entry[aria-current] summary")
+        line.locator(f".note:has-text('{words}')").wait_for()
+        shown, is_below, is_whole = line.evaluate(OUTCOME)
+        assert words in shown
+        assert is_below
+        assert is_whole
+    finally:
+        window.page.set_viewport_size(WIDE)
+
+
+@pytest.mark.parametrize("width", [720, 800, 920, 1000])
+def test_the_tools_stay_in_place_when_the_tab_changes(
+    window: Visit, paths: dict[str, Path], width: int
+) -> None:
+    """In a narrow window, the tabs and the help are one line, and the fields have one place."""
+    page = window.open(paths["lost-permission"])
+    page.page.set_viewport_size({"width": width, "height": 800})
+    try:
+        places = []
+        for view in VIEWS:
+            show(page, view)
+            places.append(page.ask(PLACES))
+        assert places == places[:1] * len(VIEWS)
+        tops = {name: middle for name, *_, middle in places[0]}
+        assert tops["tabs"] == tops["help-opener"] < tops["field"] == tops["steps"]
+    finally:
+        page.page.set_viewport_size(WIDE)
