@@ -19,15 +19,15 @@ test("where something always happens the axis is linear", () => {
   near(timeAt(axis, 0.5), 50 * SECOND);
 });
 
-test("an hour of silence takes four hundredths of the axis", () => {
+test("an hour of silence takes a fifteenth of the axis", () => {
   const axis = timeAxis(times(...steady(0, 100, 1), ...steady(3700, 3800, 1)));
   assert.deepEqual(axis.gaps, [{ row: 101, from: 100 * SECOND, to: 3700 * SECOND, debt: 0 }]);
-  near(widthOf(axis, 100, 3700), 0.04);
+  near(widthOf(axis, 100, 3700), 0.065);
 });
 
 test("a slow start of half a second is drawn short as well", () => {
   const axis = timeAxis(times(0, ...steady(0.5, 0.6, 0.001)));
-  near(widthOf(axis, 0, 0.5), 0.04);
+  near(widthOf(axis, 0, 0.5), 0.065);
 });
 
 test("a silence that is short beside a longer one is quiet too", () => {
@@ -121,6 +121,20 @@ test("a wait for an answer that never came has more of the axis than one that wa
   near(widthWith(2), 0.7);
 });
 
+test("a longer silence is drawn wider, and one of no time beside it is hardly seen", () => {
+  const rows = [...steady(0, 0.01, 0.001), 0.208, 0.2086, 0.2087, 0.2088, 0.7, ...steady(0.701, 0.71, 0.001)];
+  const axis = timeAxis(times(...rows), new Uint8Array(rows.length), new Set([12]));
+  near(widthOf(axis, 0.2088, 0.7), 0.065);
+  near(widthOf(axis, 0.01, 0.208), 0.065 * Math.sqrt(0.198 / 0.4912));
+  assert.ok(widthOf(axis, 0.208, 0.2086) < 0.003);
+});
+
+test("a silence that takes little of the time is drawn short", () => {
+  const rows = [0, 0.005, ...steady(0.0055, 0.05, 0.0005), 3];
+  const axis = timeAxis(times(...rows), Uint8Array.from(rows, (time) => time === 3));
+  assert.ok(widthOf(axis, 0, 0.005) < 0.065 / 4);
+});
+
 test("a short wait that was answered has its share of the time", () => {
   const axis = timeAxis(times(0, 1, ...steady(3, 100, 1)), Uint8Array.from({ length: 100 }, (_, row) => row === 2), new Set([2]));
   near(widthOf(axis, 1, 3), 0.02);
@@ -140,7 +154,7 @@ test("a pause with nobody to answer has at most a tenth of the axis, if other ti
 
 test("half a second of idling at the end is drawn short where few rows are there", () => {
   const axis = timeAxis(times(0, 0.01, 0.03, 0.05, 0.07, 0.09, 0.1, 0.62));
-  near(widthOf(axis, 0.1, 0.62), 0.04);
+  near(widthOf(axis, 0.1, 0.62), 0.065);
 });
 
 test("a marked gap is one, even where all stretches are as long", () => {
@@ -172,7 +186,7 @@ test("ticks are round times in their order, or changes of the scale, apart from 
   for (let seed = 1; seed <= 50; seed++) {
     const axis = byChance(seed);
     const ticks = axisTicks(axis, 10);
-    assert.ok(ticks.length >= 3 && ticks.length < 10, `seed ${seed}: ${ticks.length}`);
+    assert.ok(ticks.length >= 3 && ticks.length <= 10, `seed ${seed}: ${ticks.length}`);
     ticks.forEach(({ time, place, digits }, at) => {
       near(placeOf(axis, time), place);
       const isBreak = scaleBreaks(axis).some((one) => Math.abs(one - place) < 1e-9);

@@ -233,9 +233,8 @@ export class OverviewStrip {
    */
   path(name, rows, shape) {
     const counts = this.counts(rows);
-    const step = this.width / counts.length;
     const shapes = Array.from(counts, (count, at) =>
-      count && `M${(at + 0.5) * step} ${shape(count)}`);
+      count && `M${((at + 0.5) * this.width) / counts.length} ${shape(count)}`);
     return svg("path", { class: `overview-${name}`, d: shapes.filter(Boolean).join("") });
   }
 

@@ -7,7 +7,8 @@ import { lowerBound } from "../data/recording.js";
 const QUIET_PART = 0.02;
 const FEW = 3;
 const ROWS_FOR_ONE = 20;
-const MOST_OF_ONE = 0.04;
+/** Parts of the width of the axis: for the longest gap without a wait, and for all such gaps. */
+const MOST_OF_ONE = 0.065;
 const MOST_OF_ALL = 0.3;
 const SHORTENED = 0.7;
 /**
@@ -46,10 +47,11 @@ const LABEL = 0.5;
  * pauses. Gaps in which somebody had to answer (waits) share at least half of the axis, in
  * proportion to their lengths; the longest wait gets at least a quarter. But if all waits were
  * answered and take less than a tenth of the time without other gaps, they only get their share of
- * this time. Each other gap has the same small width; all of them together get less than a third
- * of what is left. A pause that would have more than a tenth of the axis, although nobody had to
- * answer, is a gap, too. `gaps` contains the waits, and all other gaps that are drawn much shorter
- * than their time.
+ * this time. The width of each other gap is in proportion to the square root of its length; the
+ * longest of them gets a fifteenth of the axis if it takes a tenth of the time, and all of them
+ * together get less than a third of what is left. A pause that would have more than a tenth of the
+ * axis, although nobody had to answer, is a gap, too. `gaps` contains the waits, and all other gaps
+ * that are drawn much shorter than their time.
  * @param {Float64Array} times of all rows, in their order
  * @param {Uint8Array} [debts] of the gap before each row
  * @param {Marked} [marked] rows before which there is a gap, however long it is
@@ -63,30 +65,32 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
   const waits = found.filter(({ debt }) => debt);
   const [waited, all] = [lengthOf(waits), lengthOf(found)];
   const [active, busy] = [last - first - all, last - first - all + waited];
-  const idle = found.length - waits.length;
-  const each = Math.min(MOST_OF_ONE, MOST_OF_ALL / Math.max(1, idle));
-  const short = active > 0 ? (active * each) / (1 - each * idle) : 1;
   const breaks = [first, ...found.flatMap(({ from, to }) => [from, to]), last];
   const lengths = breaks.slice(1).map((time, at) => time - breaks[at]);
-  const isWait = (/** @type {number} */ at) => at % 2 === 1 && found[(at - 1) / 2].debt > 0;
-  // Every second length is the length of a gap.
-  const widths = lengths.map((length, at) => (at % 2 ? Math.min(short, length) : length));
-  const rest = widths.reduce((sum, width, at) => sum + (isWait(at) ? 0 : width), 0);
   const most = waits.some(({ debt }) => debt === 2) ? MOST_OF_WAITS : PART_OF_WAITS;
   const isNoted = (/** @type {Gap[]} */ gaps) =>
     lengthOf(gaps) >= NOTED * busy || gaps.some(({ debt }) => debt === 2);
   const share = Math.max(isNoted(waits) ? PART_OF_WAITS : 0, Math.min(most, waited / busy));
-  const part = !waits.length ? 0 : rest > 0 ? share : 1;
-  const shares = waitWidths(waits, part, isNoted);
+  const part = !waits.length ? 0 : last - first > waited ? share : 1;
+  // The lengths and the widths of waits are 0 here; `shares` contains their widths.
+  const idle = found.map(({ from, to, debt }) => (debt ? 0 : to - from));
+  const longest = Math.max(NOTED * (last - first), ...idle);
+  const sizes = idle.map((length) => Math.sqrt(length / longest));
+  const size = sizes.reduce((sum, one) => sum + one, 0);
+  const each = Math.min(MOST_OF_ONE / (1 - part), MOST_OF_ALL / size);
+  const short = active > 0 ? (active * each) / (1 - each * size) : Number.MAX_VALUE;
+  // Every second length is the length of a gap.
+  const widths = lengths.map((one, at) => (at % 2 ? Math.min(short * sizes[at >> 1], one) : one));
+  const rest = widths.reduce((sum, one) => sum + one, 0);
+  const shares = waitWidths(found, part, waited, isNoted);
   const unit = rest > 0 ? (1 - part) / rest : 0;
   let done = 0;
-  const ends = widths.map((width, at) => (done += isWait(at) ? shares.shift() ?? 0 : width * unit));
-  /** @type {(gap: Gap) => boolean} */
-  const isShort = ({ from, to }) => active > 0 && short < SHORTENED * (to - from);
+  const ends = widths.map((one, at) => (done += one * unit + (at % 2 && shares[at >> 1])));
+  const gaps = found.filter(({ debt }, n) => debt || widths[2 * n + 1] < SHORTENED * idle[n]);
   const places = [0, ...ends].map((end) => end / (done || 1));
   // Without other times, nothing could have the room of wide pauses.
   if (plain && active < 1) return plain;
-  const axis = { times: breaks, places, gaps: found.filter((gap) => gap.debt || isShort(gap)) };
+  const axis = { times: breaks, places, gaps };
   const wide = Array.from(times.keys()).filter((row) => row > 0 && !debts[row]
     && placeOf(axis, times[row]) - placeOf(axis, times[row - 1]) > LARGEST_OF_NOBODY
     && !found.some((gap) => gap.row === row));
@@ -95,16 +99,15 @@ export function timeAxis(times, debts = new Uint8Array(times.length), marked = n
 }
 
 /**
- * Returns the width of each wait, in proportion to its length. If `isNoted` accepts the waits, the
- * longest wait gets at least a quarter of the axis.
- * @param {Gap[]} waits @param {number} part of the axis, of all of them
- * @param {(gaps: Gap[]) => boolean} isNoted
+ * Returns the width of each gap: of a wait, a share in proportion to its length; of another gap, 0.
+ * If `isNoted` accepts the longest wait, this wait gets at least a quarter of the axis.
+ * @param {Gap[]} gaps @param {number} part of the axis, of all waits
+ * @param {number} waited the length of all waits @param {(gaps: Gap[]) => boolean} isNoted
  */
-function waitWidths(waits, part, isNoted) {
-  const whole = lengthOf(waits);
-  const widths = waits.map(({ from, to }) => (part * (to - from)) / whole);
+function waitWidths(gaps, part, waited, isNoted) {
+  const widths = gaps.map(({ from, to, debt }) => debt && (part * (to - from)) / (waited || 1));
   const peak = widths.reduce((most, width, at) => (width > widths[most] ? at : most), 0);
-  if (widths[peak] >= LEAST_OF_LONGEST || !isNoted(waits.slice(peak, peak + 1))) return widths;
+  if (!part || widths[peak] >= LEAST_OF_LONGEST || !isNoted([gaps[peak]])) return widths;
   const others = (part - LEAST_OF_LONGEST) / (part - widths[peak]);
   return widths.map((width, at) => (at === peak ? LEAST_OF_LONGEST : width * others));
 }
