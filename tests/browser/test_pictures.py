@@ -125,7 +125,7 @@ def test_a_hang_is_the_largest_part_of_the_strip(visit: Visitor, name: str, tmp_
     page.assert_quiet()
 
 
-@pytest.mark.parametrize("name", ["tour", "edit-allowed", "hang"])
+@pytest.mark.parametrize("name", ["tour", "edit-allowed", "hang", "late-updates"])
 def test_no_word_of_the_strip_and_the_toolbar_is_cut(
     window: Visit, name: str, tmp_path: Path
 ) -> None:
@@ -152,6 +152,17 @@ def test_only_errors_are_red_on_the_strip(window: Visit, tmp_path: Path) -> None
     page.page.wait_for_function(marks, arg="warning")
     assert [page.ask(marks, name) for name in drawn] == [False, True]
     assert page.page.locator(".sign-problem").count() == 0
+    page.assert_quiet()
+
+
+def test_the_time_until_a_late_update_is_named_on_the_strip(window: Visit, tmp_path: Path) -> None:
+    """The timeline of a report page names a longer idle gap, and draws a shorter one narrower."""
+    page = window.open(report(DIRECTORY / "late-updates.db", tmp_path))
+    gaps = page.page.locator(".overview-gap.debt-0")
+    assert [one for one in gaps.all_inner_texts() if one] == ["208 ms", "516 ms"]
+    width = "(title) => document.querySelector(`.overview-gap[title='${title}']`).offsetWidth"
+    assert page.ask(width, "208 ms") > 5 * page.ask(width, "589 µs")
+    assert "0.5 s" in page.page.locator(".overview-tick").all_inner_texts()
     page.assert_quiet()
 
 

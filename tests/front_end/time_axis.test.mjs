@@ -219,4 +219,5 @@ test("ticks are one, two or five of a power of ten", () => {
   assert.equal(tickStep(1000, 5), 200);
   assert.equal(tickStep(3.2e9, 8), 5e8);
   assert.equal(tickStep(0, 8), 0.2);
+  assert.equal(tickStep(516, 0.5), 500);
 });

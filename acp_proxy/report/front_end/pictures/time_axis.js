@@ -258,11 +258,11 @@ export function axisTicks(axis, most, least = 0) {
 
 /**
  * Returns a step between ticks, 1, 2 or 5 times a power of ten, such that a length has at most
- * `most` steps.
+ * `most` steps, or two if that is less.
  * @param {number} length @param {number} most
  */
 export function tickStep(length, most) {
-  const least = Math.max(length, 1) / Math.max(1, most);
+  const least = Math.max(length, 1) / Math.max(2, most);
   const power = 10 ** Math.floor(Math.log10(least));
   return power * ([1, 2, 5].find((factor) => factor * power >= least) ?? 10);
 }
