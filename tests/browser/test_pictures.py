@@ -159,7 +159,7 @@ def test_the_time_until_a_late_update_is_named_on_the_strip(window: Visit, tmp_p
     """The timeline of a report page names a longer idle gap, and draws a shorter one narrower."""
     page = window.open(report(DIRECTORY / "late-updates.db", tmp_path))
     gaps = page.page.locator(".overview-gap.debt-0")
-    assert [one for one in gaps.all_inner_texts() if one] == ["208 ms", "516 ms"]
+    assert [text for text in gaps.all_inner_texts() if text] == ["208 ms", "516 ms"]
     width = "(title) => document.querySelector(`.overview-gap[title='${title}']`).offsetWidth"
     assert page.ask(width, "208 ms") > 5 * page.ask(width, "589 µs")
     assert "0.5 s" in page.page.locator(".overview-tick").all_inner_texts()
