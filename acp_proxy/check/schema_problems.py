@@ -173,7 +173,7 @@ class Explainer:
         return form  # type: ignore[no-any-return]
 
     def _order(self, path: _Path) -> list[int]:
-        """Returns a sort key for a place. The places of missing members come first."""
+        """Returns a key that sorts places in the order of the message, missing members first."""
         order: list[int] = []
         value: Any = self._whole
         for step in path:

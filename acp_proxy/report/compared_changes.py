@@ -29,7 +29,7 @@ _SHORT_TITLES = {"the answer to session/request_permission": "permission"}
 
 @frozen
 class ShownText:
-    """A part of a value, which may be marked as changed."""
+    """A part of a value; `differs` says whether the page marks the part as changed."""
 
     text: str
     differs: bool

@@ -501,7 +501,7 @@ def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
 
 
 def test_a_dropped_prompt_does_not_keep_an_agent_alive(record: Recorder) -> None:
-    """If a fault drops a prompt, the agent still ends after its client has left."""
+    """A recorder does not wait for the answer to a dropped prompt before it ends the agent."""
     stays = shell("trap 'exit 5' TERM; while :; do read x || sleep 0.05; done")
     conversation = record(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
     conversation.write(request(1, "session/prompt"))

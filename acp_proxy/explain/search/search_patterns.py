@@ -158,7 +158,7 @@ def _has_assertions(pattern: str) -> bool:
 
 
 def _has_capital(text: str, *, is_regex: bool) -> bool:
-    r"""Whether a pattern has a capital letter, except in ``\S`` or ``(?P<name>``."""
+    r"""Whether a pattern has a capital letter. Escapes (``\S``) and group names do not count."""
     return any(c.isupper() for c in (re.sub(r"\\.|\(\?P[<=]\w*", "", text) if is_regex else text))
 
 

@@ -119,7 +119,7 @@ class Cancellations:
         yield from self._handler.abandon(lane)
 
     def _find_cancel_request(self, token: str) -> Step | None:
-        """Returns the recorded ``$/cancel_request`` that an id cancels, if it has not come yet.
+        """Returns the expected ``$/cancel_request`` for the request with a live id, or None.
 
         If no live request with the id is open, returns a cancellation that had no open request in
         the recording either.
