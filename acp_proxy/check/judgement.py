@@ -15,10 +15,11 @@ from acp_proxy.check.checker import Checker
 from acp_proxy.explain.findings import CONVERSATION, SEVERITIES, Finding, Severity, in_order
 from acp_proxy.explain.message_pass import PAUSE_NS, Listener, MessagePass, Watch
 from acp_proxy.explain.show.checks import run_checks
+from acp_proxy.explain.show.current_waits import CALL_NS, hang_text, hangs
 from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
 from acp_proxy.explain.show.summary import counted, finished, summarize, with_rules
 from acp_proxy.explain.show.summary_values import Extent, Summary
-from acp_proxy.explain.show.unanswered import UNANSWERED, hang_text, hangs
+from acp_proxy.explain.show.unanswered import UNANSWERED
 from acp_proxy.explain.waits import SilenceLimits
 from acp_proxy.store.reader import RecordingReader
 
@@ -137,7 +138,7 @@ def _count(counts: list[RuleCount], finding: Finding, by: int) -> None:
     known.severity = min(known.severity, finding.severity, key=SEVERITIES.index)
 
 
-CALL_S = 600.0
+CALL_S = CALL_NS / 1e9
 """While a tool call runs, a silence of this many seconds is too long."""
 
 

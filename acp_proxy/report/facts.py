@@ -12,6 +12,7 @@ from acp_proxy.base.limits import LISTED, NAMED, SHORT_LIST
 from acp_proxy.explain.findings import CONVERSATION, FAULT, Finding, Severity, alike, by_rule
 from acp_proxy.explain.origins import origin_rows, why_no_times
 from acp_proxy.explain.show.agent_end import ENDED
+from acp_proxy.explain.show.current_waits import waiting_for
 from acp_proxy.explain.show.facts_line import Fact, facts_line
 from acp_proxy.explain.show.failures import ANSWER
 from acp_proxy.explain.show.result_words import result_words
@@ -24,7 +25,6 @@ from acp_proxy.explain.show.summary_values import (
     TurnSummary,
     turn_state,
 )
-from acp_proxy.explain.show.unanswered import waiting_for
 from acp_proxy.explain.stats.traffic import CallStatistics
 from acp_proxy.explain.stats.turn_times import Part, TurnTime, spent_in
 from acp_proxy.protocol.updates import FAILED

@@ -21,6 +21,7 @@ from acp_proxy.explain.describe.tool_texts import call_label
 from acp_proxy.explain.findings import CONVERSATION, Finding, Severity, alike, by_rule
 from acp_proxy.explain.observed_faults import times_fired
 from acp_proxy.explain.show.agent_end import ENDED
+from acp_proxy.explain.show.current_waits import waiting_for
 from acp_proxy.explain.show.error_groups import error_text
 from acp_proxy.explain.show.facts_line import facts_line
 from acp_proxy.explain.show.result_words import result_words
@@ -32,7 +33,7 @@ from acp_proxy.explain.show.summary_values import (
     TurnSummary,
     turn_state,
 )
-from acp_proxy.explain.show.unanswered import silence_text, waiting_for
+from acp_proxy.explain.show.unanswered import silence_text
 from acp_proxy.explain.waits import LEAST_NS
 from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import FAILED, RUNNING

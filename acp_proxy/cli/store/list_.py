@@ -34,9 +34,9 @@ from acp_proxy.explain.describe.token_texts import Tokens, brief_words, cost_wor
 from acp_proxy.explain.findings import Finding, Severity
 from acp_proxy.explain.origins import took
 from acp_proxy.explain.show.conversation_summary import first_prompt
+from acp_proxy.explain.show.current_waits import waiting_for
 from acp_proxy.explain.show.result_words import result_words
 from acp_proxy.explain.show.summary import find_quickly
-from acp_proxy.explain.show.unanswered import waiting_for
 from acp_proxy.record.capture.record_options import read_keep
 from acp_proxy.recording.notes import note_in_words
 from acp_proxy.recording.recording import Recording

@@ -21,11 +21,12 @@ from acp_proxy.explain.show.conversation_summary import (
     read_sessions,
     with_prompts,
 )
+from acp_proxy.explain.show.current_waits import find_waiting
 from acp_proxy.explain.show.diagnosis_context import DiagnosisContext
 from acp_proxy.explain.show.frame_pass import FrameCounts, read_work, silent_call
 from acp_proxy.explain.show.result_words import ending_words, exit_words
 from acp_proxy.explain.show.summary_values import CurrentWait, Extent, Summary
-from acp_proxy.explain.show.unanswered import UNANSWERED, find_waiting
+from acp_proxy.explain.show.unanswered import UNANSWERED
 from acp_proxy.explain.stats.turn_times import spent_in
 from acp_proxy.recording.recording import needs
 from acp_proxy.store.queries.exchanges import error_count, open_exchange_count, open_turn_count

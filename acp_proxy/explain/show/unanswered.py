@@ -1,33 +1,28 @@
-"""Finds requests without an answer, hangs, and current waits."""
+"""Finds requests without an answer, and hangs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from attrs import frozen
 
 from acp_proxy.base.limits import LISTED
 from acp_proxy.base.wording import duration, named_cancels, plain
 from acp_proxy.explain.findings import AGENT, CLIENT, ENVIRONMENT, FAULT, Finding, Severity
-from acp_proxy.explain.show.chosen_messages import StoredMessage, request_text, requests_by_number
+from acp_proxy.explain.show.chosen_messages import request_text, requests_by_number
+from acp_proxy.explain.show.current_waits import hangs, waiting_words
 from acp_proxy.explain.show.diagnosis_context import (
     NEVER,
     RECEIVERS,
     DiagnosisContext,
     named_calls,
-    quoted_prompt,
 )
 from acp_proxy.explain.show.environment import OUTSIDE, launcher, stderr_line
-from acp_proxy.explain.show.summary_values import CurrentWait, OpenRequest
-from acp_proxy.explain.stats.turn_times import PAUSE_NS
+from acp_proxy.explain.show.summary_values import OpenRequest
 from acp_proxy.explain.waits import (
-    HANGS,
     OpenWait,
     Party,
-    PendingRequest,
     Silence,
-    SilenceLimits,
-    named_wait,
 )
-from acp_proxy.protocol.dialects import INITIALIZE, LOGIN, PROMPT
+from acp_proxy.protocol.dialects import INITIALIZE, LOGIN
 from acp_proxy.recording.recording import StoredFrame
 from acp_proxy.store.queries.exchanges import TurnRow, first_cancel, release_after
 from acp_proxy.store.queries.frames import frames_before
@@ -199,38 +194,6 @@ def _finding(
     return Finding(UNANSWERED, severity, by, seq, f"{text}{said}", related, judgement.unblamed)
 
 
-def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
-    """Returns the waits of a running conversation, except waits that are problems."""
-    if context.of_kind("exit"):
-        return []  # an answer can no longer come
-    # The agent cannot answer in a session in which it waits for the client.
-    asking = {w.request.session for w in context.waits if w.request.direction == "to-client"}
-    hanging = hangs(context)
-    waits = [
-        wait
-        for wait in context.waits
-        if wait.request.seq not in hanging
-        and not (wait.request.direction == "to-agent" and asking & {wait.request.session, None})
-    ]
-    messages = requests_by_number(context.reader, (wait.request.seq for wait in waits))
-    return [_current_wait(context, wait, messages.get(wait.request.seq)) for wait in waits]
-
-
-def waiting_for(waiting: Sequence[CurrentWait]) -> str:
-    """Returns who has to act in a running conversation, and how long the wait has taken so far.
-
-    Examples are ``a person: permission 12.0 s`` and ``agent silent 7.0 s, prompt #4 open``. The
-    text is empty without a wait.
-
-    Args:
-        waiting: the result of `find_waiting`.
-    """
-    if not waiting:
-        return ""
-    first = next((wait for wait in waiting if wait.awaited != Party.AGENT), waiting[0])
-    return first.words
-
-
 def silence_text(silence: Silence, step_ns: int = 0, end: str = "") -> str:
     """Returns a sentence: which peer was silent, for how long, and what was open.
 
@@ -307,85 +270,11 @@ def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
         what = request_text(wait.request.method, seq, messages.get(seq))
         who = RECEIVERS[wait.request.direction]
         text = f"the {who} has not answered {what} for {duration(wait.waited_ns)}{_silent(wait)}"
-        brief = _waiting_words(context, wait, {})
+        brief = waiting_words(context, wait, {}).at(context.end_ns)
         yield Finding(UNANSWERED, Severity.ERROR, who, seq, text, brief=brief)
-
-
-def hangs(context: DiagnosisContext, limits: SilenceLimits = HANGS) -> dict[int, OpenWait]:
-    """Returns the hangs of a running conversation. The key is the frame number of the request.
-
-    Args:
-        context: the context with the open waits.
-        limits: the lengths of silences that are hangs.
-    """
-    hanging = {}
-    for wait in context.waits:
-        if not wait.is_hang(limits):
-            continue
-        request = wait.request
-        has_call = request.awaited is Party.AGENT and bool(
-            context.running_calls(request.turn, request.seq, wait.last_seq)
-        )
-        if wait.is_hang(limits, has_call=has_call):
-            hanging[request.seq] = wait
-    return hanging
-
-
-def hang_text(context: DiagnosisContext, wait: OpenWait) -> str:
-    """Returns a sentence such as ``agent silent 60.0 s, prompt #4 open: "fix the test"``.
-
-    Args:
-        context: the context with the open waits.
-        wait: an open request or turn that hangs.
-    """
-    turn = next((turn for turn in context.turns if turn.id == wait.request.turn), None)
-    prompt = "" if turn is None else quoted_prompt(context, turn)
-    return f"{_current_wait(context, wait, None).text}{prompt and ':'}{prompt}"
 
 
 def _silent(wait: OpenWait) -> str:
     if not wait.is_streaming:
         return " and has sent nothing since"
     return f" and has sent nothing for {duration(wait.silent_ns)} (since #{wait.last_seq})"
-
-
-def _current_wait(
-    context: DiagnosisContext, wait: OpenWait, message: StoredMessage | None
-) -> CurrentWait:
-    request, calls = wait.request, _running_calls(context, wait)
-    words = _waiting_words(context, wait, calls)
-    text = f"{words}, {_named(request)} open" if calls else words
-    if message is not None and request.direction == "to-client":
-        text = f"{words}, {request_text(request.method, request.seq, message)}"
-    return CurrentWait(
-        request.seq, request.awaited.value, request.session, request.turn, wait.waited_ns, text,
-        wait.silent_ns, words,
-    )  # fmt: skip
-
-
-def _running_calls(context: DiagnosisContext, wait: OpenWait) -> dict[int, str]:
-    """Returns the titles of the running tool calls, if the agent or a program has to act."""
-    turn = next((turn for turn in context.turns if turn.id == wait.request.turn), None)
-    if turn is None or wait.request.awaited not in (Party.AGENT, Party.PROGRAM):
-        return {}
-    return context.running_calls(turn.id, turn.prompt_seq)
-
-
-def _waiting_words(context: DiagnosisContext, wait: OpenWait, calls: dict[int, str]) -> str:
-    """Returns who has to act, and how long the wait takes, such as ``call pytest -q 31.0 s``."""
-    request, party = wait.request, wait.request.awaited
-    who = named_wait(party, request.method, [*calls.values()]).removeprefix("the ")
-    if calls:
-        return f"{who} {duration(context.end_ns - context.time_of(min(calls)))}"
-    if party is not Party.AGENT:
-        return f"{who} {duration(wait.waited_ns)}"
-    if wait.silent_ns is None:
-        return f"{_named(request)} open {duration(wait.waited_ns)}"
-    if wait.is_streaming and wait.silent_ns <= PAUSE_NS:
-        return f"agent streaming, {_named(request)} open"
-    return f"agent silent {duration(wait.silent_ns)}, {_named(request)} open"
-
-
-def _named(request: PendingRequest) -> str:
-    method = plain(request.method or "a request")[:80]
-    return f"{'prompt' if method == PROMPT else method} #{request.seq}"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.base.forms import converter
+from acp_proxy.explain.show.current_waits import waiting_for
 from acp_proxy.explain.show.summary import summarize
-from acp_proxy.explain.show.unanswered import waiting_for
 from acp_proxy.explain.waits import (
     Party,
     PendingRequest,
