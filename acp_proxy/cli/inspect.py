@@ -35,6 +35,7 @@ I want to ...                                     Command
   record an agent                                 record -- AGENT
   talk to an agent without an editor              try -- AGENT
   check the installation and the settings         doctor
+  watch a chat while it runs, in a browser        web
   find a recording                                list
   find a text in recordings                       search
   know what went wrong, and who is to blame       show
@@ -59,7 +60,7 @@ I want to ...                                     Command
 as in `acp-proxy inspect show`.
 """
 """A table of purposes, each with its command. The table lists every command."""
-_OF_ROOT = ("record", "try", "replay", "verify", "setup", "doctor", "faults")
+_OF_ROOT = ("record", "try", "replay", "verify", "web", "setup", "doctor", "faults")
 
 
 _EPILOG = f"""Commands: {", ".join(INSPECT)}.

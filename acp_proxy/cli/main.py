@@ -19,6 +19,7 @@ _COMMANDS = {
     "try": "acp_proxy.cli.try_.try_:try_",
     "replay": "acp_proxy.cli.playback.replay:replay",
     "verify": "acp_proxy.cli.playback.verify:verify",
+    "web": "acp_proxy.cli.web:web",
     "inspect": "acp_proxy.cli.inspect:inspect",
     "setup": "acp_proxy.cli.editors.setup:setup",
     "doctor": "acp_proxy.cli.editors.doctor:doctor",

@@ -101,14 +101,11 @@ class _BlockMaker:
     def __init__(self, reader: RecordingReader, *, has_payloads: bool) -> None:
         self._reader = reader
         self._rows = RowReader(reader, has_payloads=has_payloads)
-        self._columns = _IndexBlocks()
+        self._columns = IndexBlocks()
         self._cells: list[list[Any]] = []
         self._cell_places: list[int] = []
         self._cell_blocks = 0
         self._payloads = _PayloadBlocks() if has_payloads else None
-        self._methods: set[str] = set()
-        self._members: dict[str, list[dict[str, Any]]] = {}
-        self._member_count = 0
 
     def watch(self, rows: Iterable[Row], made: list[DataBlock]) -> Iterator[Row]:
         """Yields rows unchanged. Meanwhile, makes the blocks of these rows.
@@ -121,10 +118,9 @@ class _BlockMaker:
         read = self._rows.read
         for row in rows:
             parts = read(row)
-            self._note(row, parts)
             place = columns.rows
-            own, shared, texts, data, is_joined, _ = parts
-            columns.add(own, shared, is_joined)
+            own, _, texts, data, _, _ = parts
+            columns.add(row, parts)
             cells.append(texts)
             if len(cells) == CELL_ROWS:
                 made.append(self._cell_block())
@@ -138,13 +134,6 @@ class _BlockMaker:
             yield row
         made.extend(self._finish())
 
-    def _note(self, row: Row, report_row: ReportRow) -> None:
-        if row["kind"] == "request" and row["stream"] == "to-client" and row["method"] is not None:
-            self._methods.add(row["method"])
-        if report_row.members and self._member_count + len(report_row.members) <= _MOST_MEMBERS:
-            self._member_count += len(report_row.members)
-            self._members[str(self._columns.rows)] = report_row.members
-
     def _finish(self) -> Iterator[DataBlock]:
         """Yields the last blocks of cells and lines, and then the block of columns."""
         if self._cells:
@@ -153,20 +142,16 @@ class _BlockMaker:
             yield from self._payloads.finish()
         if self._cell_places:
             cells, self._cell_places = self._cell_places, []
-            yield self._columns.block(cells, self._payloads.take() if self._payloads else [])
+            name = f"i{self._columns.blocks}"
+            places = self._payloads.take() if self._payloads else []
+            yield _block(name, *self._columns.block(cells, places))
 
     def counts(self) -> dict[str, Any]:
         """Returns the members of ``meta`` that describe the blocks."""
         return {
-            "format": FORMAT,
-            "version": __version__,
-            "rows": self._columns.rows,
-            "index_blocks": self._columns.blocks,
+            **self._columns.counts(),
             "cell_blocks": self._cell_blocks,
             "payloads": self._payloads is not None,
-            "parties": {method: waiting_part(method).value for method in sorted(self._methods)},
-            "at_once_ns": AT_ONCE_NS,
-            "members": self._members,
         }
 
     def _cell_block(self) -> DataBlock:
@@ -177,8 +162,13 @@ class _BlockMaker:
         return block
 
 
-class _IndexBlocks:
-    """Makes blocks that contain the columns of rows."""
+class IndexBlocks:
+    """Makes blocks that contain the columns of rows.
+
+    Attributes:
+        rows: the number of rows so far.
+        blocks: the number of blocks so far.
+    """
 
     def __init__(self) -> None:
         self.rows = 0
@@ -197,9 +187,24 @@ class _IndexBlocks:
         self._shared: list[tuple[Any, ...]] = []
         self._counts: list[int] = []
         """For each tuple of shared values, how many consecutive rows have these values."""
+        self._methods: set[str] = set()
+        """The methods of the agent's requests."""
+        self._members: dict[str, list[dict[str, Any]]] = {}
+        self._member_count = 0
 
-    def add(self, own: tuple[int | None, ...], shared: tuple[Any, ...], is_joined: bool) -> None:
-        """Adds a row to the next block."""
+    def add(self, row: Row, report_row: ReportRow) -> None:
+        """Adds a row to the next block.
+
+        Args:
+            row: the row of `Rows.rows`.
+            report_row: the data of the row, from `RowReader.read`.
+        """
+        own, shared, _, _, is_joined, members = report_row
+        if row["kind"] == "request" and row["stream"] == "to-client" and row["method"] is not None:
+            self._methods.add(row["method"])
+        if members and self._member_count + len(members) <= _MOST_MEMBERS:
+            self._member_count += len(members)
+            self._members[str(self.rows)] = members
         self._run = (self._run or 0) - 1 if is_joined else None
         self._own.append((*own, self._run))
         if self._shared and self._shared[-1] is shared:
@@ -209,8 +214,20 @@ class _IndexBlocks:
             self._counts.append(1)
         self.rows += 1
 
-    def block(self, cells: list[int], payloads: list[tuple[int, int]]) -> DataBlock:
-        """Returns a block of the rows that were added since the last block.
+    def counts(self) -> dict[str, Any]:
+        """Returns the members of ``meta`` about the rows so far."""
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "rows": self.rows,
+            "index_blocks": self.blocks,
+            "parties": {method: waiting_part(method).value for method in sorted(self._methods)},
+            "at_once_ns": AT_ONCE_NS,
+            "members": self._members,
+        }
+
+    def block(self, cells: list[int], payloads: list[tuple[int, int]]) -> tuple[bytes, ...]:
+        """Returns a block of the rows that were added since the last block, uncompressed.
 
         Args:
             cells: the first row of each block with cells of these rows.
@@ -236,9 +253,9 @@ class _IndexBlocks:
             "columns": columns,
         }
         self._own, self._shared, self._counts = [], [], []
-        number, self.blocks = self.blocks, self.blocks + 1
+        self.blocks += 1
         start = encode_json(header)
-        return _block(f"i{number}", len(start).to_bytes(4, "little"), start, *data)
+        return len(start).to_bytes(4, "little"), start, *data
 
     def _expanded(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Returns a value for each row: each value is repeated for all rows that share it."""
@@ -310,11 +327,18 @@ def _cut_evenly(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def _block(name: str, *parts: bytes) -> DataBlock:
-    """Compresses bytes into a block. The result depends only on the version of zlib."""
+def compressed(*parts: bytes) -> bytes:
+    """Returns the data of a block. The result depends only on the version of zlib.
+
+    Args:
+        *parts: the content of the block.
+    """
     packer = zlib.compressobj(_LEVEL)
-    data = b"".join([*map(packer.compress, parts), packer.flush()])
-    return DataBlock(name, (b64encode(data),))
+    return b"".join([*map(packer.compress, parts), packer.flush()])
+
+
+def _block(name: str, *parts: bytes) -> DataBlock:
+    return DataBlock(name, (b64encode(compressed(*parts)),))
 
 
 _encode = msgspec.json.Encoder().encode

@@ -39,6 +39,7 @@ LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/app.js", "search/worker.js"
 """The paths of three scripts: the loader, which starts the page; the app; and the search worker."""
 _STYLES = ("base.css", "shell.css", "list.css", "pictures.css", "content.css")
 """The styles that come first, in this order. All other styles come after them."""
+_WINDOW_SCRIPT, _WINDOW_STYLE = "window/window.js", "window/window.css"
 _COMPARISON_SCRIPT = "comparison/comparison.js"
 _COMPARISON_STYLES = ("styles/base.css", "comparison/comparison.css")
 TYPE_POLICIES = "acp-report-script acp-report-worker"
@@ -69,14 +70,35 @@ def report_parts(facts: HeadFacts, blocks: Iterable[DataBlock]) -> Iterator[byte
     made = assets()
     scripts, step_ns = (made.loader, made.script), facts.data.summary.recording.step_ns
     yield from rendered("page.html.j2", scripts, made.style, facts=facts, step_ns=step_ns)
-    code = [_packed("worker", made.worker), _packed("script", made.script)]
-    for name, pieces in chain(blocks, code):
+    yield from _end(made, made.script, blocks)
+
+
+def _end(made: Assets, script: str, blocks: Iterable[DataBlock] = ()) -> Iterator[bytes]:
+    """Yields the end of a page: blocks of data, and the script that starts the page."""
+    for name, pieces in chain(blocks, [_packed("worker", made.worker), _packed("script", script)]):
         if not _BLOCK_ID.fullmatch(name):
             raise ValueError(f"expected letters and a number as the id of a block, got {name!r}")
         yield f'<script type="application/octet-stream" id="{name}">'.encode()
         yield from pieces
         yield b"</script>\n"
     yield f"<script>{made.loader}</script>\n</body>\n</html>\n".encode()
+
+
+@functools.cache
+def window_page() -> bytes:
+    """Returns the page of the live window. It has no data; its script asks the server for them.
+
+    The page opens comparisons that the server has made, so the policy allows the script and the
+    style of a comparison, too.
+
+    Raises:
+        NotJoined: a module of the front end cannot be part of a page.
+    """
+    made, script, (compared, look) = assets(), read_script(_WINDOW_SCRIPT), comparison_assets()
+    style = made.style + read_style([_WINDOW_STYLE])
+    policy = content_policy((made.loader, script, compared), (style, look), connects="'self'")
+    head = rendered("web.html.j2", (), style, policy=policy, step_ns=0)
+    return b"".join([*head, *_end(made, script)])
 
 
 @functools.cache
@@ -126,7 +148,7 @@ def rendered(template: str, scripts: Sequence[str], style: str, **values: Any) -
     """
     from markupsafe import Markup  # late, as all of Jinja2
 
-    values |= {"policy": content_policy(scripts, style), "version": __version__}
+    values = {"policy": content_policy(scripts, [style]), "version": __version__, **values}
     values["style"] = Markup(style)  # our own text, without an end tag
     texts = _environment().get_template(template).generate(values)
     return (text.encode("utf-8", "backslashreplace") for text in texts)
@@ -142,18 +164,20 @@ def source_hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def content_policy(scripts: Iterable[str], style: str) -> str:
+def content_policy(scripts: Iterable[str], styles: Iterable[str], connects: str = "") -> str:
     """Returns the content security policy of a page.
 
     Args:
         scripts: the text of each script that may run in the page.
-        style: the text of the style that may apply to the page.
+        styles: the text of each style that may apply to the page.
+        connects: the source of answers to the page's requests; empty if it makes none.
     """
     return "; ".join(
         (
             "default-src 'none'",
             f"script-src {' '.join(map(source_hash, scripts))}",
-            f"style-src {source_hash(style)}",
+            f"style-src {' '.join(map(source_hash, styles))}",
+            *([f"connect-src {connects}"] if connects else []),
             "img-src data:",
             "worker-src blob:",
             "base-uri 'none'",

@@ -144,6 +144,16 @@ class RecordingReader(Rows):
         return {} if self.masked_rows is None else self.masked_rows.values
 
     @property
+    def masked_again(self) -> int:
+        """The number of the last row that was masked again; 0 if none was.
+
+        A row is masked again if its secret is recognized only in a later row. So while the recorder
+        runs, the number may grow.
+        """
+        late = 0 if self._tail is None else self._tail.indexer.state.search_before
+        return max(late, 0 if self.masked_rows is None else self.masked_rows.masked_again)
+
+    @property
     def is_masked(self) -> bool:
         """Whether the recording was masked when it was made."""
         return self.recording.redaction in LEVELS and self.masked_rows is None

@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,10 +10,8 @@ from itertools import islice
 from pathlib import Path, PurePath
 
 import click
-from attrs import asdict, evolve
+from attrs import evolve
 
-from acp_proxy.base.forms import converter
-from acp_proxy.base.limits import SHORT_LIST
 from acp_proxy.base.wording import byte_size, counted, in_one_line
 from acp_proxy.cli.group import cli_command
 from acp_proxy.cli.masking import is_unredacted
@@ -31,18 +28,16 @@ from acp_proxy.cli.screens.recording_page import begun
 from acp_proxy.cli.screens.styled_text import Ink, text_of
 from acp_proxy.cli.screens.table import Cell, Column, cell, table
 from acp_proxy.explain.describe.token_texts import Tokens, brief_words, cost_words
-from acp_proxy.explain.findings import Finding, Severity
+from acp_proxy.explain.findings import Severity
 from acp_proxy.explain.origins import took
 from acp_proxy.explain.show.conversation_summary import first_prompt
-from acp_proxy.explain.show.current_waits import waiting_for
+from acp_proxy.explain.show.listed_recordings import listed, listed_form
 from acp_proxy.explain.show.result_words import result_words
-from acp_proxy.explain.show.summary import find_quickly
 from acp_proxy.record.capture.record_options import read_keep
 from acp_proxy.recording.notes import note_in_words
 from acp_proxy.recording.recording import Recording
-from acp_proxy.store.files.directory import ListedRecording, list_recordings, paths
+from acp_proxy.store.files.directory import ListedRecording, paths
 from acp_proxy.store.files.newest import newest_first
-from acp_proxy.store.reader import RecordingReader
 
 _NEWEST = 5
 """The largest number of recordings in the overview."""
@@ -158,7 +153,7 @@ def list_(
     broken = _broken_rules(entries) if check else {}
     if json:
         for entry in entries:
-            say_json(_form(entry) | {"broken_rules": broken.get(entry.path)})
+            say_json(listed_form(entry) | {"broken_rules": broken.get(entry.path)})
         _note_masked(entries)
         return
     if not paths(where):
@@ -202,13 +197,7 @@ def overview(directory: Path) -> None:
 
 def checked_entries(recordings: Iterable[Path]) -> list[ListedRecording]:
     """Reads recordings and the problems of their conversations, newest first."""
-    find = partial(_find, now_ns=time.monotonic_ns())
-    return list_recordings(recordings, find, unredacted=is_unredacted(), mapped=mapped)
-
-
-def _find(reader: RecordingReader, now_ns: int) -> tuple[tuple[Finding, ...], str, Tokens | None]:
-    findings, waiting, tokens = find_quickly(reader, now_ns)
-    return tuple(findings[:SHORT_LIST]), waiting_for(waiting), tokens
+    return listed(recordings, unredacted=is_unredacted(), mapped=mapped)
 
 
 def _broken_rules(
@@ -371,17 +360,3 @@ def _matches(
 
 def _is_within(made_in: str, directory: Path) -> bool:
     return Path(os.path.realpath(made_in)).is_relative_to(os.path.realpath(directory))
-
-
-def _form(entry: ListedRecording) -> dict[str, object]:
-    hidden = ("first_prompt", "masked")
-    form = asdict(entry, recurse=False, filter=lambda field, _: field.name not in hidden)
-    findings = entry.findings
-    errors = [f for f in findings or () if f.severity == Severity.ERROR]
-    return form | {
-        "tokens": entry.tokens and converter.unstructure(entry.tokens),
-        "path": str(entry.path),
-        "damaged": [str(file) for file in entry.damaged],
-        "has_problem": None if findings is None else bool(errors),
-        "findings": None if findings is None else [converter.unstructure(f) for f in findings],
-    }

@@ -118,6 +118,8 @@ class MaskedRows:
     Attributes:
         count: how many values were masked.
         made: the markers that replace the masked values.
+        masked_again: the number of the last row that was masked again, because a later row showed a
+            secret of the rows before; 0 if none was.
     """
 
     def __init__(
@@ -138,7 +140,7 @@ class MaskedRows:
         self._fired_after = dict.fromkeys(schemas, 0)
         self._recordings: dict[Recording, Recording] = {}
         self._of_row = redactor.again()
-        self.count = 0
+        self.count = self.masked_again = 0
         self.made: set[str] = set()
         connection.execute(f"ATTACH '' AS {MASKED}")  # a temporary file, in memory while small
         for table in _TABLES:
@@ -171,6 +173,7 @@ class MaskedRows:
             until: the number of the last row to mask.
             watch: as for `read`.
         """
+        self.masked_again = max(self.masked_again, until)
         kept = self._redactor, self._after, self._until, self._fired_after
         self._redactor, self._after, self._until = redactor.again(), 0, until
         self._fired_after = dict.fromkeys(self._schemas, 0)

@@ -1,0 +1,174 @@
+"""``acp-proxy web``: the live window on recordings."""
+
+import contextlib
+import http.client
+import json
+import os
+import secrets
+import socket
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import click
+
+from acp_proxy.cli.group import Refusal, cli_command, recordings
+from acp_proxy.cli.masking import is_unredacted, unredacted_option
+from acp_proxy.cli.opening import find_recording, working_directory
+from acp_proxy.cli.options import complete_recording
+from acp_proxy.cli.screens.output import say, warn
+from acp_proxy.store.files.lookup import latest_running
+
+if TYPE_CHECKING:
+    from acp_proxy.web.access import Address, AddressFile
+
+_PATIENCE_S = 1.0
+"""How long another window may take to answer, in seconds."""
+
+
+@cli_command(
+    epilog="""\b
+    Examples:
+      acp-proxy web
+          the chat that runs in this directory, or the list of recordings
+      acp-proxy web 3f2a
+          one recording; the start of its id is enough
+      acp-proxy web --no-open --port 8017
+          only print the URL, for a browser that is already open
+    """,
+)
+@click.argument("rec", required=False, shell_complete=complete_recording, metavar="[REC|DIR]")
+@click.option("--port", type=click.IntRange(1, 65535), metavar="N",
+              help="The port; by default, a free port, which is kept for the next time.")  # fmt: skip
+@click.option("--open/--no-open", "is_opened", default=True, help="Whether to open the browser.")
+@click.option("--new-token", is_flag=True, help="Make a new token; the old one is refused.")
+@unredacted_option
+def web(rec: str | None, port: int | None, is_opened: bool, new_token: bool) -> None:
+    """Watch chats while they run, and see all recordings, in a browser.
+
+    The window shows who is waited for, problems as they appear, and each message as it comes. It
+    only reads the files, so a recorder is not slowed down, and either may end first.
+
+    Without REC, the window begins with the recording that runs in the current directory, or else
+    with the newest running one, or else with the list of all. With DIR, it shows the recordings of
+    another directory.
+
+    The window is served on this machine only, and opens only with the token in its URL. Port and
+    token are kept for 30 days, so that a tab or a bookmark works again after a restart. Ctrl-C ends
+    the server.
+    """
+    from acp_proxy.web.access import AddressFile, new_address, state_directory
+    from acp_proxy.web.server import WindowOptions
+
+    directory, path = _shown(rec)
+    options = WindowOptions(directory, unredacted=is_unredacted())
+    if path is not None and path.parent != directory:
+        options = WindowOptions(directory, path, unredacted=is_unredacted())
+    page = "/" if path is None else f"/r/{quote(path.name)}"
+    words = f"{options.other or ''}\0{options.unredacted}"
+    file = AddressFile(state_directory(os.environ), directory, words)
+    try:
+        known = file.read()
+        if known is not None and port in (None, known.port) and _answers(known):
+            if new_token:
+                known = new_address(known.port)
+                file.write(known)
+            _show(file, known, page, is_opened=is_opened)
+            return
+        if known is not None and port not in (None, known.port):
+            known = None  # another port makes another token
+        listener = _listen(port or (known.port if known else 0), is_asked=port is not None)
+        chosen = listener.getsockname()[1]
+        if known is None or known.port != chosen or new_token:
+            known = new_address(chosen)
+            file.write(known)
+        with listener:
+            _show(file, known, page, is_opened=is_opened)
+            _serve(options, file, known, listener)
+    except OSError as e:
+        raise Refusal(f"the window cannot be opened: {e}") from None
+
+
+def _shown(rec: str | None) -> tuple[Path, Path | None]:
+    """Returns the directory to show, and the recording to begin with; None for the list."""
+    if rec is None:
+        directory = recordings().absolute()
+        latest = latest_running(directory, working_directory())
+        return directory, None if latest is None else latest.path
+    if Path(rec).is_dir():
+        return Path(rec).absolute(), None
+    path = find_recording(rec).absolute()
+    return recordings().absolute(), path
+
+
+def _answers(address: "Address") -> bool:
+    """Whether a window with this token answers at an address."""
+    challenge = secrets.token_hex(32)
+    with contextlib.suppress(OSError, ValueError, http.client.HTTPException, TypeError, KeyError):
+        host, port = address.host.split(":")
+        connection = http.client.HTTPConnection(host, int(port), timeout=_PATIENCE_S)
+        with contextlib.closing(connection):
+            connection.request("GET", f"/proof?challenge={challenge}")
+            answer = json.loads(connection.getresponse().read(1000))
+            return secrets.compare_digest(str(answer["proof"]), address.proof(challenge))
+    return False
+
+
+def _listen(port: int, *, is_asked: bool) -> socket.socket:
+    """Returns a socket that listens on a port.
+
+    Args:
+        port: the port; 0 for any.
+        is_asked: whether the user has chosen the port. If not, a free port takes its place.
+
+    Raises:
+        Refusal: the chosen port is taken.
+    """
+    from acp_proxy.web.access import LOOPBACK
+
+    for chosen in (port, 0):
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((LOOPBACK, chosen))
+            listener.listen(socket.SOMAXCONN)
+        except OSError as e:
+            listener.close()
+            if is_asked:
+                raise Refusal(f"expected a free port, got {port}: {e.strerror}") from None
+            continue
+        return listener
+    raise Refusal("no port of this machine is free")
+
+
+def _show(file: "AddressFile", address: "Address", page: str, *, is_opened: bool) -> None:
+    """Prints the URL of a page, and opens it in the browser."""
+    url = address.url(page)
+    say(url)
+    sys.stdout.flush()
+    if is_opened:
+        import webbrowser
+
+        with contextlib.suppress(webbrowser.Error):
+            if webbrowser.open(file.write_opener(url).as_uri()):
+                return
+        warn("no browser could be opened; open the URL by hand")
+
+
+def _serve(options: Any, file: "AddressFile", address: "Address", listener: socket.socket) -> None:
+    """Serves the window until Ctrl-C."""
+    import trio
+
+    from acp_proxy.explain.show.listed_recordings import listed, listed_form
+    from acp_proxy.web.access import Guard
+    from acp_proxy.web.server import Window, run
+
+    def describe(path: Path) -> dict[str, Any]:
+        return listed_form(*listed([path], unredacted=options.unredacted))
+
+    window = Window(options, Guard(file, address, warn), describe)
+    with contextlib.suppress(OSError):
+        os.nice(5)  # a conversation that is watched comes first
+    trio.run(partial(run, window, listener))

@@ -1,0 +1,1 @@
+"""Serves the live window of `acp-proxy web`: a page that shows recordings while they grow."""

@@ -1,0 +1,104 @@
+"""Reads the facts about a whole recording again and again while it grows: turns, findings, entries.
+
+One reading takes as long as a report. So it has a reader of its own, and the rows go on meanwhile.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from acp_proxy.base.errors import AcpProxyError
+from acp_proxy.base.forms import converter
+from acp_proxy.explain.show.facts_line import facts_line
+from acp_proxy.protocol.json_text import encode_json
+from acp_proxy.report.conversation_entries import ENTRIES, ConversationEntries
+from acp_proxy.report.data_blocks import compressed
+from acp_proxy.report.facts import find_verdict
+from acp_proxy.report.report_model import ReportOptions, described, read_report_data
+from acp_proxy.store.queries.frames import last_number
+from acp_proxy.store.reader import RecordingReader
+
+
+class Stopped(AcpProxyError):
+    """The page that needs the facts was closed."""
+
+
+class Facts(NamedTuple):
+    """The facts about a recording up to some row."""
+
+    meta: dict[str, Any]
+    """The members of ``meta`` that do not depend on blocks of rows."""
+    entries: bytes
+    """The index of the entries of the conversation, from the first one that has changed; it is
+    compressed."""
+    last: int
+    """The number of the last row that the facts are about."""
+
+
+class ChangingFacts:
+    """The facts about one recording for one page.
+
+    Args:
+        path: the recording.
+        unredacted: whether secrets are shown.
+        is_stopped: returns whether the page was closed.
+
+    Raises:
+        UnreadableRecording: the recording cannot be read.
+    """
+
+    def __init__(self, path: Path, *, unredacted: bool, is_stopped: Callable[[], bool]) -> None:
+        self._reader = RecordingReader(path, unredacted=unredacted)
+        self._is_stopped = is_stopped
+        self._blocks: dict[str, bytes] = {}
+        """The blocks of entries and images, by their names."""
+
+    def read(self) -> Facts:
+        """Reads the facts about all rows that the recording has now.
+
+        Raises:
+            Stopped: the page was closed.
+            UnreadableRecording: the recording cannot be read.
+        """
+        reader = self._reader
+        reader.refresh()
+        last = last_number(reader)
+        options = ReportOptions(now_ns=time.monotonic_ns() if reader.live else None)
+        data = read_report_data(reader, options, self._watch)
+        entries = ConversationEntries(reader, options, data.images, self._watch(reader.rows()))
+        blocks: dict[str, bytes] = {}
+        index: dict[str, Any] = {}
+        for name, content in entries.parts():
+            if name == "entries":
+                index = json.loads(content)
+            else:
+                blocks[name] = compressed(content)
+        number = 0
+        while (name := f"e{number}") in blocks and blocks[name] == self._blocks.get(name):
+            number += 1
+        first, self._blocks = number * ENTRIES, blocks
+        index = {name: value[first:] for name, value in index.items() if name != "first"}
+        verdict, summary = find_verdict(data.summary), data.summary
+        meta = {
+            **described(data),
+            **entries.counts(),
+            "verdict": converter.unstructure(verdict),
+            "facts": converter.unstructure(facts_line(summary)),
+        }
+        return Facts(meta, compressed(encode_json({"first": first, **index})), last)
+
+    def block(self, name: str) -> bytes | None:
+        """Returns a block of entries or an image; None if there is no such block.
+
+        Args:
+            name: the name of the block, such as ``e0`` or ``g1``.
+        """
+        return self._blocks.get(name)
+
+    def _watch(self, items: Iterator[Any]) -> Iterator[Any]:
+        for item in items:
+            if self._is_stopped():
+                raise Stopped("the page was closed")
+            yield item

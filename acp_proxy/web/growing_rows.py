@@ -1,0 +1,202 @@
+"""Makes the rows of one recording into index blocks, for as long as the recording grows.
+
+Blocks of cells and lines are made again from the recording when a page asks for them, so a window
+that is open for days keeps little in memory.
+"""
+
+import zlib
+from collections.abc import Iterator
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from acp_proxy.explain.message_pass import PAUSE_NS, MessagePass
+from acp_proxy.explain.show.current_waits import LiveWait, live_waits
+from acp_proxy.explain.show.summary import finished
+from acp_proxy.recording.filters import EVERYTHING
+from acp_proxy.report.data_blocks import (
+    CELL_ROWS,
+    PAYLOAD_BYTES,
+    PAYLOAD_ROWS,
+    IndexBlocks,
+    compressed,
+)
+from acp_proxy.report.row_data import SHARED_COLUMNS, ReportRow, RowReader
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.tables.checked_values import Row, is_excerpt
+
+FIRST_ROWS, LATER_ROWS = 1_000, 8_192
+"""The largest number of rows in the first block, which is shown soon, and in each later block."""
+_ANSWERED = slice(SHARED_COLUMNS.index("request_seq"), SHARED_COLUMNS.index("answer_terminal") + 1)
+"""The columns of a request that its answer sets. The page derives them from the answer."""
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class GrowingRows:
+    """The rows of a recording for one page.
+
+    Args:
+        path: the recording.
+        unredacted: whether secrets are shown.
+
+    Attributes:
+        reader: the recording.
+        columns: makes the blocks; it knows how many rows there are so far.
+        last: the number of the last row that was read.
+
+    Raises:
+        UnreadableRecording: the recording cannot be read.
+    """
+
+    def __init__(self, path: Path, *, unredacted: bool) -> None:
+        self.reader = RecordingReader(path, unredacted=unredacted)
+        self._was_live = self.reader.live
+        self.begin()
+
+    def begin(self) -> None:
+        """Forgets all rows, so that they are read again from the first one."""
+        self._rows, self.columns = RowReader(self.reader), IndexBlocks()
+        self.last = 0
+        self._cells: list[int] = []
+        """The number of the first row in each block of cells."""
+        self._lines: list[tuple[int, int]] = []
+        """For each block of lines: the number of its first row, and which piece of this row it
+        has."""
+        self._line_rows = self._line_bytes = 0
+        self._masked_again = self.reader.masked_again
+        self._sum = 0
+        """The checksum of all rows so far."""
+        self._listen()
+
+    def _listen(self) -> None:
+        self._dialect = self.reader.recording.dialect
+        self._messages = MessagePass(self.reader)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether rows that were read have changed, so that all rows must be read again."""
+        return self.reader.masked_again > self._masked_again
+
+    def refresh(self) -> None:
+        """Brings the recording up to date."""
+        self.reader.refresh()
+
+    def next_block(self) -> bytes | None:
+        """Returns an index block with the next rows; None if there are no more rows now."""
+        columns, cells, lines = self.columns, list[int](), list[tuple[int, int]]()
+        known, most = columns.rows, LATER_ROWS if columns.rows else FIRST_ROWS
+        for row in islice(self.reader.rows(EVERYTHING, self.last), most):
+            parts = self._rows.read(row)
+            self._place(columns.rows, parts, cells, lines)
+            columns.add(row, parts)
+            self.last = row["seq"]
+            if self._was_live:
+                self._sum = _added(self._sum, row, parts)
+        if columns.rows > known:
+            return compressed(*columns.block(cells, lines))
+        return None
+
+    def _place(
+        self, place: int, parts: ReportRow, cells: list[int], lines: list[tuple[int, int]]
+    ) -> None:
+        """Notes which blocks of cells and lines begin with a row."""
+        seq, length = parts.own[0], parts.own[-1]
+        if place % CELL_ROWS == 0:
+            self._cells.append(seq)
+            cells.append(place)
+        is_full = self._line_rows == PAYLOAD_ROWS or self._line_bytes + length > PAYLOAD_BYTES
+        if is_full or not self._lines:
+            for piece in range(max(1, -(-length // PAYLOAD_BYTES))):
+                self._lines.append((seq, piece))
+                lines.append((place, 1))
+            self._line_rows = self._line_bytes = 0
+        self._line_rows += 1
+        self._line_bytes += length
+
+    def block(self, name: str) -> bytes | None:
+        """Returns a block of cells or lines; None if there is no such block.
+
+        Args:
+            name: the name of the block, such as ``c0`` or ``p12``.
+        """
+        kind, number = name[:1], int(name[1:])
+        if kind == "c" and number < len(self._cells):
+            reader = RowReader(self.reader)
+            rows = self._from(self._cells[number], CELL_ROWS)
+            return compressed(msgspec.json.encode([reader.read(row).cells for row in rows]))
+        if kind != "p" or number >= len(self._lines):
+            return None
+        seq, piece = self._lines[number]
+        end = next((s for s, _ in islice(self._lines, number + 1, None) if s != seq), None)
+        lines = []
+        for row in self._from(seq, PAYLOAD_ROWS):
+            if end is not None and row["seq"] >= end:
+                break
+            lines.append(self._line(row, piece))
+        return compressed(*lines)
+
+    def _from(self, seq: int, most: int) -> Iterator[Row]:
+        """Yields at most some rows from a number on, but none that no index block has yet."""
+        rows = islice(self.reader.rows(EVERYTHING, seq - 1), most)
+        return takewhile(lambda row: row["seq"] <= self.last, rows)
+
+    def _line(self, row: Row, piece: int) -> bytes:
+        """Returns the line of a row, or of a large line one piece of `PAYLOAD_BYTES`."""
+        data = row["data"].encode() if "raw" not in row else row["raw"]
+        start, end = piece * PAYLOAD_BYTES, (piece + 1) * PAYLOAD_BYTES
+        if not is_excerpt(row):
+            return bytes(data[start:end])
+        at, kept = 0, b""
+        for part in self.reader.pieces(row["seq"]):
+            kept += part[max(0, start - at) : max(0, end - at)]
+            at += len(part)
+            if at >= end:
+                break
+        return kept
+
+    def elapsed_ns(self, now_ns: int) -> int:
+        """Returns the time since the start of the recording, in nanoseconds.
+
+        Args:
+            now_ns: a time on the monotonic clock.
+        """
+        events = self._messages.events
+        origin = next((e.data.get("origin") for e in events if e.kind == "start"), None)
+        return now_ns - origin if isinstance(origin, int) else 0
+
+    def waits(self, now_ns: int) -> list[LiveWait]:
+        """Returns who has to act now, in a recording that still runs.
+
+        Args:
+            now_ns: the present time on the monotonic clock.
+        """
+        if not self.reader.live:
+            return []
+        if self.reader.recording.dialect != self._dialect:  # the first messages do not show it
+            self._listen()
+        self._messages.play_to([], PAUSE_NS)
+        return live_waits(finished(self.reader, self._messages, now_ns, is_over=False))
+
+    def is_as_read(self) -> bool:
+        """Whether all rows are as they were when they were read, although the recording has ended.
+
+        Later rows may have changed earlier ones, for instance by a secret. The columns that a page
+        derives from later rows do not count.
+        """
+        if not self._was_live:
+            return True
+        self._was_live, found, reader = False, 0, RowReader(self.reader)
+        for row in self.reader.rows(EVERYTHING):
+            found = _added(found, row, reader.read(row))
+        return found == self._sum
+
+
+def _added(checksum: int, row: Row, parts: ReportRow) -> int:
+    """Returns a checksum of rows, with a further row."""
+    own, shared, cells, data, is_joined, _ = parts
+    values: list[Any] = [own, shared[: _ANSWERED.start], shared[_ANSWERED.stop :], cells, is_joined]
+    if row["kind"] != "request":
+        values.append(shared[_ANSWERED])
+    return zlib.crc32(data or b"", zlib.crc32(_encode(values), checksum))

@@ -1,0 +1,257 @@
+"""Sends one recording to one page: rows as they come, facts and waits soon after."""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import trio
+from starlette.types import Receive, Scope, Send
+
+from acp_proxy.base.errors import AcpProxyError, UnreadableRecording
+from acp_proxy.base.forms import converter
+from acp_proxy.protocol.json_text import encode_json
+from acp_proxy.report.data_blocks import compressed
+from acp_proxy.report.report_model import with_clock
+from acp_proxy.store.files.directory import paths, read_id_and_note, statuses
+from acp_proxy.web.changing_facts import ChangingFacts, Facts
+from acp_proxy.web.growing_rows import GrowingRows
+from acp_proxy.web.streaming import begin, piece, while_open
+
+_POLL_S, _REST_S = 0.1, 1.0
+"""The time between two looks at a recording that grows, and at any other recording."""
+_WAITS_S = 0.4
+"""The shortest time after which a growing recording is asked again who has to act."""
+_LEAST_S, _SHARE = 0.25, 3
+"""The time between two readings of the facts: at least `_LEAST_S`, and `_SHARE` times as long as
+the last reading took."""
+_UNKNOWN: dict[str, Any] = {
+    "payloads": True, "entries": 0, "images": [], "filter": "", "turn": None, "stats": {},
+    "waterfalls": [], "known_labels_complete": True, "last_turn": 0, "pauses": [], "facts": [],
+    "verdict": None, "partial": True,
+}  # fmt: skip
+"""What ``meta`` says about the whole recording before that was read."""
+_numbers = count(1)
+
+
+class LivePage:
+    """One open page with a recording: a response of the server, which lasts as long as the page.
+
+    Args:
+        path: the recording.
+        pages: all open pages, by their numbers; the page adds and removes itself.
+        unredacted: whether secrets are shown.
+    """
+
+    def __init__(self, path: Path, pages: "dict[str, LivePage]", *, unredacted: bool) -> None:
+        self._path, self._unredacted, self._pages = path, unredacted, pages
+        self._number = str(next(_numbers))
+        self._rows: GrowingRows
+        self._facts: ChangingFacts | None = None
+        self._news: Facts | None = None
+        """Facts that were read, but not yet sent."""
+        self._begun = 0
+        """How often the page began with the first row."""
+        self._is_closed = False
+        self._reading = trio.Lock()
+        """Held while the rows are read."""
+        self._grown, self._woken = trio.Event(), trio.Event()
+        """Set when the facts are older than the rows, and when there are new facts."""
+        self._send: Send
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves the page until it is closed, or the recording is gone."""
+        self._send = send
+        self._pages[self._number] = self
+        try:
+            await begin(send)
+            await while_open(receive, self._work)
+        finally:
+            self._is_closed = True
+            del self._pages[self._number]
+        await piece(send, b"", is_last=True)
+
+    async def _work(self) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._keep_facts)
+            await self._record("gone", why=await self._serve())
+            nursery.cancel_scope.cancel()
+
+    async def block(self, name: str) -> bytes | None:
+        """Returns a block by its name; None if there is no such block.
+
+        Args:
+            name: a letter and a number, as in `docs/report-data.md`.
+        """
+        if name[0] in "eg":
+            return None if self._facts is None else self._facts.block(name)
+        data: bytes | None = await self._read(partial(self._rows.block, name))
+        return data
+
+    async def _read(self, work: Callable[[], Any]) -> Any:
+        """Runs a function that reads rows in a thread. No other such function runs meanwhile."""
+        async with self._reading:
+            return await _in_thread(work)
+
+    async def _serve(self) -> str:
+        """Sends the recording until it is gone; returns why it is gone."""
+        identity = None
+        while True:
+            try:
+                state = self._state()
+                make = partial(GrowingRows, self._path, unredacted=self._unredacted)
+                rows = self._rows = await self._read(make)
+                is_first, identity = identity is None, rows.reader.recording.id
+                if is_first:
+                    await self._record("hello", stream=self._number, live=rows.reader.live,
+                                       unredacted=self._unredacted)  # fmt: skip
+                await self._begin(is_first=is_first)
+                await self._follow(state)
+            except AcpProxyError as e:
+                if self._state():
+                    return str(e)
+            if not self._state():
+                moved = await _in_thread(self._find, identity)
+                if moved is None:
+                    return f"{self._path.name} is no longer there; this page keeps what it has"
+                self._path = moved
+                await self._record("moved", to=moved.name)
+
+    def _find(self, identity: str | None) -> Path | None:
+        """Returns the path to which the recording was moved within its directory, or None."""
+        for path in paths(self._path.parent):
+            if identity is not None and (read_id_and_note(path) or ("",))[0] == identity:
+                return path
+        return None
+
+    async def _begin(self, *, is_first: bool) -> None:
+        """Begins with the first row; a page that has rows forgets them."""
+        if not is_first:
+            await self._record("reset")
+        reader = self._rows.reader
+        recording, self._facts, self._news = reader.recording, None, None
+        self._begun += 1
+        self._members = -1
+        """How many messages of batches the page knows of."""
+        has_times = recording.knows("durations")
+        summary = {"recording": converter.unstructure(recording), "live": reader.live}
+        meta = {
+            **_UNKNOWN,
+            "name": recording.name,
+            "masked": reader.is_masked or reader.masked_rows is not None,
+            "unredacted": reader.unredacted,
+            "started_at": with_clock(recording).known_start if has_times else None,
+            "has_times": has_times,
+            "step_ns": recording.step_ns,
+            "summary": {**summary, "turns": [], "problems": [], "faults": [], "checked": None},
+        }
+        await self._send_meta(meta)
+        self._grown.set()
+
+    async def _follow(self, state: list[tuple[int, int, int]]) -> None:
+        """Sends the rows and facts of a recording, until its files change after its end.
+
+        Args:
+            state: the state of the files before they were opened.
+        """
+        rows, reader = self._rows, self._rows.reader
+        asked_at, was_live, waits = -1.0, reader.live, None
+        is_asked, has_ended = False, not was_live
+        while True:
+            await self._read(reader.refresh)
+            if rows.has_changed:
+                await self._again()
+            is_new = await self._send_rows()
+            is_asked = is_asked and not is_new
+            await self._send_news()
+            if not is_asked and trio.current_time() - asked_at >= _WAITS_S:
+                is_asked, asked_at, now_ns = True, trio.current_time(), time.monotonic_ns()
+                found = converter.unstructure(await self._read(partial(rows.waits, now_ns)))
+                if (found, reader.live) != waits:
+                    waits = found, reader.live
+                    elapsed_ns = rows.elapsed_ns(now_ns)
+                    await self._record("waits", now_ns=elapsed_ns, live=reader.live, waits=found)
+            if not reader.live and not has_ended:
+                has_ended, state = True, self._state()
+                self._grown.set()
+                if not await self._read(rows.is_as_read):
+                    await self._again()
+                continue
+            if has_ended and self._state() != state:
+                return
+            with trio.move_on_after(_POLL_S if reader.live else _REST_S):
+                await self._woken.wait()
+
+    async def _again(self) -> None:
+        """Sends all rows again, since some have changed."""
+        await self._read(self._rows.begin)
+        await self._begin(is_first=False)
+
+    async def _send_rows(self) -> bool:
+        """Sends all rows that are there now; returns whether there were any."""
+        known = self._rows.last
+        while (block := await self._read(self._rows.next_block)) is not None:
+            await self._record("index", block)
+            await self._send_meta({})
+            await self._send_news()
+        if self._rows.last > known:
+            self._grown.set()
+        return self._rows.last > known
+
+    async def _send_news(self) -> None:
+        """Sends new facts, once all rows that they are about were sent."""
+        news = self._news
+        if news is None or news.last > self._rows.last:
+            return
+        self._news, self._woken = None, trio.Event()
+        await self._send_meta(news.meta)
+        await self._record("entries", news.entries)
+
+    async def _send_meta(self, facts: dict[str, Any]) -> None:
+        """Sends the counts of the rows so far, and facts. The page keeps what is not sent."""
+        counts = self._rows.columns.counts()
+        members = len(counts["members"])
+        if members == self._members:
+            del counts["members"]
+        self._members = members
+        meta = {**facts, **counts, "rows_in_recording": counts["rows"]}
+        await self._record("meta", compressed(encode_json(meta)))
+
+    async def _keep_facts(self) -> None:
+        """Reads the facts again whenever there are new rows, but not all the time."""
+        while True:
+            await self._grown.wait()
+            self._grown = trio.Event()
+            began = trio.current_time()
+            begun = self._begun
+            with suppress(UnreadableRecording):  # the reader of the rows reports it
+                facts, news = await _in_thread(self._read_facts, self._facts)
+                if begun == self._begun:
+                    self._facts, self._news = facts, news
+                    self._woken.set()
+            await trio.sleep(max(_LEAST_S, _SHARE * (trio.current_time() - began)))
+
+    def _read_facts(self, facts: ChangingFacts | None) -> tuple[ChangingFacts, Facts]:
+        facts = facts or ChangingFacts(
+            self._path, unredacted=self._unredacted, is_stopped=lambda: self._is_closed
+        )
+        return facts, facts.read()
+
+    def _state(self) -> list[tuple[int, int, int]]:
+        """Returns what changes with the files of the recording; empty if they are gone."""
+        return [(file.st_ino, file.st_size, file.st_mtime_ns) for file in statuses(self._path)]
+
+    async def _record(self, name: str, data: bytes = b"", **members: Any) -> None:
+        """Sends one record: a line of JSON, and then bytes."""
+        line = json.dumps({"name": name, "size": len(data), **members})
+        body = f"{line}\n".encode() + data
+        await piece(self._send, body)
+
+
+async def _in_thread(work: Callable[..., Any], *values: Any) -> Any:
+    """Calls a function in a thread. If the page is closed, the result is not waited for."""
+    return await trio.to_thread.run_sync(work, *values, abandon_on_cancel=True)

@@ -1,0 +1,85 @@
+"""The list of recordings as a stream: each recording once, and again whenever it has changed."""
+
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from acp_proxy.recording.file_names import LOG_SUFFIX
+from acp_proxy.store.files.directory import paths, statuses
+
+_LOOK_S = 1.0
+"""The time between two looks at the directory, in seconds."""
+_SHARE = 20
+"""A recording that changes all the time is read again after this multiple of the time it took."""
+_TOGETHER = 10
+"""The largest number of recordings in one line."""
+
+
+class RecordingsFeed:
+    """Tells one page about the recordings of a directory.
+
+    Args:
+        directory: the directory.
+        other: a recording outside of the directory; None if there is none.
+        describe: returns what the list shows of a recording; called in a thread.
+    """
+
+    def __init__(
+        self, directory: Path, other: Path | None, describe: Callable[[Path], dict[str, Any]]
+    ) -> None:
+        self._directory, self._other, self._describe = directory, other, describe
+        self._known: dict[str, tuple[Any, float]] = {}
+        """For each recording, by its name: the state of its files, and when it may be read again.
+        """
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Yields lines of JSON without end."""
+        while True:
+            present = await trio.to_thread.run_sync(self._changed, abandon_on_cancel=True)
+            names, changed = present
+            removed = [name for name in self._known if name not in names]
+            for name in removed:
+                del self._known[name]
+            while changed:
+                some, changed = changed[:_TOGETHER], changed[_TOGETHER:]
+                entries = [await self._entry(path, state) for path, state in some]
+                yield _line(entries, removed, complete=not changed)
+                removed = []
+            if removed:
+                yield _line([], removed, complete=True)
+            await trio.sleep(_LOOK_S)
+
+    def _changed(self) -> tuple[set[str], list[tuple[Path, Any]]]:
+        """Returns the names of all recordings, and those that have changed: running ones first."""
+        every = paths(self._directory)
+        if self._other is not None and self._other.parent != self._directory:
+            every.append(self._other)
+        now, changed = time.monotonic(), []
+        for path in every:
+            state = [(s.st_ino, s.st_size, s.st_mtime_ns) for s in statuses(path)]
+            known, next_time = self._known.get(path.name, (None, 0.0))
+            if state != known and now >= next_time:
+                changed.append((path, state))
+        changed.sort(key=lambda one: (_has_log(one[0]), one[0].name), reverse=True)
+        return {path.name for path in every}, changed
+
+    async def _entry(self, path: Path, state: Any) -> dict[str, Any]:
+        began = trio.current_time()
+        entry = await trio.to_thread.run_sync(self._describe, path, abandon_on_cancel=True)
+        took_s = trio.current_time() - began
+        self._known[path.name] = state, time.monotonic() + _SHARE * took_s
+        return {"name": path.name, **entry}
+
+
+def _has_log(path: Path) -> bool:
+    """Whether a recording has a log; then its recorder probably runs."""
+    return Path(f"{path}{LOG_SUFFIX}").exists()
+
+
+def _line(entries: list[dict[str, Any]], removed: list[str], *, complete: bool) -> bytes:
+    value = {"recordings": entries, "removed": removed, "complete": complete}
+    return json.dumps(value).encode() + b"\n"

@@ -1,0 +1,189 @@
+"""Serves the live window on the loopback interface: one page, and what it asks for.
+
+Recordings are only read. A search, a comparison and a saved copy are the outputs of commands that
+run beside the server, so that a long one does not stop the others.
+"""
+
+import json
+import re
+import socket
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from attrs import define, field, frozen
+from hypercorn.config import Config
+from hypercorn.trio import serve
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from acp_proxy.report.page import window_page
+from acp_proxy.store.files.directory import paths
+from acp_proxy.web.access import Guard
+from acp_proxy.web.live_page import LivePage
+from acp_proxy.web.recordings_feed import RecordingsFeed
+from acp_proxy.web.streaming import HEADERS, CommandOutput, Cut, Lines
+
+_BLOCK = re.compile(r"[cpeg](?:0|[1-9][0-9]{0,8})")
+_MOST_STREAMS = 64
+"""The largest number of requests for data that are answered at the same time."""
+
+
+@frozen
+class WindowOptions:
+    """What a window shows."""
+
+    directory: Path
+    """The directory with the recordings."""
+    other: Path | None = None
+    """A recording outside of the directory that the user has named."""
+    unredacted: bool = False
+
+
+@define
+class Window:
+    """The application behind the window."""
+
+    options: WindowOptions
+    guard: Guard
+    """Decides which requests are answered."""
+    describe: Callable[[Path], dict[str, Any]]
+    """Returns what the list shows of a recording, as JSON."""
+    _pages: dict[str, LivePage] = field(factory=dict)
+    _streams: int = 0
+
+    def app(self) -> Any:
+        """Returns the application, whose requests pass the guard first."""
+        answers = {
+            "/": self.shell, "/r/{name:path}": self.shell, "/proof": self.proof,
+            "/api/recordings": self.recordings, "/api/live": self.live, "/api/block": self.block,
+            "/api/search": self.search, "/api/compare": self.compare, "/api/save": self.save,
+        }  # fmt: skip
+        app = Starlette(
+            routes=[Route(path, answer) for path, answer in answers.items()],
+            exception_handlers={HTTPException: _failed},
+        )
+
+        async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                return
+            pairs = [(name.decode(), value.decode("latin-1")) for name, value in scope["headers"]]
+            is_data = scope["path"].startswith("/api/")
+            refused = self.guard.refusal(scope["method"], dict(pairs), is_data=is_data)
+            if refused is None and is_data and self._streams >= _MOST_STREAMS:
+                refused = HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open"
+            if refused is not None:
+                await PlainTextResponse(f"{refused[1]}\n", refused[0], HEADERS)(
+                    scope, receive, send
+                )
+                return
+            self._streams += is_data
+            try:
+                await app(scope, receive, send)
+            except Cut:
+                return  # the server closes the connection
+            finally:
+                self._streams -= is_data
+
+        return guarded
+
+    async def shell(self, _request: Request) -> Response:
+        """Answers with the page, which has no data: it asks for them with its token."""
+        return Response(window_page(), headers=HEADERS, media_type="text/html")
+
+    async def proof(self, request: Request) -> Response:
+        """Proves that this server has the token, before anybody sends the token."""
+        proof = self.guard.prove(request.query_params.get("challenge", ""))
+        if proof is None:
+            raise HTTPException(400, "expected challenge=HEX")
+        return Response(json.dumps({"proof": proof}), headers=HEADERS)
+
+    async def recordings(self, _request: Request) -> Any:
+        """Answers with the list of recordings, and later with each change of it."""
+        feed = RecordingsFeed(self.options.directory, self.options.other, self.describe)
+        return Lines(feed.lines())
+
+    async def live(self, request: Request) -> Any:
+        """Answers with a recording as it grows."""
+        path = self._named(request, "rec")
+        return LivePage(path, self._pages, unredacted=self.options.unredacted)
+
+    async def block(self, request: Request) -> Response:
+        """Answers with a block of cells, lines, entries or an image of an open page."""
+        page = self._pages.get(request.query_params.get("stream", ""))
+        name = request.query_params.get("name", "")
+        if page is None or not _BLOCK.fullmatch(name):
+            raise HTTPException(410, "the page has lost its connection")
+        if (data := await page.block(name)) is None:
+            raise HTTPException(404, f"there is no block {name}")
+        return Response(data, headers=HEADERS)
+
+    async def search(self, request: Request) -> Any:
+        """Answers with the output of ``acp-proxy search --json``."""
+        places = [self.options.directory, *([self.options.other] if self.options.other else [])]
+        words = ["--json", "--", request.query_params.get("q", ""), *map(str, places)]
+        return self._output("search", *words, complete=(0, 1))
+
+    async def compare(self, request: Request) -> Any:
+        """Answers with the page of ``acp-proxy report A --against B``."""
+        a, b = (str(self._named(request, name)) for name in "ab")
+        return self._output("report", a, "--against", b, "-o", "-", kind="text/html")
+
+    async def save(self, request: Request) -> Any:
+        """Answers with the output of ``acp-proxy report`` or ``acp-proxy export``."""
+        path = self._named(request, "rec")
+        if request.query_params.get("form") == "text":
+            return self._output("export", str(path), file=f"{path.stem}.jsonl")
+        return self._output("report", str(path), "-o", "-", file=f"{path.stem}.html")
+
+    def _named(self, request: Request, parameter: str) -> Path:
+        """Returns the recording that a request names. A name is looked up, never put in a path."""
+        name = request.query_params.get(parameter, "")
+        known = {path.name: path for path in paths(self.options.directory)}
+        if self.options.other is not None:
+            known.setdefault(self.options.other.name, self.options.other)
+        if name not in known:
+            raise HTTPException(404, f"there is no recording {name!r:.200} in this window")
+        return known[name]
+
+    def _output(
+        self, *words: str, kind: str = "", file: str = "", complete: tuple[int, ...] = (0,)
+    ) -> CommandOutput:
+        """Answers with what a command prints.
+
+        Args:
+            *words: the command and its arguments.
+            kind: the media type of the output.
+            file: the name of the file in which the page saves the output.
+            complete: the exit codes with which the output is complete.
+        """
+        unredacted = ["--unredacted"] if self.options.unredacted else []
+        headers = {"acp-file": quote(file)} if file else {}
+        headers |= {"content-type": kind} if kind else {}
+        return CommandOutput([*unredacted, *words], headers, complete)
+
+
+async def _failed(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return PlainTextResponse(f"{error.detail}\n", error.status_code, HEADERS)
+
+
+async def run(window: Window, listener: socket.socket) -> None:
+    """Serves a window until it is cancelled.
+
+    Args:
+        window: the window.
+        listener: a socket that listens on the loopback interface.
+    """
+    config = Config()
+    config.bind = [f"fd://{listener.fileno()}"]
+    config.graceful_timeout = config.shutdown_timeout = 0.0
+    config.errorlog = config.accesslog = None
+    config.include_server_header = False
+    await serve(window.app(), config, mode="asgi")
