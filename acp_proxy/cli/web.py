@@ -41,7 +41,7 @@ _PATIENCE_S = 1.0
 )
 @click.argument("rec", required=False, shell_complete=complete_recording, metavar="[REC|DIR]")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="N",
-              help="The port; by default, a free port, which is kept for the next time.")  # fmt: skip
+              help="The port. By default, a free port, which is kept for later.")  # fmt: skip
 @click.option("--open/--no-open", "is_opened", default=True, help="Whether to open the browser.")
 @click.option("--new-token", is_flag=True, help="Make a new token; the old one is refused.")
 @unredacted_option
@@ -84,9 +84,8 @@ def web(rec: str | None, port: int | None, is_opened: bool, new_token: bool) -> 
         if known is None or known.port != chosen or new_token:
             known = new_address(chosen)
             file.write(known)
-        with listener:
-            _show(file, known, page, is_opened=is_opened)
-            _serve(options, file, known, listener)
+        _show(file, known, page, is_opened=is_opened)
+        _serve(options, file, known, listener)
     except OSError as e:
         raise Refusal(f"the window cannot be opened: {e}") from None
 

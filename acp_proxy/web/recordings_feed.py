@@ -1,6 +1,5 @@
 """The list of recordings as a stream: each recording once, and again whenever it has changed."""
 
-import json
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import trio
 
+from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.recording.file_names import LOG_SUFFIX
 from acp_proxy.store.files.directory import paths, statuses
 
@@ -82,4 +82,4 @@ def _has_log(path: Path) -> bool:
 
 def _line(entries: list[dict[str, Any]], removed: list[str], *, complete: bool) -> bytes:
     value = {"recordings": entries, "removed": removed, "complete": complete}
-    return json.dumps(value).encode() + b"\n"
+    return encode_json(value) + b"\n"

@@ -72,7 +72,7 @@ class Window:
 
         async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
-                return
+                raise NotImplementedError  # there are no other routes, and nothing to start
             pairs = [(name.decode(), value.decode("latin-1")) for name, value in scope["headers"]]
             is_data = scope["path"].startswith("/api/")
             refused = self.guard.refusal(scope["method"], dict(pairs), is_data=is_data)
@@ -179,10 +179,10 @@ async def run(window: Window, listener: socket.socket) -> None:
 
     Args:
         window: the window.
-        listener: a socket that listens on the loopback interface.
+        listener: a socket that listens on the loopback interface; the server closes it.
     """
     config = Config()
-    config.bind = [f"fd://{listener.fileno()}"]
+    config.bind = [f"fd://{listener.detach()}"]
     config.graceful_timeout = config.shutdown_timeout = 0.0
     config.errorlog = config.accesslog = None
     config.include_server_header = False
