@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from acp_proxy.report.compared_page import ComparisonFacts
 
 _FRONT_END = files(__package__) / "front_end"
-LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/app.js", "search/worker.js"
-"""The paths of three scripts: the loader, which starts the page; the app; and the search worker."""
+LOADER, SCRIPT, WORKER = "shell/loader.js", "shell/start.js", "search/worker.js"
+"""The paths of three scripts: the loader, which runs first, the report, and the search worker."""
 _STYLES = ("base.css", "shell.css", "list.css", "pictures.css", "content.css")
 """The styles that come first, in this order. All other styles come after them."""
 _WINDOW_SCRIPT, _WINDOW_STYLE = "window/window.js", "window/window.css"

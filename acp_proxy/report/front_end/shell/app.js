@@ -1,21 +1,16 @@
-// Starts the page: reads the recording, lays out tools, overview, views and detail, and joins them
-// by the state that they share.
-import { EmbeddedSource, pause } from "../data/source.js";
-import { Recording } from "../data/recording.js";
+// The page of a recording: lays out tools, views and detail, and joins them by the state that they
+// share.
 import { CallsView } from "../cards/calls_view.js";
 import { ConversationView } from "../conversation/conversation.js";
 import { mountDetail } from "../detail/detail.js";
 import { keepFoundMarked } from "../list/found.js";
 import { ListView } from "../list/list_view.js";
-import { OverviewStrip } from "../pictures/overview.js";
 import { SequenceView } from "../pictures/sequence.js";
 import { WaterfallView } from "../pictures/waterfall.js";
-import { applyFilter, misread, search } from "../search/search.js";
+import { misread } from "../search/search.js";
 import { button, clear, div, h, noteLine } from "./dom.js";
-import { keepLink } from "./link.js";
-import { State } from "./state.js";
 import { tabList } from "./tabs.js";
-import { countInWords, messageOf } from "./words.js";
+import { countInWords } from "./words.js";
 
 /**
  * A view of the conversation; it is mounted when it is first chosen.
@@ -33,8 +28,10 @@ import { countInWords, messageOf } from "./words.js";
  * @property {() => HTMLElement[]} [printed] what is printed; without it, the rows of the list
  */
 
+/** @typedef {import("./state.js").State} State */
+
 /** @type {View[]} */
-const VIEWS = [
+export const VIEWS = [
   { name: "conversation", title: "Conversation", key: "c", View: ConversationView },
   { name: "list", title: "List", key: "1", View: ListView },
   { name: "sequence", title: "Sequence", key: "2", View: SequenceView },
@@ -45,9 +42,7 @@ const VIEWS = [
 /** The changes after which the views and the counts are updated. @type {Change[]} */
 const FOLLOWED = ["shown", "matched", "row", "error", "times", "turn", "grew", "loaded"];
 /** The largest number of rows of the list that are printed. */
-const PRINTED = 1000;
-/** Recordings with at most this many rows are read at the start, since printing cannot wait. */
-const READ_AT_ONCE = 8000;
+export const PRINTED = 1000;
 /** If the facts above take at most this part of the window, all tools and rows are in it. */
 const LARGEST_HEAD = 0.4;
 /** The condition in shell.css under which the detail is below the rows. */
@@ -56,7 +51,7 @@ const STACKED = "(max-width: 900px)";
 /** For some keys, the key that has the same effect. @type {Record<string, string>} */
 const SAME_KEYS = { ArrowDown: "j", ArrowUp: "k", "]": "[" };
 
-class App {
+export class App {
   /** @param {HTMLElement} root @param {State} state */
   constructor(root, state) {
     this.root = root;
@@ -277,37 +272,3 @@ class App {
     this.current?.list.focus();
   }
 }
-
-/** Reads the recording and shows it. If this fails, shows the reason. */
-async function startApp() {
-  const root = /** @type {HTMLElement} */ (document.getElementById("app"));
-  root.classList.add("started");
-  clear(root, h("p", { class: "message", role: "status" }, "Reading the recording…"));
-  try {
-    const recording = await Recording.read(new EmbeddedSource());
-    const state = new State(recording, { applyFilter, search });
-    const app = new App(root, state);
-    await pause();
-    new OverviewStrip(/** @type {HTMLElement} */ (root.querySelector(".overview")), state);
-    await keepLink(state, VIEWS.map(({ name }) => name), () => app.arrive());
-    Object.assign(window, { acpReport: { state, recording } });
-    state.on("grew", () => readAhead(recording));
-    await readAhead(recording);
-    await app.mounted.get("conversation")?.prepared;
-  } catch (error) {
-    const words = `The data of this page cannot be shown: ${messageOf(error)}`;
-    clear(root, h("p", { class: "message" }, words));
-    throw error;
-  } finally {
-    document.getElementById("unfinished")?.remove();
-  }
-}
-
-/** Reads the rows that may be printed. @param {Recording} recording */
-async function readAhead({ rows, entries, cells }) {
-  await entries.ready();
-  const end = rows > READ_AT_ONCE ? PRINTED : rows;
-  for (let row = 0; row < end; row += PRINTED) await cells(row);
-}
-
-void startApp();

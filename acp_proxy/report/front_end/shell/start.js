@@ -1,0 +1,47 @@
+// Starts a report: reads the recording out of the page, and shows it.
+import { EmbeddedSource, pause } from "../data/source.js";
+import { Recording } from "../data/recording.js";
+import { OverviewStrip } from "../pictures/overview.js";
+import { applyFilter, search } from "../search/search.js";
+import { App, PRINTED, VIEWS } from "./app.js";
+import { clear, h } from "./dom.js";
+import { keepLink } from "./link.js";
+import { State } from "./state.js";
+import { messageOf } from "./words.js";
+
+/** Recordings with at most this many rows are read at the start, since printing cannot wait. */
+const READ_AT_ONCE = 8000;
+
+/** Reads the recording and shows it. If this fails, shows the reason. */
+async function startApp() {
+  const root = /** @type {HTMLElement} */ (document.getElementById("app"));
+  root.classList.add("started");
+  clear(root, h("p", { class: "message", role: "status" }, "Reading the recording…"));
+  try {
+    const recording = await Recording.read(new EmbeddedSource());
+    const state = new State(recording, { applyFilter, search });
+    const app = new App(root, state);
+    await pause();
+    new OverviewStrip(/** @type {HTMLElement} */ (root.querySelector(".overview")), state);
+    await keepLink(state, VIEWS.map(({ name }) => name), () => app.arrive());
+    Object.assign(window, { acpReport: { state, recording } });
+    state.on("grew", () => readAhead(recording));
+    await readAhead(recording);
+    await app.mounted.get("conversation")?.prepared;
+  } catch (error) {
+    const words = `The data of this page cannot be shown: ${messageOf(error)}`;
+    clear(root, h("p", { class: "message" }, words));
+    throw error;
+  } finally {
+    document.getElementById("unfinished")?.remove();
+  }
+}
+
+/** Reads the rows that may be printed. @param {Recording} recording */
+async function readAhead({ rows, entries, cells }) {
+  await entries.ready();
+  const end = rows > READ_AT_ONCE ? PRINTED : rows;
+  for (let row = 0; row < end; row += PRINTED) await cells(row);
+}
+
+void startApp();
