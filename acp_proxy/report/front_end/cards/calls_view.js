@@ -42,7 +42,7 @@ export class CallsView {
     this.recording = state.recording;
     /** All tool calls; null until they are read. @type {Map<number, ListedCall> | null} */
     this.calls = null;
-    /** The recording's `meta` when the calls were read; null before. */
+    /** The recording's `edition` when the calls were read; null before. */
     this.known = null;
     /** The calls that are shown: of each call, the first row that is shown. @type {Int32Array} */
     this.rows = new Int32Array(0);
@@ -62,7 +62,7 @@ export class CallsView {
   async read() {
     // At first, a call is selected, unless the reader has already chosen another row.
     const given = this.calls === null ? this.state.row : NaN;
-    this.known = this.recording.meta;
+    this.known = this.recording.edition;
     const entries = this.recording.entries;
     await entries.ready();
     const calls = (this.calls = await listedCalls(this.recording, entries.kinds));
@@ -74,7 +74,7 @@ export class CallsView {
       clear(select, h("option", { value: "" }, all), options);
       select.value = value;
     });
-    this.build();
+    this.build("kept");
     const failed = this.rows.find((row) => this.callAt(row)?.is_failed === true);
     const chosen = failed ?? this.rows[0] ?? -1;
     if (this.state.row === given && this.indexOf() < 0 && chosen >= 0) this.state.select(chosen);
@@ -85,7 +85,7 @@ export class CallsView {
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
-    if (this.known !== this.recording.meta) void this.read();
+    if (this.known !== this.recording.edition) void this.read();
     if (change === "row") this.list.setActive(this.indexOf(), { place: "nearest" });
     else if (change === "matched") this.list.refresh();
     else if (change === "shown" || change === "view") this.build();
@@ -96,7 +96,8 @@ export class CallsView {
     return this.rows.findIndex((row) => calls[row] === calls[this.state.row]);
   }
 
-  build() {
+  /** @param {"center" | "kept"} [place] of the chosen call */
+  build(place = "center") {
     if (!this.calls) return;
     const [kind, status] = this.selects.map(({ value }) => value);
     const isChosen = (/** @type {number} */ row) => {
@@ -106,7 +107,7 @@ export class CallsView {
     const [calls, known] = [this.recording.numbers("call"), new Set()];
     const isFirst = (/** @type {number} */ row) => known.size < known.add(calls[row]).size;
     this.rows = this.state.shown.filter((row) => calls[row] >= 0 && isFirst(row) && isChosen(row));
-    this.list.setItems(this.rows, this.indexOf(), "center");
+    this.list.setItems(this.rows, this.indexOf(), place);
     const shown = Array.from(this.rows, this.callAt);
     const failed = shown.filter((call) => call?.is_failed).length;
     const [unended, rejected] = ["never ended", "rejected"].map((state) =>

@@ -31,7 +31,7 @@ export class ConversationView {
     this.state = state;
     this.entries = state.recording.entries;
     this.entries.blocks.onRead = () => this.list.refresh(`.${PENDING_ENTRY}`);
-    /** The recording's `meta` when the entries were read; null before. */
+    /** The recording's `edition` when the entries were read; null before. */
     this.known = null;
     /**
      * For each entry, by item: the pauses before it, and the pauses after it.
@@ -57,12 +57,19 @@ export class ConversationView {
 
   async read() {
     const { entries, state } = this;
-    this.known = state.recording.meta;
-    this.contents.entries.clear();
+    this.known = state.recording.edition;
     try {
       await entries.ready();
+      const from = entries.undrawn;
+      entries.undrawn = Infinity;
+      const changed = [...this.contents.entries.keys()].filter((item) => Number(item) >= from);
+      changed.forEach(this.contents.expire);
+      // What is on the screen is read before it is replaced.
+      const drawn = Array.from(this.list.nodes.keys(), (at) => String(this.items[at]));
+      const seen = changed.filter((item) => drawn.includes(item));
+      await Promise.all(seen.map((item) => this.contents.get(item)));
       this.placePauses();
-      this.build();
+      this.build(from);
     } catch (error) {
       this.say([`The conversation cannot be shown: ${messageOf(error)}`]);
     }
@@ -70,7 +77,7 @@ export class ConversationView {
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
-    if (this.known !== this.state.recording.meta) void this.read();
+    if (this.known !== this.state.recording.edition) void this.read();
     if (change === "matched" || change === "view") this.list.refresh();
     if (change === "row" || change === "view") this.list.setActive(this.placeOf(this.state.row));
     else if (change === "shown") this.build();
@@ -93,7 +100,8 @@ export class ConversationView {
     }
   }
 
-  build() {
+  /** @param {number} [from] the first entry that is new or has changed */
+  build(from = 0) {
     const { entries: { kinds, ofRows }, state, list } = this;
     const isAll = state.shown.length === state.recording.rows;
     const isShown = new Uint8Array(kinds.length).fill(isAll ? 1 : 0);
@@ -105,9 +113,11 @@ export class ConversationView {
     }
     this.items = Array.from(kinds.keys()).filter((item) => isShown[item]);
     const hidden = kinds.filter((kind, item) => kind !== SECTION && !isShown[item]).length;
-    const words = `${countInWords(hidden, "step")} hidden by the filter or the chosen time.`;
+    const words = `${countInWords(hidden, "step")} hidden by ${state.hiding}.`;
     this.say([...unknowns(state.recording), hidden > 0 && words]);
-    list.setItems(this.items, this.placeOf(state.row), list.isLeft ? "kept" : "center");
+    const place = list.isLeft || from > 0 ? "kept" : "center";
+    // An entry shows the pauses after it.
+    list.setItems(this.items, this.placeOf(state.row), place, lowerBound(this.items, from - 1));
     this.prepared = this.prepare(this.items);
   }
 
@@ -180,11 +190,11 @@ export class ConversationView {
  * Sentences about the facts that are not known of a recording.
  * @param {import("../data/recording.js").Recording} recording
  */
-function unknowns({ meta: { summary, why_no_times }, hasPayloads }) {
+function unknowns({ meta: { summary, why_no_times, partial }, hasPayloads }) {
   const { live, recording: { state, origin } } = summary;
   return [
     !hasPayloads && "This report was made without payloads: it has titles and outcomes, no texts.",
-    live && "The recording was still running when this page was made.",
+    live && partial === undefined && "The recording was still running when this page was made.",
     !live && state === "incomplete" && "The recorder was killed, so the end is not known.",
     origin && `Imported from ${origin.title}: what that log leaves out is not known.`, why_no_times,
   ];

@@ -36,7 +36,7 @@ import { rowsWith } from "../data/values.js";
 
 export const BLOCK_ENTRIES = 256;
 const BLOCKS_KEPT = 32;
-const ROWS_AT_ONCE = 65_536;
+const ROWS_AT_ONCE = 16_384;
 export const SECTION = "section";
 /** Kinds of entries that are only about a request and its answer. */
 const PAIRS = new Set(["prompt", "permission", "request", "end"]);
@@ -50,12 +50,23 @@ export class Entries {
   kinds = [];
   /** The entry that shows each row; -1 for rows that no entry shows. */
   ofRows = new Int32Array(0);
+  /** When the index was last read: the first entry that was new or had changed. */
+  first = 0;
+  /** The first entry that is new or has changed since the conversation was drawn. */
+  undrawn = 0;
   reading = Promise.resolve();
+  /**
+   * The place from which `placedRows` goes on when entries from `first` on have changed: a row, and
+   * for the rows before it, the last entry of each call, each terminal, and each kind of update of
+   * a session. All entries of these rows are before `first`.
+   * @type {{row: number, first: number, latest: Map<string | number, number>}}
+   */
+  placed = { row: 0, first: 0, latest: new Map() };
 
   /** @param {Recording} recording */
   constructor(recording) {
     this.recording = recording;
-    /** The recording's `meta` when `ready` was last called; null before. */
+    /** The recording's `edition` when `ready` was last called; null before. */
     this.known = null;
     /** @type {BlockCache<Entry[]>} */
     this.blocks = new BlockCache(BLOCKS_KEPT, (name) => readJson(recording.source, name));
@@ -63,9 +74,9 @@ export class Entries {
 
   /** Resolves when the entries of all present rows are known. */
   ready() {
-    const { meta } = this.recording;
-    if (meta !== this.known) this.reading = this.reading.then(() => this.read());
-    this.known = meta;
+    const { edition } = this.recording;
+    if (edition !== this.known) this.reading = this.reading.then(() => this.read());
+    this.known = edition;
     return this.reading;
   }
 
@@ -75,9 +86,13 @@ export class Entries {
     this.seqs = this.seqs.slice(0, first).concat(seq);
     this.lastSeqs = this.lastSeqs.slice(0, first).concat(last_seq);
     this.kinds = this.kinds.slice(0, first).concat(kind);
+    this.first = first;
+    this.undrawn = Math.min(this.undrawn, first);
+    const names = [...this.blocks.entries.keys()];
     const stale = Math.floor(first / BLOCK_ENTRIES);
-    const { entries } = this.blocks;
-    for (const name of entries.keys()) if (Number(name.slice(1)) >= stale) entries.delete(name);
+    const changed = names.filter((name) => Number(name.slice(1)) >= stale);
+    changed.forEach(this.blocks.expire);
+    await Promise.all(changed.map((name) => this.blocks.get(name)));
     this.ofRows = await this.placedRows();
   }
 
@@ -104,24 +119,28 @@ export class Entries {
 
   async placedRows() {
     const { recording, seqs, lastSeqs, kinds } = this;
-    const found = new Int32Array(recording.rows).fill(-1);
+    // Entries are not sorted by their rows.
+    const least = seqs.slice(this.first).reduce((one, seq) => Math.min(one, seq), Infinity);
+    const changed = Math.min(recording.nearest(least), this.ofRows.length);
+    const goesOn = this.placed.row <= changed && this.placed.first <= this.first;
+    const begin = goesOn ? this.placed : { row: 0, latest: new Map() };
+    const found = new Int32Array(recording.rows).fill(-1, begin.row);
+    found.set(this.ofRows.subarray(0, begin.row));
     for (let item = seqs.length - 1; item >= 0; item--) {
       // A report of some frames may have an answer without its request.
       const ends = kinds[item] === SECTION ? [] : [seqs[item], lastSeqs[item] ?? -1];
       const row = ends.map((seq) => recording.rowOf(seq)).find((one) => one >= 0) ?? -1;
       // The end of a turn that never ended has the number of its prompt.
-      if (row >= 0 && (found[row] < 0 || kinds[item] !== "end")) found[row] = item;
+      const isFree = row >= begin.row && (found[row] < 0 || kinds[item] !== "end");
+      if (isFree) found[row] = item;
     }
     const [seq, asked, call, run] = recording.columns("seq", "request_seq", "call", "run");
     const names = ["stream", "update", "session", "terminal", "answer_terminal"];
     const [stream, update, session, terminal, answered] = names.map((one) => recording.codes(one));
-    /**
-     * The last entry so far of each call, each terminal, and each kind of update of a session.
-     * @type {Map<string | number, number>}
-     */
-    const latest = new Map();
-    for (let row = 0; row < found.length; row++) {
+    const latest = new Map(begin.latest);
+    for (let row = begin.row; row < found.length; row++) {
       if (row % ROWS_AT_ONCE === 0) await pause();
+      if (row === changed) this.placed = { row, first: this.first, latest: new Map(latest) };
       const about = terminal[row] || answered[row] || `${stream[row]} ${update[row]}`;
       const key = call[row] >= 0 ? call[row] : `${about} ${session[row]}`;
       if (found[row] >= 0) {

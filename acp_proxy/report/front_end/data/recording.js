@@ -35,6 +35,11 @@ export class Recording {
   constructor(source, meta) {
     this.source = source;
     this.meta = meta;
+    /**
+     * The facts with which `entries` came; another object when the entries have to be read again.
+     * @type {any}
+     */
+    this.edition = meta;
     this.rows = 0;
     /** @type {string[]} */
     this.texts = [];
@@ -100,6 +105,9 @@ export class Recording {
       if (column.kind === "text") decodeCodes(this.codes(name, column.width), rows, column);
       else decodeNumbers(this.numbers(name), rows, column);
     }
+    // The last blocks may go on in these rows.
+    this.cellBlocks.expire(`c${this.cellRows.length - 1}`);
+    this.payloadBlocks.expire(`p${this.payloadRows.length - 1}`);
     this.cellRows.push(...cells);
     this.payloadRows.push(...payloads.map(([row]) => row));
     const [runs, times, seqs] = this.columns("run", "t_ns", "seq");
@@ -129,7 +137,7 @@ export class Recording {
     for (const { prompt_seq, end_seq } of this.meta.summary?.turns ?? []) {
       if (end_seq === null) this.changed.add(this.nearest(prompt_seq));
     }
-    this.meta = meta;
+    this.meta = this.edition = meta;
     const counts = `expected ${meta.rows} rows, got ${this.rows}`;
     if (this.rows !== meta.rows) throw new Error(`the index is cut off: ${counts}`);
     setTimeStep(meta.has_times === false ? NaN : meta.step_ns ?? 0);
@@ -145,6 +153,18 @@ export class Recording {
       const row = after === null ? this.rows : this.rowOf(after);
       if (row >= 0) this.pauses.set(row, { before, ns, awaited, debt: isEndless ? 2 : 1 });
     }
+    this.tellGrown();
+  }
+
+  /** Shows the rows that were appended, without newer facts about the whole recording. */
+  extend() {
+    // The pause that nothing had ended.
+    this.pauses.delete(this.meta.rows);
+    this.meta.rows = this.rows;
+    this.tellGrown();
+  }
+
+  tellGrown() {
     this.onGrown([...this.changed]);
     this.changed.clear();
   }
@@ -260,7 +280,8 @@ export class Recording {
    * The cells of a row if they are in memory. Otherwise null, and loads the cells; see `onLoaded`.
    * @param {number} row @returns {RowCells | null}
    */
-  cellsNow = (row) => this.cellBlocks.now(this.cellBlock(row))?.[row] ?? null;
+  cellsNow = (row) =>
+    this.cellBlocks.now(this.cellBlock(row), (cells) => row in cells)?.[row] ?? null;
 
   /** The block that has the cells of a row. @param {number} row */
   cellBlock = (row) => `c${lowerBound(this.cellRows, row + 1) - 1}`;
@@ -303,7 +324,7 @@ export class Recording {
   async *pieces(row) {
     if (!this.hasPayloads) throw new Error("this report was made without payloads");
     const { first, end, names } = this.blocksOf(row);
-    if (end === first + 1) {
+    if (names.length > 1) {
       for (const name of names) yield this.source.bytes(name);
       return;
     }

@@ -1,23 +1,24 @@
-// Reads the data of a page: blocks of bytes by name, here from the page itself. A live page would
-// have another source with the same methods.
+// Reads the data of a page: blocks of bytes by name, here from the page itself. The live window has
+// another source with the same methods.
 
 /**
  * @typedef {object} Source
- * @property {(name: string) => string} text
+ * @property {(name: string) => Promise<Packed> | Packed} packed the compressed block
  * @property {(name: string) => Promise<Uint8Array>} bytes
+ * @typedef {string | Uint8Array} Packed a block in the zlib format: its bytes, or Base64 of them
  */
 
 /** Reads blocks out of the inert `<script>` elements of the page. @implements {Source} */
 export class EmbeddedSource {
   /** The text of a block's element in the page. @param {string} name */
-  text(name) {
+  packed(name) {
     const text = document.getElementById(name)?.textContent;
     if (text) return text;
     throw new Error(`the page has no block ${name}; is the file complete?`);
   }
 
   /** The decompressed bytes of a block. @param {string} name */
-  bytes = async (name) => inflate(decodeBase64(this.text(name)));
+  bytes = async (name) => inflate(this.packed(name));
 }
 
 /** @param {string} text @returns {Uint8Array} */
@@ -27,8 +28,9 @@ export function decodeBase64(text) {
   return decoder.fromBase64?.(text) ?? Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
 }
 
-/** @param {Uint8Array} bytes deflated, with the header of zlib */
-export async function inflate(bytes) {
+/** @param {Packed} packed */
+export async function inflate(packed) {
+  const bytes = typeof packed === "string" ? decodeBase64(packed) : packed;
   const blob = new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)]);
   const stream = blob.stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());

@@ -65,7 +65,10 @@ export class ListView {
     this.list.body.style.setProperty("--time-width", `${Math.max(4, wide)}ch`);
     const from = !this.openFor(this.state.row) && hasGrown ? this.state.grewFrom : 0;
     this.items = buildItems(this.recording, this.state.shown, this.opened, this.items, from);
-    this.list.setItems(this.items, this.indexOf(this.state.row), hasGrown ? "kept" : "center");
+    const place = hasGrown ? "kept" : "center";
+    // The row before may begin a run of the new rows.
+    const first = from > 0 ? indexOfRow(this.items, from - 1) : 0;
+    this.list.setItems(this.items, this.indexOf(this.state.row), place, first);
   }
 
   /** @param {number} row */

@@ -96,7 +96,7 @@ async function nextBlock(rows, wanted) {
   const chosen = wanted.slice(0, ends.length);
   const [sessions, calls] = ["session", "tool_call"].map((name) => recording.codes(name));
   return {
-    texts: names.map((name) => recording.source.text(name)), rows: chosen,
+    packed: await Promise.all(names.map((name) => recording.source.packed(name))), rows: chosen,
     methods: Array.from(chosen, (row) => recording.text("method", row)),
     sessions: chosen.map((row) => sessions[row]), calls: chosen.map((row) => calls[row]),
     starts: Int32Array.from(starts), ends: Int32Array.from(ends), events,

@@ -3,13 +3,13 @@
 import { RawValue, attempted, isObject, parsedRaw } from "../data/values.js";
 import { jsonText } from "../filter/json.js";
 import { patternTest } from "../filter/patterns.js";
-import { decodeBase64, inflate, joinedBytes } from "../data/source.js";
+import { inflate, joinedBytes } from "../data/source.js";
 import { TextSearch } from "./matches.js";
 
 /**
  * @typedef {import("../filter/rows.js").Question} Question
  * @typedef {object} LineBlock
- * @property {string[]} texts Base64 of the block
+ * @property {import("../data/source.js").Packed[]} packed the parts of the block
  * @property {Int32Array} rows the rows to be read
  * @property {Int32Array} starts where their lines are in the block
  * @property {Int32Array} ends
@@ -45,9 +45,8 @@ export class Scanner {
    * @param {LineBlock} block the next block in order
    * @returns {Promise<number[][]>} the rows of each question
    */
-  async take({ texts, rows, starts, ends, methods, sessions, calls, events }) {
-    const inflated = texts.map((text) => inflate(decodeBase64(text)));
-    const bytes = await joinedBytes(await Promise.all(inflated));
+  async take({ packed, rows, starts, ends, methods, sessions, calls, events }) {
+    const bytes = await joinedBytes(await Promise.all(packed.map(inflate)));
     /** @type {number[][]} */
     const found = this.readers.map(() => []);
     const whole = UTF8.decode(bytes);

@@ -90,20 +90,23 @@ export class App {
     this.help = part(".help");
     part(".help-opener").addEventListener("click", () => this.help.showModal());
     part(".help-closer").addEventListener("click", () => this.help.close());
-    const fit = () =>
+    /** Ends the app: aborted when another app takes its place. */
+    this.life = new AbortController();
+    const { signal } = this.life;
+    this.fit = () =>
       root.style.setProperty("--head", `${window.scrollY > 0 ? 0 : root.offsetTop}px`);
-    window.addEventListener("resize", fit);
-    fit();
+    window.addEventListener("resize", this.fit, { signal });
+    this.fit();
     const [paper, count] = [part(".paper-lines"), part(".paper b")];
-    window.addEventListener("beforeprint", () => this.print(paper, count));
-    window.addEventListener("afterprint", () => clear(paper));
+    window.addEventListener("beforeprint", () => this.print(paper, count), { signal });
+    window.addEventListener("afterprint", () => clear(paper), { signal });
     mountDetail(this.detail, state);
     keepFoundMarked(state, part(".panes"));
     state.on("view", () => this.showView());
     FOLLOWED.forEach((change) => state.on(change, () => this.update(change)));
     /** Whether the keys of one character work. @type {HTMLInputElement} */
     this.letters = part(".help input");
-    document.addEventListener("keydown", (event) => this.onKey(event));
+    document.addEventListener("keydown", (event) => this.onKey(event), { signal });
     this.showView();
     this.showCounts();
   }
@@ -199,12 +202,14 @@ export class App {
     const isEmpty = state.shown.length === 0 && recording.rows > 0;
     const isLost = !isEmpty && query && !state.isSearching && state.matched.length === 0;
     const meant = isEmpty ? misread(recording, filter) : null;
-    const within = filter ? ` matches the filter “${filter}”` : " is there";
+    const within = filter ? ` matches the filter “${filter}”`
+      : state.earliest > 0 ? " has come since “Hide earlier”" : " is there";
     const offers = [
       isEmpty && `No frame${within}${range ? " in the chosen time" : ""}. ${meant?.words ?? ""}`,
       meant && button(["Search the words: ", h("code", null, meant.term)],
         () => state.setFilter(meant.instead)),
       isEmpty && filter && button("Clear filter", () => state.setFilter("")),
+      isEmpty && state.earliest > 0 && button("Show earlier", () => state.hideBefore(0)),
       isLost && `No frame has the text “${query}”.`,
       isLost && button("Clear search", () => state.setQuery("")),
     ];

@@ -32,7 +32,9 @@ export function buildItems(recording, shown, opened, old = new Int32Array(0), fr
   // A row belongs to the run of the row before it.
   const near = shown[lowerBound(shown, from) - 1] ?? 0;
   const start = Math.min(from, runs[near] < near ? runs[near] : near);
-  const items = Array.from(old.subarray(0, lowerBound(old, start * ITEM_KINDS)));
+  const kept = old.subarray(0, lowerBound(old, start * ITEM_KINDS));
+  /** @type {number[]} */
+  const items = [];
   for (let place = lowerBound(shown, start); place < shown.length; place++) {
     const [before, row] = [shown[place - 1], shown[place]];
     // A pause has a line only if no frames between the two rows are left out.
@@ -46,7 +48,10 @@ export function buildItems(recording, shown, opened, old = new Int32Array(0), fr
   }
   const { rows } = recording;
   if (isPause(shown[shown.length - 1], rows)) items.push(rows * ITEM_KINDS + SILENCE);
-  return new Int32Array(items);
+  const built = new Int32Array(kept.length + items.length);
+  built.set(kept);
+  built.set(items, kept.length);
+  return built;
 }
 
 /**

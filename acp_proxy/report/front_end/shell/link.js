@@ -46,12 +46,12 @@ export function readLink(hash) {
 }
 
 /**
- * @param {Omit<Link, "connection" | "channel">} link
+ * @param {Omit<Link, "connection" | "channel">} link @param {string} [token] of the live window
  * @returns {string} without the `#`; empty if nothing is chosen
  */
-export function writeLink({ seq, view, filter, query, turn, range }) {
+export function writeLink({ seq, view, filter, query, turn, range }, token = "") {
   const t = range?.map((ns) => (ns / 1e9).toFixed(9).replace(/\.?0+$/, "")).join("-");
-  const values = Object.entries({ seq, view, f: filter, q: query, turn, t });
+  const values = Object.entries({ token, seq, view, f: filter, q: query, turn, t });
   const said = values.map(([name, value]) => [name, String(value ?? "")]);
   return new URLSearchParams(said.filter(([, value]) => value !== "")).toString();
 }
@@ -102,14 +102,19 @@ export async function followLink(state, link, views, isWhole, isStale = () => fa
 /**
  * Follows the address now and whenever it changes, and writes it after every change of the state.
  * @param {State} state @param {string[]} views @param {() => void} onArrival at a frame or a turn
+ * @param {{token?: string, signal?: AbortSignal}} [options] the token that the address of the live
+ * window has, and a signal that ends this
  */
-export async function keepLink(state, views, onArrival) {
+export async function keepLink(state, views, onArrival, { token = "", signal } = {}) {
+  const bare = token && `token=${token}`;
   let [timer, latest, isFollowing] = [0, 0, false];
-  const now = () =>
-    writeLink({ ...state, seq: state.seq, view: state.view === views[0] ? null : state.view });
+  const now = () => {
+    const view = state.view === views[0] ? null : state.view;
+    return writeLink({ ...state, seq: state.seq, view }, token);
+  };
   const write = (/** @type {boolean} */ mayStep) => {
     const [before, after] = [location.hash.slice(1), now()];
-    if (isFollowing || before === after || (before === "" && after === first)) return;
+    if (isFollowing || before === after || (before === bare && after === first)) return;
     const [old, next] = [before, after].map((hash) => new URLSearchParams(hash));
     const isStep = mayStep && STEP_PARTS.some((name) => old.get(name) !== next.get(name));
     history[isStep ? "pushState" : "replaceState"](true, "", `#${after}`);
@@ -119,7 +124,8 @@ export async function keepLink(state, views, onArrival) {
     const named = document.getElementById(hash.slice(1));
     if (named) return void named.closest("details")?.toggleAttribute("open", true);
     // An address that the page itself has written contains the whole state; any other is a link.
-    const isWhole = history.state !== null || hash.length < 2;
+    const isBare = hash.slice(1) === bare;
+    const isWhole = history.state !== null || isBare;
     const number = ++latest;
     isFollowing = true;
     await followLink(state, readLink(hash), views, isWhole, () => number !== latest);
@@ -127,22 +133,23 @@ export async function keepLink(state, views, onArrival) {
     isFollowing = false;
     write(false);
     history.replaceState(true, "");
-    if (hash.length > 1) onArrival();
+    if (!isBare) onArrival();
   };
   await followLink(state, readLink(""), views, true);
   const first = now();
   await follow();
   const writeLater = () => {
     clearTimeout(timer);
+    if (signal?.aborted) return;
     const isTyped = document.activeElement?.id === "filter";
     timer = window.setTimeout(() => write(true), isTyped ? TYPED_AFTER_MS : WRITE_AFTER_MS);
   };
   for (const change of WRITTEN) state.on(change, writeLater);
   state.on("view", () => write(true));
-  window.addEventListener("hashchange", follow);
+  window.addEventListener("hashchange", follow, { signal });
   document.addEventListener("click", ({ target }) => {
     const link = target instanceof Element ? target.closest("a[href^='#']") : null;
     // A link to the present address causes no other event.
     if (link?.getAttribute("href") === location.hash) follow();
-  });
+  }, { signal });
 }

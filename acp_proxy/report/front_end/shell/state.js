@@ -50,6 +50,8 @@ export class State {
     this.changed = [];
     /** At the last change "grew": the first row that was new or had changed. */
     this.grewFrom = 0;
+    /** The first row that is shown; rows before it are hidden. */
+    this.earliest = 0;
     /** The rows that are shown: those that match the filter, within the range. */
     this.shown = this.everyRow;
     /**
@@ -188,6 +190,18 @@ export class State {
     this.showRange();
   }
 
+  /** Hides all rows before a row. @param {number} row 0 to hide none */
+  hideBefore(row) {
+    this.earliest = row;
+    this.showRange();
+  }
+
+  /** What may hide rows, in words. */
+  get hiding() {
+    return this.earliest > 0 ? "the filter, the chosen time or “Hide earlier”"
+      : "the filter or the chosen time";
+  }
+
   /**
    * Sets a value and reports the change, unless the value stays the same.
    * @param {"row" | "view" | "times" | "turn" | "error"} name @param {any} value
@@ -223,7 +237,8 @@ export class State {
   showRange(change = "shown") {
     const [times, [from, to]] = [this.recording.numbers("t_ns"), this.range ?? [0, 0]];
     const isWithin = (/** @type {number} */ row) => times[row] >= from && times[row] <= to;
-    this.shown = this.range ? this.applied.rows.filter(isWithin) : this.applied.rows;
+    const rows = this.applied.rows.subarray(lowerBound(this.applied.rows, this.earliest));
+    this.shown = this.range ? rows.filter(isWithin) : rows;
     this.findStops();
     this.tell(change);
     if (change === "shown" && this.row >= 0) this.set("row", this.rowAmongShown(this.wanted));

@@ -106,6 +106,8 @@ export class VirtualList {
     this.active = -1;
     /** Whether the reader has scrolled since a row became the active one. */
     this.isLeft = false;
+    /** Whether the end stays visible when there are more items. */
+    this.follows = false;
     /** @type {Map<number, HTMLElement>} */
     this.nodes = new Map();
     this.drawn = h("div", { class: "list-drawn", role: "presentation" });
@@ -131,13 +133,27 @@ export class VirtualList {
    * @param {ArrayLike<number>} items
    * @param {number} [active] the index of the active row
    * @param {"nearest" | "center" | "kept"} [place] of that row; `kept` moves nothing
+   * @param {number} [from] the first index at which an item may have another content
    */
-  setItems(items, active = -1, place = "nearest") {
+  setItems(items, active = -1, place = "nearest", from = 0) {
+    const others = [...this.nodes.keys()].filter((at) => items[at] !== this.items[at]);
     this.items = items;
     this.active = active;
     if (this.head) setAttribute(this.body, "aria-rowcount", items.length + 1);
     this.layOut(this.geometry.viewport, place);
-    this.refresh();
+    this.refresh("*", Math.min(from, ...others));
+  }
+
+  /** Shows the end, and keeps it visible. */
+  toEnd() {
+    this.follows = this.isLeft = true;
+    this.scrollTo(this.geometry.lastOffset);
+    this.draw();
+  }
+
+  /** Notes whether the reader is at the end, after a movement. */
+  look() {
+    this.follows = this.offset >= this.geometry.lastOffset - this.geometry.rowHeight;
   }
 
   /**
@@ -151,6 +167,7 @@ export class VirtualList {
     // A list that is not laid out yet shows the row when it is; see `onResize`.
     const { geometry, offset } = this;
     if (index >= 0 && geometry.viewport) this.scrollTo(geometry.offsetFor(index, offset, place));
+    if (index >= 0 && geometry.viewport) this.look();
     this.draw();
     if (focus) this.focus();
   }
@@ -163,10 +180,16 @@ export class VirtualList {
     this.options.onActive(this.items[index]);
   }
 
-  /** Draws rows on the screen again. @param {string} [which] a selector; all rows without it */
-  refresh(which = "*") {
+  /**
+   * Draws rows on the screen again.
+   * @param {string} [which] a selector; all rows without it
+   * @param {number} [from] the index of the first row that is drawn again
+   */
+  refresh(which = "*", from = 0) {
     const hasFocus = this.hasFocus();
-    for (const [at, node] of this.nodes) if (node.matches(which)) this.remove(at, node);
+    for (const [at, node] of this.nodes) {
+      if (at >= from && node.matches(which)) this.remove(at, node);
+    }
     this.draw();
     if (hasFocus) this.focus();
   }
@@ -187,7 +210,7 @@ export class VirtualList {
     this.space.style.setProperty("height", `${geometry.height}px`);
     this.body.onwheel = geometry.isScaled ? (event) => this.onWheel(event) : null;
     const isKept = place === "kept" || this.active < 0 || !viewport;
-    this.scrollTo(isKept ? geometry.within(from) : geometry.offsetFor(this.active, from, place));
+    this.scrollTo(isKept && this.follows ? geometry.lastOffset : isKept ? geometry.within(from) : geometry.offsetFor(this.active, from, place));
   }
 
   /** The height of a row in pixels, as the styles set it. */
@@ -256,7 +279,8 @@ export class VirtualList {
     const { geometry: { viewport }, active, offset } = this;
     const isSeen = this.geometry.offsetFor(active, offset, "nearest") === offset;
     this.scrollTop = scrollTop;
-    this.layOut(height, viewport === 0 ? "center" : isSeen ? "nearest" : "kept");
+    const place = viewport === 0 ? "center" : isSeen ? "nearest" : "kept";
+    this.layOut(height, this.follows ? "kept" : place);
     this.draw();
   }
 
@@ -267,6 +291,7 @@ export class VirtualList {
     this.isLeft = true;
     this.offset = this.geometry.offsetOf(top);
     this.scrollTop = top;
+    this.look();
     this.draw();
   }
 
@@ -277,6 +302,7 @@ export class VirtualList {
     if (event.ctrlKey || event.shiftKey || offset === this.offset) return;
     event.preventDefault();
     this.scrollTo(offset);
+    this.look();
     this.draw();
   }
 
