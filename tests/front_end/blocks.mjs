@@ -36,7 +36,7 @@ export class MemorySource {
     this.blocks = new Map(Object.entries(blocks));
     this.read = [];
   }
-  text(name) {
+  packed(name) {
     return deflateSync(this.blocks.get(name)).toString("base64");
   }
   async bytes(name) {

@@ -89,6 +89,6 @@ test("a block that is cut off is an error, not a short column", () => {
 
 test("a block of the page is base64 of deflated bytes", async () => {
   const source = sourceOf([{ seq: 1, line: "ü\u2028" }]);
-  const bytes = await inflate(decodeBase64(source.text("p0")));
+  const bytes = await inflate(decodeBase64(source.packed("p0")));
   assert.equal(new TextDecoder().decode(bytes), "ü\u2028");
 });

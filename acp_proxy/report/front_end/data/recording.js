@@ -130,23 +130,27 @@ export class Recording {
 
   /**
    * Replaces the facts about the whole recording, and reports that there are more rows.
-   * @param {any} meta
+   * @param {any} meta @param {any} [edition] the earlier one if the entries are still the same
    */
-  update(meta) {
+  update(meta, edition = meta) {
     // Turns that were open may have changed, with facts about them such as their pauses.
     for (const { prompt_seq, end_seq } of this.meta.summary?.turns ?? []) {
       if (end_seq === null) this.changed.add(this.nearest(prompt_seq));
     }
-    this.meta = this.edition = meta;
+    [this.meta, this.edition] = [meta, edition];
     const counts = `expected ${meta.rows} rows, got ${this.rows}`;
     if (this.rows !== meta.rows) throw new Error(`the index is cut off: ${counts}`);
     setTimeStep(meta.has_times === false ? NaN : meta.step_ns ?? 0);
     Object.values(meta.members ?? {}).flat().forEach((member) => this.pairAnswer(member));
     const problems = [...(meta.summary?.problems ?? [])].sort((a, b) => a.seq - b.seq);
+    const known = this.problems;
     this.problems = new Map();
     for (const problem of problems) {
       const row = problem.severity === "info" ? -1 : this.rowOf(problem.seq);
       if (row >= 0) this.problems.set(row, [...(this.problems.get(row) ?? []), problem]);
+    }
+    for (const [row, { length }] of this.problems) {
+      if (known.get(row)?.length !== length) this.changed.add(row);
     }
     this.pauses.clear();
     for (const [before, after, ns, awaited, isEndless] of meta.pauses ?? []) {

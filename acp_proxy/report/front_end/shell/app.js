@@ -111,6 +111,13 @@ export class App {
     this.showCounts();
   }
 
+  /** Stops all that the app does. */
+  end() {
+    this.life.abort();
+    this.state.filtering.abort();
+    this.state.searching.abort();
+  }
+
   /** The visible view. */
   get current() { return this.mounted.get(this.state.view); }
 

@@ -1,0 +1,109 @@
+// The connection to the server of the live window. A request has the token of the address in a
+// header. Before the token is sent, the server has to prove that it knows the token.
+import { decodeText } from "../data/source.js";
+
+const TOKEN_KEY = "acp-proxy token";
+const CHALLENGE_BYTES = 32;
+const NEWLINE = 10;
+const NO_TOKEN =
+  "This address has no token. Open the address that “acp-proxy web” prints in your terminal.";
+const OTHER_PROGRAM =
+  "Another program answers at this address, not acp-proxy. Nothing was sent to it.";
+
+/** An answer of the server that is an error. */
+export class Refusal extends Error {
+  /** @param {string} words @param {number} status of the response */
+  constructor(words, status) {
+    super(words);
+    this.status = status;
+  }
+}
+
+export class Connection {
+  constructor() {
+    const given = new URLSearchParams(location.hash.slice(1)).get("token");
+    /** The token, which a tab keeps when its address loses it. */
+    this.token = given ?? window.sessionStorage.getItem(TOKEN_KEY) ?? "";
+    window.sessionStorage.setItem(TOKEN_KEY, this.token);
+  }
+
+  /**
+   * Asks the server to prove that it knows the token, without sending it. Rejects if it does not.
+   * @param {AbortSignal} [signal]
+   */
+  async prove(signal) {
+    if (this.token === "") throw new Refusal(NO_TOKEN, 401);
+    const challenge = hexOf(window.crypto.getRandomValues(new Uint8Array(CHALLENGE_BYTES)));
+    const message = `acp-proxy web ${challenge} ${location.host}`;
+    const [response, expected] = await Promise.all([
+      window.fetch(`/proof?challenge=${challenge}`, { ...ONLY_HERE, signal }),
+      proofOf(this.token, message),
+    ]);
+    const { proof } = await response.json().catch(() => ({}));
+    if (proof !== expected) throw new Error(OTHER_PROGRAM);
+  }
+
+  /**
+   * Requests a path with the token. Rejects with a `Refusal` if the answer is an error.
+   * @param {string} path @param {Record<string, string>} values @param {AbortSignal} [signal]
+   */
+  async get(path, values, signal) {
+    const headers = { Authorization: `Bearer ${this.token}` };
+    const address = `${path}?${new URLSearchParams(values)}`;
+    const response = await window.fetch(address, { ...ONLY_HERE, headers, signal });
+    if (response.ok) return response;
+    const words = (await response.text()).trim();
+    throw new Refusal(words || `the server answered ${response.status}`, response.status);
+  }
+}
+
+/** @type {RequestInit} */
+const ONLY_HERE = { cache: "no-store", credentials: "omit", redirect: "error" };
+
+/** The HMAC-SHA256 of a message in hexadecimal. @param {string} token @param {string} message */
+export async function proofOf(token, message) {
+  const [secret, bytes] = [token, message].map((text) => new TextEncoder().encode(text));
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await window.crypto.subtle.importKey("raw", secret, algorithm, false, ["sign"]);
+  return hexOf(new Uint8Array(await window.crypto.subtle.sign("HMAC", key, bytes)));
+}
+
+/** @param {Uint8Array} bytes */
+const hexOf = (bytes) => Array.from(bytes, (one) => one.toString(16).padStart(2, "0")).join("");
+
+/**
+ * Yields the records of a stream, each with its bytes. A record is a line of JSON and, after it, as
+ * many bytes as its member `size` says; a line without this member has none.
+ * @param {Response} response @returns {AsyncGenerator<any>}
+ */
+export async function* recordsOf(response) {
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+  let [rest, record] = [new Uint8Array(0), /** @type {any} */ (null)];
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      rest = appended(rest, read.value);
+      for (;;) {
+        const end = record === null ? rest.indexOf(NEWLINE) : -1;
+        if (end >= 0) {
+          record = JSON.parse(decodeText(rest.subarray(0, end)));
+          rest = rest.subarray(end + 1);
+        }
+        const size = record?.size ?? 0;
+        if (record === null || rest.length < size) break;
+        yield { ...record, bytes: rest.slice(0, size) };
+        [rest, record] = [rest.subarray(size), null];
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+/** @param {Uint8Array} first @param {Uint8Array} second */
+function appended(first, second) {
+  if (first.length === 0) return second;
+  const both = new Uint8Array(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
+}

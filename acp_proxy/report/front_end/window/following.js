@@ -1,0 +1,85 @@
+// Follows a recording that grows: keeps the end in view for a reader who is there, and otherwise
+// offers to go there. Also hides the rows that came before now.
+import { button } from "../shell/dom.js";
+import { countInWords } from "../shell/words.js";
+
+/**
+ * @typedef {import("../shell/app.js").App} App
+ * @typedef {import("../shell/state.js").State} State
+ */
+
+/** The views whose last row is the newest one. */
+const IN_ORDER = new Set(["conversation", "list", "sequence"]);
+
+export class Following {
+  /** @type {App | null} */
+  app = null;
+  /** Whether the end is kept in view. */
+  isOn = false;
+  /** How many rows were shown when the reader was last at the end. */
+  seen = 0;
+  /** The frame number of the first row that is not hidden; 0 if no row is hidden. */
+  earliest = 0;
+
+  constructor() {
+    this.pill = button("", () => this.follow(), { class: "pill", hidden: true });
+    this.hiding = button("Hide earlier", () => this.hide(), { class: "hiding" });
+  }
+
+  /** Follows in an app, which may have taken the place of another one. @param {App} app */
+  attach(app) {
+    const { state, root } = app;
+    this.app = app;
+    Object.assign(app.commands, { G: () => this.follow(), End: () => this.follow() });
+    const main = /** @type {HTMLElement} */ (root.querySelector(".main"));
+    main.append(this.pill);
+    // Events of scrolling do not bubble.
+    main.addEventListener("scroll", () => this.look(), { capture: true, passive: true });
+    state.on("grew", () => this.look());
+    state.on("shown", () => this.count(0));
+    state.on("view", () => this.isOn && this.follow());
+    if (this.earliest > 0) state.hideBefore(state.recording.nearest(this.earliest));
+    this.count(0);
+    if (this.isOn) this.follow();
+  }
+
+  /** Goes to the end and stays there. */
+  follow() {
+    this.isOn = true;
+    this.list?.toEnd();
+    this.count(0);
+  }
+
+  /** The list of the current view; undefined if its end is not the end of the recording. */
+  get list() {
+    return IN_ORDER.has(this.app?.state.view ?? "") ? this.app?.current?.list : undefined;
+  }
+
+  look() {
+    const { list, app } = this;
+    if (!list || !app) return;
+    this.isOn = list.follows;
+    this.count(this.isOn ? 0 : app.state.shown.length - this.seen);
+  }
+
+  /** Says how many rows are new. @param {number} fresh */
+  count(fresh) {
+    const { state } = /** @type {App} */ (this.app);
+    this.seen = state.shown.length - Math.max(0, fresh);
+    this.pill.hidden = fresh <= 0 || !this.list;
+    this.pill.textContent = `↓ ${fresh.toLocaleString("en")} new`;
+    const { earliest } = state;
+    this.hiding.textContent = earliest > 0 ? `Show ${countInWords(earliest, "earlier frame")}`
+      : "Hide earlier";
+    this.hiding.setAttribute("aria-pressed", String(earliest > 0));
+  }
+
+  /** Hides all rows up to now, or shows them again. */
+  hide() {
+    const { state } = /** @type {App} */ (this.app);
+    const { earliest, recording } = state;
+    this.earliest = earliest > 0 ? 0 : (recording.numbers("seq")[recording.rows - 1] ?? 0) + 1;
+    state.hideBefore(earliest > 0 ? 0 : recording.rows);
+    this.follow();
+  }
+}

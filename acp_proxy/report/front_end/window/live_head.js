@@ -1,0 +1,76 @@
+// The head of the live page, with the same facts as the head of a report.
+import { linkedText } from "../cards/card.js";
+import { clear, div, h, span } from "../shell/dom.js";
+import { countInWords } from "../shell/words.js";
+
+/** @typedef {import("../shell/state.js").State} State */
+/** @typedef {{rule: string, severity: string, by: string, seq: number, text: string}} Finding */
+
+const MOST_SEEN = 2;
+/** The tone and the sign of a finding. @type {Record<string, [string, string]>} */
+const LOOKS = { error: ["trouble", "✗"], warning: ["caution", "!"], info: ["", "–"] };
+/** @type {Record<string, string>} */
+const VERDICT_SIGNS = { trouble: "✗", caution: "!", neutral: "–", good: "✓" };
+
+export class LiveHead {
+  /** What was drawn last, as JSON. */
+  drawn = "";
+
+  /** @param {HTMLElement} box an empty element */
+  constructor(box) {
+    this.parts = h("div", null);
+    [this.more, this.stderr] = ["", "faint"].map((name) => folded(name));
+    clear(box, this.parts, this.more.element, this.stderr.element);
+  }
+
+  /** Draws what has changed. @param {State} state */
+  draw(state) {
+    const { name, started_at, summary, verdict, facts = [], findings = [], stderr = [] } =
+      state.recording.meta;
+    const drawn = JSON.stringify([verdict, facts, findings, stderr, summary.live]);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    const linked = (/** @type {string} */ text) => h("bdi", null, linkedText(state, text));
+    const line = (/** @type {Finding} */ { severity, by, seq, text, rule }) => h("li",
+      { class: LOOKS[severity][0] || null }, span("sign", LOOKS[severity][1]),
+      span("", by && span(`badge ${by}`, by), " ", linkedText(state, `#${seq} `), linked(text),
+        " ", h("code", { class: "faint" }, rule)));
+    const { client_title, agent_title } = summary.recording;
+    const prompt = summary.turns[0]?.prompt;
+    const sides = [["client", client_title, " ⇄ "], ["agent", agent_title, " · "]];
+    const serious = (/** @type {Finding} */ { severity }) => severity !== "info";
+    const others = [...findings.filter(serious), ...findings.filter((one) => !serious(one))]
+      .filter(({ seq, text }) => seq !== verdict?.seq || text !== verdict?.text);
+    const isTrouble = facts.some((/** @type {any} */ { ink }) => ink === "trouble");
+    const tone = verdict?.is_trouble ? "trouble" : verdict?.words ? "caution"
+      : isTrouble ? "neutral" : "good";
+    clear(this.parts,
+      h("h1", null, h("bdi", null, name), prompt && [span("asked", "“", h("bdi", null, prompt), "”")]),
+      verdict && h("p", { class: `verdict ${tone}` }, span("sign", VERDICT_SIGNS[tone]), " ",
+        verdict.words && h("strong", null, verdict.words, linkedText(state, ` at #${verdict.seq}: `)),
+        linked(verdict.text), verdict.hint && [" ", linked(verdict.hint)]),
+      facts.length > 0 && h("p", { class: "line known" }, facts.flatMap(
+        (/** @type {any} */ { text, ink }, /** @type {number} */ at) =>
+          [at > 0 && " · ", h("span", { class: ink || null }, linked(text))])),
+      h("ul", { class: "findings others" }, others.slice(0, MOST_SEEN).map(line)),
+      h("p", { class: "line" }, sides.map(([side, title, after]) => title
+        && span("", span(`badge ${side}`, side), " ", h("bdi", null, title), after)),
+        span("faint", started_at && new Date(started_at).toLocaleString())));
+    this.more.fill(countInWords(others.length - MOST_SEEN, "more finding"),
+      others.slice(MOST_SEEN).map(line));
+    this.stderr.fill(`stderr: ${stderr.at(-1) ?? ""}`, stderr.length > 0 && h("pre", null, stderr.join("\n")));
+  }
+}
+
+/** An element that can be opened; it is hidden while it has no content. @param {string} name */
+function folded(name) {
+  const [summary, content] = [h("summary", { class: name || null }), h("ul", { class: "findings" })];
+  const element = h("details", { hidden: true }, summary, content);
+  /** @param {string} title @param {HTMLElement | HTMLElement[] | false} children */
+  const fill = (title, children) => {
+    element.hidden = [children].flat().filter(Boolean).length === 0;
+    clear(summary, title);
+    clear(content, children);
+  };
+  return { element, fill };
+}

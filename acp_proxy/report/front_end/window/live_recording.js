@@ -1,0 +1,188 @@
+// One recording in the live window. Its rows come as a stream while the tab is open. When the
+// stream breaks, the page connects again and gets all rows anew; the old ones stay meanwhile.
+import { Recording } from "../data/recording.js";
+import { decodeText, inflate } from "../data/source.js";
+import { OverviewStrip } from "../pictures/overview.js";
+import { applyFilter, search } from "../search/search.js";
+import { App, VIEWS } from "../shell/app.js";
+import { clear, h } from "../shell/dom.js";
+import { keepLink, readLink, writeLink } from "../shell/link.js";
+import { State } from "../shell/state.js";
+import { messageOf } from "../shell/words.js";
+import { Refusal, recordsOf } from "./connection.js";
+import { Following } from "./following.js";
+import { HttpSource } from "./http_source.js";
+import { LiveHead } from "./live_head.js";
+import { WaitsBar } from "./waits_bar.js";
+
+/** The times between two attempts to connect: each is twice as long as the one before. */
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 4000;
+/** New rows are shown this long after the last ones, or later if showing them takes long. */
+const SHOWN_AFTER_MS = 100;
+/** Showing new rows takes at most this part of the time. */
+const BUSY_PART = 0.2;
+/** Statuses after which another attempt is of no use. */
+const FINAL_STATUSES = new Set([401, 403, 404]);
+
+export class LiveRecording {
+  /** The recording that gets the rows; it is shown when it has enough rows. */
+  recording = /** @type {Recording | null} */ (null);
+  /** @type {HttpSource | null} */
+  source = null;
+  /** Index blocks that came before the first facts. @type {Uint8Array[]} */
+  held = [];
+  /** The newest facts, until they are shown. @type {any} */
+  meta = null;
+  hasEntries = false;
+  /** @type {App | null} */
+  app = null;
+  /** The frame number that must be there before the recording is shown. */
+  wanted = readLink(location.hash).seq ?? 0;
+  timer = 0;
+  /** The earliest time of the next `show`. */
+  shownAgain = 0;
+  /** The id of the stream of rows. */
+  stream = "";
+
+  /**
+   * @param {import("./connection.js").Connection} connection @param {string} name
+   * @param {{root: HTMLElement, head: HTMLElement, bar: HTMLElement}} places empty elements
+   */
+  constructor(connection, name, { root, head, bar }) {
+    this.connection = connection;
+    this.name = name;
+    this.root = root;
+    this.following = new Following();
+    this.head = new LiveHead(head);
+    this.bar = new WaitsBar(bar, this.following.hiding);
+    this.bar.update({ name });
+    document.addEventListener("visibilitychange", () => this.showLater());
+  }
+
+  /** Reads the stream, and connects again when it breaks. Ends when no rows can come any more. */
+  async run() {
+    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, LAST_RETRY_MS)) {
+      let problem = "The connection is lost. Trying again…";
+      try {
+        await this.connection.prove();
+        const response = await this.connection.get("/api/live", { rec: this.name });
+        for await (const record of recordsOf(response)) {
+          wait = FIRST_RETRY_MS / 2;
+          if (record.name === "gone") return this.bar.update({ problem: record.why });
+          await this.take(record);
+        }
+      } catch (error) {
+        const isFinal = error instanceof Refusal && FINAL_STATUSES.has(error.status);
+        if (!(error instanceof TypeError)) problem = messageOf(error);
+        if (isFinal) return this.bar.update({ problem });
+      }
+      this.bar.update({ problem });
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+
+  /** @param {any} record of the stream */
+  async take({ name, bytes, ...values }) {
+    const data = bytes.length > 0 ? await inflate(bytes) : bytes;
+    if (name === "hello") this.begin(values.stream, values.unredacted);
+    else if (name === "reset") this.forget();
+    else if (name === "waits") this.bar.update({ waits: values });
+    else if (name === "index") this.append(data);
+    else if (name === "meta") this.meta = JSON.parse(decodeText(data));
+    else if (name === "entries") {
+      this.source?.takeEntries(JSON.parse(decodeText(data)));
+      this.hasEntries = true;
+    }
+    if (name === "meta") this.append();
+    this.showLater();
+  }
+
+  /** @param {string} stream @param {boolean} isUnredacted */
+  begin(stream, isUnredacted) {
+    const banner = document.getElementById("banner");
+    if (banner) banner.hidden = !isUnredacted;
+    this.bar.update({ problem: "" });
+    this.stream = stream;
+    this.source = new HttpSource(this.connection, stream);
+    const { recording } = this.app?.state ?? {};
+    if (recording) this.wanted = recording.numbers("seq")[recording.rows - 1] ?? 0;
+    this.recording = new Recording(this.source, null);
+    [this.held, this.meta, this.hasEntries] = [[], null, false];
+  }
+
+  /** Takes rows; they wait until the first facts are there. @param {Uint8Array} [block] */
+  append(block) {
+    const { recording, held } = this;
+    if (!recording) return;
+    if (block) held.push(block);
+    recording.meta ??= this.meta;
+    if (recording.meta) held.splice(0).forEach((one) => recording.append(one));
+  }
+
+  /** Removes all rows, which come again. */
+  forget() {
+    this.begin(this.stream, !document.getElementById("banner")?.hidden);
+    clear(this.root, h("p", { class: "message", role: "status" }, "Reading all frames again…"));
+  }
+
+  showLater() {
+    if (document.hidden) return;
+    const wait = Math.max(0, this.shownAgain - performance.now());
+    this.timer ||= window.setTimeout(() => this.show(), wait);
+  }
+
+  /** Shows the rows that have come. */
+  show() {
+    const { recording, meta, hasEntries } = this;
+    this.timer = 0;
+    if (!recording?.meta) return;
+    const began = performance.now();
+    const isShown = this.app?.state.recording === recording;
+    const last = recording.numbers("seq")[recording.rows - 1] ?? 0;
+    if (!isShown && recording.meta.partial && last < this.wanted) return;
+    if (meta || hasEntries || !isShown) {
+      const facts = { ...meta ?? recording.meta, rows: recording.rows };
+      recording.update(facts, hasEntries || !isShown ? facts : recording.edition);
+    } else if (recording.rows > recording.meta.rows) recording.extend();
+    else return;
+    [this.meta, this.hasEntries] = [null, false];
+    if (!isShown) void this.mount(recording);
+    this.showFacts(recording.meta);
+    const took = performance.now() - began;
+    this.shownAgain = performance.now() + Math.max(SHOWN_AFTER_MS, took / BUSY_PART);
+  }
+
+  /** Shows a recording in place of the one before, at the same place. @param {Recording} recording */
+  async mount(recording) {
+    const { app: before, connection: { token } } = this;
+    if (before) {
+      const { state } = before;
+      const link = writeLink({ ...state, seq: state.seq, view: state.view }, token);
+      history.replaceState(true, "", `#${link}`);
+      before.end();
+    }
+    this.root.classList.add("started");
+    const state = new State(recording, { applyFilter, search });
+    const app = (this.app = new App(this.root, state));
+    new OverviewStrip(/** @type {HTMLElement} */ (this.root.querySelector(".overview")), state);
+    const isAtEnd = recording.meta.summary.live && readLink(location.hash).seq === null;
+    if (!before) this.following.isOn = isAtEnd;
+    const arrive = () => !before && app.arrive();
+    const { signal } = app.life;
+    await keepLink(state, VIEWS.map(({ name }) => name), arrive, { token, signal });
+    if (signal.aborted) return;
+    this.following.attach(app);
+    Object.assign(window, { acpReport: { state, recording } });
+    document.getElementById("unfinished")?.remove();
+  }
+
+  /** @param {any} meta */
+  showFacts({ summary }) {
+    const { state } = /** @type {App} */ (this.app);
+    const { error = 0 } = summary.severities ?? {};
+    this.head.draw(state);
+    this.app?.fit();
+    this.bar.update({ state, errors: error });
+  }
+}
