@@ -327,7 +327,7 @@ export class Recording {
    */
   async *pieces(row) {
     if (!this.hasPayloads) throw new Error("this report was made without payloads");
-    const { first, end, names } = this.blocksOf(row);
+    const { first, names } = this.blocksOf(row);
     if (names.length > 1) {
       for (const name of names) yield this.source.bytes(name);
       return;

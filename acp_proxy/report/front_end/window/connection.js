@@ -78,7 +78,7 @@ const hexOf = (bytes) => Array.from(bytes, (one) => one.toString(16).padStart(2,
  */
 export async function* recordsOf(response) {
   const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
-  let [rest, record] = [new Uint8Array(0), /** @type {any} */ (null)];
+  let [rest, record] = /** @type {[Uint8Array, any]} */ ([new Uint8Array(0), null]);
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       rest = appended(rest, read.value);

@@ -8,7 +8,10 @@ const CODE = new Set(["script", "worker"]);
 
 /** @implements {Source} */
 export class HttpSource {
-  /** The index of the entries that are new or have changed since it was last read. @type {EntryIndex} */
+  /**
+   * The index of the entries that are new or have changed since it was last read.
+   * @type {EntryIndex}
+   */
   entries = { first: 0, seq: [], last_seq: [], kind: [] };
 
   /** @param {Connection} connection @param {string} stream the id of the stream of rows */

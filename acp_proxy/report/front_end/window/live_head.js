@@ -1,6 +1,6 @@
 // The head of the live page, with the same facts as the head of a report.
 import { linkedText } from "../cards/card.js";
-import { clear, div, h, span } from "../shell/dom.js";
+import { clear, h, span } from "../shell/dom.js";
 import { countInWords } from "../shell/words.js";
 
 /** @typedef {import("../shell/state.js").State} State */
@@ -19,7 +19,8 @@ export class LiveHead {
   /** @param {HTMLElement} box an empty element */
   constructor(box) {
     this.parts = h("div", null);
-    [this.more, this.stderr] = ["", "faint"].map((name) => folded(name));
+    this.more = folded("");
+    this.stderr = folded("faint mono");
     clear(box, this.parts, this.more.element, this.stderr.element);
   }
 
@@ -39,7 +40,7 @@ export class LiveHead {
     const prompt = summary.turns[0]?.prompt;
     const sides = [["client", client_title, " ⇄ "], ["agent", agent_title, " · "]];
     const serious = (/** @type {Finding} */ { severity }) => severity !== "info";
-    const others = [...findings.filter(serious), ...findings.filter((one) => !serious(one))]
+    const others = [...findings.filter(serious), ...findings.filter((/** @type {Finding} */ one) => !serious(one))]
       .filter(({ seq, text }) => seq !== verdict?.seq || text !== verdict?.text);
     const isTrouble = facts.some((/** @type {any} */ { ink }) => ink === "trouble");
     const tone = verdict?.is_trouble ? "trouble" : verdict?.words ? "caution"

@@ -20,12 +20,17 @@ import { durationInWords } from "../shell/words.js";
  */
 
 const LIMITS_KEY = "acp-proxy limits";
-/** After how many seconds each wait is too long; null: never. @type {Record<Limited, number | null>} */
+/**
+ * After how many seconds each wait is too long; null: never.
+ * @type {Record<Limited, number | null>}
+ */
 const LIMITS = { agent: 60, call: 600, person: null };
 /** @type {Record<Limited, string>} */
 const LIMITED = {
   agent: "The agent or the client is silent", call: "A call runs", person: "A person is waited for",
 };
+/** The smallest limit that the server sends for a running call. */
+const LEAST_OF_CALLS_NS = 600e9;
 const STREAMING_NS = 2e9;
 const TICK_MS = 500;
 /** For each tone, its shape in the icon of the tab. @type {Record<string, string>} */
@@ -109,7 +114,7 @@ export class WaitsBar {
   isLate(wait) {
     /** @type {Limited} */
     const kind = wait.limit_ns === null ? "person"
-      : wait.limit_ns < LIMITS.call * 1e9 ? "agent" : "call";
+      : wait.limit_ns < LEAST_OF_CALLS_NS ? "agent" : "call";
     return this.lengthOf(wait) >= (this.limits[kind] ?? Infinity) * 1e9;
   }
 
