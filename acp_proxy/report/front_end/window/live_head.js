@@ -6,6 +6,7 @@ import { countInWords } from "../shell/words.js";
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {{rule: string, severity: string, by: string, seq: number, text: string}} Finding */
 
+const SIDES = ["client", "agent"];
 const MOST_SEEN = 2;
 /** The tone and the sign of a finding. @type {Record<string, [string, string]>} */
 const LOOKS = { error: ["trouble", "✗"], warning: ["caution", "!"], info: ["", "–"] };
@@ -36,36 +37,43 @@ export class LiveHead {
       { class: LOOKS[severity][0] || null }, span("sign", LOOKS[severity][1]),
       span("", by && span(`badge ${by}`, by), " ", linkedText(state, `#${seq} `), linked(text),
         " ", h("code", { class: "faint" }, rule)));
-    const { client_title, agent_title } = summary.recording;
-    const prompt = summary.turns[0]?.prompt;
-    const sides = [["client", client_title, " ⇄ "], ["agent", agent_title, " · "]];
-    const serious = (/** @type {Finding} */ { severity }) => severity !== "info";
-    const others = [...findings.filter(serious), ...findings.filter((/** @type {Finding} */ one) => !serious(one))]
-      .filter(({ seq, text }) => seq !== verdict?.seq || text !== verdict?.text);
+    const { recording, turns: [turn] } = summary;
+    const titles = ["client", "agent"].map((side) =>
+      [recording[`${side}_name`], recording[`${side}_version`]].filter(Boolean).join(" "));
+    const sides = titles.map((title, at) => title && [span(`badge ${SIDES[at]}`, SIDES[at]), " ",
+      h("bdi", null, title), at ? " · " : " ⇄ "]);
+    const others = findings.filter((/** @type {Finding} */ { seq, text }) =>
+      seq !== verdict?.seq || text !== verdict?.text);
+    const serious = others.filter((/** @type {Finding} */ { severity }) => severity !== "info");
+    const seen = serious.slice(0, MOST_SEEN);
+    const rest = others.filter((/** @type {Finding} */ one) => !seen.includes(one));
     const isTrouble = facts.some((/** @type {any} */ { ink }) => ink === "trouble");
     const tone = verdict?.is_trouble ? "trouble" : verdict?.words ? "caution"
       : isTrouble ? "neutral" : "good";
     clear(this.parts,
-      h("h1", null, h("bdi", null, name), prompt && [span("asked", "“", h("bdi", null, prompt), "”")]),
+      h("h1", null, h("bdi", null, name),
+        turn?.prompt && [" ", span("asked", "“", h("bdi", null, turn.prompt), "”")]),
       verdict && h("p", { class: `verdict ${tone}` }, span("sign", VERDICT_SIGNS[tone]), " ",
-        verdict.words && h("strong", null, verdict.words, linkedText(state, ` at #${verdict.seq}: `)),
+        verdict.words && h("strong", null, verdict.words, ", at frame ",
+          linkedText(state, `#${verdict.seq}: `)),
         linked(verdict.text), verdict.hint && [" ", linked(verdict.hint)]),
       facts.length > 0 && h("p", { class: "line known" }, facts.flatMap(
         (/** @type {any} */ { text, ink }, /** @type {number} */ at) =>
           [at > 0 && " · ", h("span", { class: ink || null }, linked(text))])),
-      h("ul", { class: "findings others" }, others.slice(0, MOST_SEEN).map(line)),
-      h("p", { class: "line" }, sides.map(([side, title, after]) => title
-        && span("", span(`badge ${side}`, side), " ", h("bdi", null, title), after)),
+      h("ul", { class: "findings others" }, seen.map(line)),
+      h("p", { class: "line" }, sides.flat(),
         span("faint", started_at && new Date(started_at).toLocaleString())));
-    this.more.fill(countInWords(others.length - MOST_SEEN, "more finding"),
-      others.slice(MOST_SEEN).map(line));
-    this.stderr.fill(`stderr: ${stderr.at(-1) ?? ""}`, stderr.length > 0 && h("pre", null, stderr.join("\n")));
+    this.more.fill(countInWords(rest.length, serious.length > 0 ? "more finding" : "note"),
+      rest.map(line));
+    const tail = stderr.length > 0 && h("pre", null, stderr.join("\n"));
+    this.stderr.fill(`stderr: ${stderr.at(-1) ?? ""}`, tail);
   }
 }
 
 /** An element that can be opened; it is hidden while it has no content. @param {string} name */
 function folded(name) {
-  const [summary, content] = [h("summary", { class: name || null }), h("ul", { class: "findings" })];
+  const summary = h("summary", { class: name || null });
+  const content = h("ul", { class: "findings" });
   const element = h("details", { hidden: true }, summary, content);
   /** @param {string} title @param {HTMLElement | HTMLElement[] | false} children */
   const fill = (title, children) => {

@@ -153,7 +153,10 @@ export class LiveRecording {
     this.shownAgain = performance.now() + Math.max(SHOWN_AFTER_MS, took / BUSY_PART);
   }
 
-  /** Shows a recording in place of the one before, at the same place. @param {Recording} recording */
+  /**
+   * Shows a recording in place of the one before, at the same place.
+   * @param {Recording} recording
+   */
   async mount(recording) {
     const { app: before, connection: { token } } = this;
     if (before) {

@@ -73,7 +73,9 @@ export class WaitsBar {
     const inputs = Object.entries(LIMITED).map(([name, words]) => this.limitInput(name, words));
     const form = div("limits-form", "Red after this many seconds, empty for never:", inputs);
     const limits = h("details", { class: "limits" }, h("summary", null, "Limits"), form);
-    clear(bar, this.words, div("bar-tools", tool, this.asking, limits));
+    /** Buttons that are of use only while the recording grows. */
+    this.tools = span("bar-tools", this.asking, limits);
+    clear(bar, this.words, div("bar-tools", tool, this.tools));
     setInterval(() => this.tick(), TICK_MS);
   }
 
@@ -111,12 +113,7 @@ export class WaitsBar {
   isStreaming = (wait) => wait.streaming !== "" && this.lengthOf(wait) < STREAMING_NS;
 
   /** @param {Wait} wait */
-  isLate(wait) {
-    /** @type {Limited} */
-    const kind = wait.limit_ns === null ? "person"
-      : wait.limit_ns < LEAST_OF_CALLS_NS ? "agent" : "call";
-    return this.lengthOf(wait) >= (this.limits[kind] ?? Infinity) * 1e9;
-  }
+  isLate = (wait) => this.lengthOf(wait) >= (this.limits[limitOf(wait)] ?? Infinity) * 1e9;
 
   /** The colour of the bar and of the icon. */
   get tone() {
@@ -135,7 +132,7 @@ export class WaitsBar {
     this.shown = shown;
     this.clocks.forEach((clock, at) => (clock.textContent = lengths[at]));
     const [first] = waits;
-    const brief = first && !this.isStreaming(first) && `${BRIEF[first.party]} ${lengths[0]}`;
+    const brief = first && !this.isStreaming(first) && `${briefWords(first)} ${lengths[0]}`;
     const facts = [this.errors > 0 && `✗ ${this.errors}`, this.problem ? "not connected" : brief];
     const title = [...facts, this.name].filter(Boolean).join(" · ");
     if (title !== document.title) document.title = title;
@@ -150,11 +147,12 @@ export class WaitsBar {
     this.clocks = waits.map(() => span("clock"));
     const parts = waits.map((wait, at) => {
       const words = this.isStreaming(wait) ? linked(wait.streaming)
-        : [linked(wait.before), this.clocks[at], linked(wait.after)].flat();
+        : [linked(wait.before.trimEnd()), " ", this.clocks[at], linked(wait.after)].flat();
       return span(`wait ${this.isLate(wait) ? "trouble" : wait.party}`, words);
     });
     const idle = live ? "running, nobody is waited for" : "the recording has ended";
     this.bar.dataset.tone = tone;
+    this.tools.hidden = !live;
     const said = this.problem ? [span("wait trouble", this.problem)] : parts;
     const mark = span(`mark ${tone}`, "●");
     clear(this.words, mark, said.length > 0 ? said : span("faint", idle));
@@ -173,14 +171,19 @@ export class WaitsBar {
     const key = `${waits[0].seq} ${waits[0].since_ns}`;
     if (this.notified.has(key) || window.Notification?.permission !== "granted") return;
     this.notified.add(key);
-    const body = `${waits[0].before}${length}${waits[0].after}`;
+    const body = `${waits[0].before.trimEnd()} ${length}${waits[0].after}`;
     const note = new window.Notification(this.name, { body, tag: this.name });
     note.onclick = () => window.focus();
   }
 }
 
-/** The words for the title of the tab. @type {Record<Wait["party"], string>} */
-const BRIEF = { agent: "silent", client: "client silent", person: "a person", program: "runs" };
+/** The limit that applies to a wait. @param {Wait} wait @returns {Limited} */
+const limitOf = ({ limit_ns }) =>
+  limit_ns === null ? "person" : limit_ns < LEAST_OF_CALLS_NS ? "agent" : "call";
+
+/** The words for the title of the tab. @param {Wait} wait */
+const briefWords = (wait) => limitOf(wait) === "call" ? "call"
+  : wait.party === "agent" ? "silent" : wait.party === "person" ? "a person" : wait.party;
 
 /** A duration in whole seconds, which tick. @param {number} ns */
 export const waitInWords = (ns) => ns < 120e9 ? `${Math.floor(ns / 1e9)} s` : durationInWords(ns);
