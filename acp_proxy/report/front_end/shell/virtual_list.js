@@ -147,6 +147,8 @@ export class VirtualList {
   /** Shows the end, and keeps it visible. */
   toEnd() {
     this.follows = this.isLeft = true;
+    // A list that is not laid out yet shows the end when it is; see `onResize`.
+    if (!this.geometry.viewport) return;
     this.scrollTo(this.geometry.lastOffset);
     this.draw();
   }
@@ -210,7 +212,9 @@ export class VirtualList {
     this.space.style.setProperty("height", `${geometry.height}px`);
     this.body.onwheel = geometry.isScaled ? (event) => this.onWheel(event) : null;
     const isKept = place === "kept" || this.active < 0 || !viewport;
-    this.scrollTo(isKept && this.follows ? geometry.lastOffset : isKept ? geometry.within(from) : geometry.offsetFor(this.active, from, place));
+    if (place === "kept" && this.follows && viewport > 0) this.scrollTo(geometry.lastOffset);
+    else if (isKept) this.scrollTo(geometry.within(from));
+    else this.scrollTo(geometry.offsetFor(this.active, from, place));
   }
 
   /** The height of a row in pixels, as the styles set it. */

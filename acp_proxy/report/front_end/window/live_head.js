@@ -56,7 +56,7 @@ export class LiveHead {
       verdict && h("p", { class: `verdict ${tone}` }, span("sign", VERDICT_SIGNS[tone]), " ",
         verdict.words && h("strong", null, verdict.words, ", at frame ",
           linkedText(state, `#${verdict.seq}: `)),
-        linked(verdict.text), verdict.hint && [" ", linked(verdict.hint)]),
+        linked(verdict.text), verdict.hint && [" A note: ", linked(verdict.hint)]),
       facts.length > 0 && h("p", { class: "line known" }, facts.flatMap(
         (/** @type {any} */ { text, ink }, /** @type {number} */ at) =>
           [at > 0 && " · ", h("span", { class: ink || null }, linked(text))])),

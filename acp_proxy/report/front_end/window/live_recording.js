@@ -20,6 +20,7 @@ const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 4000;
 /** New rows are shown this long after the last ones, or later if showing them takes long. */
 const SHOWN_AFTER_MS = 100;
+const LAST_SHOWN_AFTER_MS = 1000;
 /** Showing new rows takes at most this part of the time. */
 const BUSY_PART = 0.2;
 /** Statuses after which another attempt is of no use. */
@@ -147,10 +148,11 @@ export class LiveRecording {
     } else if (recording.rows > recording.meta.rows) recording.extend();
     else return;
     [this.meta, this.hasEntries] = [null, false];
+    const took = isShown ? performance.now() - began : 0;
+    const wait = Math.min(Math.max(SHOWN_AFTER_MS, took / BUSY_PART), LAST_SHOWN_AFTER_MS);
+    this.shownAgain = performance.now() + wait;
     if (!isShown) void this.mount(recording);
     this.showFacts(recording.meta);
-    const took = performance.now() - began;
-    this.shownAgain = performance.now() + Math.max(SHOWN_AFTER_MS, took / BUSY_PART);
   }
 
   /**
