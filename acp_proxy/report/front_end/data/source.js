@@ -31,8 +31,9 @@ export function decodeBase64(text) {
 /** @param {Packed} packed */
 export async function inflate(packed) {
   const bytes = typeof packed === "string" ? decodeBase64(packed) : packed;
-  const blob = new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)]);
-  const stream = blob.stream().pipeThrough(new DecompressionStream("deflate"));
+  const { body } = new Response(/** @type {Uint8Array<ArrayBuffer>} */ (bytes));
+  const packedBytes = /** @type {ReadableStream} */ (body);
+  const stream = packedBytes.pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 

@@ -42,14 +42,20 @@ const NAMED_ROWS = 5;
  */
 const NAMED_PART = 0.05;
 const STEPS = 1000;
-/** The strip is drawn this long after a change, so that it is not drawn for each new frame. */
+/**
+ * The strip is drawn this long after a change, so that it is not drawn for each new frame; and if
+ * drawing takes long, so many times as long after it.
+ */
 const DRAWN_AFTER_MS = 200;
+const DRAWN_AFTER_TIMES = 20;
 
 export class OverviewStrip {
   spans = /** @type {Span[]} */ ([]);
   axis = timeAxis(new Float64Array(0));
   /** The timer of the next drawing. */
   timer = 0;
+  /** The time between a change and the next drawing. */
+  pause = DRAWN_AFTER_MS;
 
   /** @param {HTMLElement} box @param {State} state */
   constructor(box, state) {
@@ -78,7 +84,7 @@ export class OverviewStrip {
     box.append(h("section", own, this.strip, div("overview-foot", this.said, this.hint, all)));
     // The list is drawn before the bars.
     state.on("shown", () => setTimeout(() => this.drawBars()));
-    state.on("grew", () => (this.timer ||= window.setTimeout(() => this.draw(), DRAWN_AFTER_MS)));
+    state.on("grew", () => (this.timer ||= window.setTimeout(() => this.draw(), this.pause)));
     const isOther = () => this.width !== this.strip.clientWidth;
     new ResizeObserver(() => isOther() && this.fit()).observe(this.strip);
     state.on("range", () => this.showRange());
@@ -92,7 +98,7 @@ export class OverviewStrip {
 
   /** Reads the recording anew, and draws it. */
   draw() {
-    const { recording } = this;
+    const [{ recording }, began] = [this, performance.now()];
     this.timer = 0;
     this.spans = openSpans(recording);
     const debts = debtsOf(recording, this.spans);
@@ -103,6 +109,7 @@ export class OverviewStrip {
     this.axis = timeAxis(this.times, debts, { has });
     clear(this.said, linkedText(this.state, this.words()));
     this.fit();
+    this.pause = Math.max(DRAWN_AFTER_MS, DRAWN_AFTER_TIMES * (performance.now() - began));
   }
 
   /** Draws the strip in its present width. The bars are drawn a moment later. */

@@ -22,6 +22,8 @@ const SLANT_TO = 28;
 const SUB_LANE = 8;
 const EDGE = 5;
 const LABEL_CHARACTERS = 300;
+/** The class of a row whose cells are not in memory yet. */
+const UNREAD = "sequence-unread";
 const FIGURES = { cross: "✗", changed: "≠", made: "+", clock: "■" };
 
 export class SequenceView {
@@ -57,16 +59,23 @@ export class SequenceView {
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
     if (change === "row") this.goTo();
-    else if (change === "loaded") this.list.refresh();
+    else if (change === "loaded") this.list.refresh(`.${UNREAD}`);
     else if (change === "shown" || change === "view") this.build("center");
-    else if (change === "grew") this.build("kept");
+    else if (change === "grew") this.build("kept", this.state.grewFrom);
   }
 
-  /** @param {"center" | "kept"} place of the chosen row */
-  build(place) {
+  /**
+   * @param {"center" | "kept"} place of the chosen row
+   * @param {number} [from] the first row that is new or has changed
+   */
+  build(place, from = 0) {
+    const lanes = String(this.facts.lanes);
     this.read();
     this.items = sequenceItems(this.recording, this.state.shown);
-    this.list.setItems(this.items.map((_, at) => at), this.indexOf(this.state.row), place);
+    const isSame = lanes === String(this.facts.lanes);
+    const first = isSame ? this.items.findIndex(({ last }) => last >= from - 1) : 0;
+    const all = this.items.map((_, at) => at);
+    this.list.setItems(all, this.indexOf(this.state.row), place, first);
   }
 
   goTo() {
@@ -95,6 +104,8 @@ export class SequenceView {
     const trouble = problems.length ? `. Problem: ${problems.join(" ")}` : "";
     const classes = ["stream", "tone"].map((name) => `${name}-${recording.text(name, row)}`);
     node.classList.add("sequence-row", `sequence-${kind}`, ...classes);
+    const isRead = textOfRows(recording, this.state.shown, row, item.last) !== null;
+    node.classList.toggle(UNREAD, !isRead);
     node.classList.toggle("sequence-trouble", problems.length > 0 && !this.state.isWarned(row));
     setAttribute(node, "title", [...words, ...problems].join("\n"));
     const name = `${number} ${words.join("; ")}${pause && `${pause} after`}${trouble}`;

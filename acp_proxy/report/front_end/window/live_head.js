@@ -25,12 +25,12 @@ export class LiveHead {
     clear(box, this.parts, this.more.element, this.stderr.element);
   }
 
-  /** Draws what has changed. @param {State} state */
+  /** Draws what has changed. @param {State} state @returns {boolean} whether anything has */
   draw(state) {
     const { name, started_at, summary, verdict, facts = [], findings = [], stderr = [] } =
       state.recording.meta;
     const drawn = JSON.stringify([verdict, facts, findings, stderr, summary.live]);
-    if (drawn === this.drawn) return;
+    if (drawn === this.drawn) return false;
     this.drawn = drawn;
     const linked = (/** @type {string} */ text) => h("bdi", null, linkedText(state, text));
     const line = (/** @type {Finding} */ { severity, by, seq, text, rule }) => h("li",
@@ -67,6 +67,7 @@ export class LiveHead {
       rest.map(line));
     const tail = stderr.length > 0 && h("pre", null, stderr.join("\n"));
     this.stderr.fill(`stderr: ${stderr.at(-1) ?? ""}`, tail);
+    return true;
   }
 }
 

@@ -186,8 +186,9 @@ export class LiveRecording {
   showFacts({ summary }) {
     const { state } = /** @type {App} */ (this.app);
     const { error = 0 } = summary.severities ?? {};
-    this.head.draw(state);
-    this.app?.fit();
-    this.bar.update({ state, errors: error });
+    if (this.head.draw(state)) this.app?.fit();
+    if (state !== this.bar.state || error !== this.bar.errors) {
+      this.bar.update({ state, errors: error });
+    }
   }
 }
