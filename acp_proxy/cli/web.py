@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import secrets
+import signal
 import socket
 import sys
 from functools import partial
@@ -171,3 +172,4 @@ def _serve(options: Any, file: "AddressFile", address: "Address", listener: sock
     with contextlib.suppress(OSError):
         os.nice(5)  # a conversation that is watched comes first
     trio.run(partial(run, window, listener))
+    sys.exit(128 + signal.SIGINT)  # the server takes Ctrl-C as its end

@@ -173,7 +173,7 @@ class LivePage:
                 found = converter.unstructure(await self._read(partial(rows.waits, now_ns)))
                 if (found, reader.live) != waits:
                     waits = found, reader.live
-                    elapsed_ns = rows.elapsed_ns(now_ns)
+                    elapsed_ns = rows.elapsed_ns(now_ns) if reader.live else 0
                     await self._record("waits", now_ns=elapsed_ns, live=reader.live, waits=found)
             if not reader.live and not has_ended:
                 has_ended, state = True, self._state()
@@ -198,7 +198,7 @@ class LivePage:
             await self._record("index", block)
             await self._send_meta({})
             await self._send_news()
-        if self._rows.last > known:
+        if self._rows.last > known and self._rows.reader.live:
             self._grown.set()
         return self._rows.last > known
 
