@@ -113,7 +113,7 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _anchors(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
-    """Returns pairs of unique items; if there are none, pairs of unique runs or of rare items.
+    """Returns pairs of unique items. If no item is unique, pairs unique runs, or else rare items.
 
     In the result, the positions in A and the positions in B increase.
     """
@@ -150,7 +150,7 @@ def _rarest(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pair
 
 
 def _at_once(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
-    """Pairs the n-th occurrence of each item in A with the n-th in B."""
+    """Pairs the n-th occurrence of an item in A with the n-th in B; keeps only pairs in order."""
     in_a, in_b = _places(a, range_a), _places(b, range_b)
     pairs = (pair for item in in_a if item in in_b for pair in zip(in_a[item], in_b[item]))  # noqa: B905
     return longest_in_order(sorted(pairs))
@@ -166,8 +166,8 @@ def _places(items: Items, within: range) -> defaultdict[Hashable, list[int]]:
 def _exactly(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pair]:
     """Yields the pairs of the longest common subsequence. Compares each item of A with each of B.
 
-    Of several longest subsequences, chooses the one that leaves the most unpaired items of A and B
-    side by side.
+    If several subsequences are longest, chooses the subsequence that leaves the most unpaired items
+    of A and B side by side.
     """
     width, b_start = len(range_b), range_b.start
     a_start, a_end = range_a.start, range_a.stop

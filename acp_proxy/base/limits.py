@@ -10,7 +10,7 @@ CHUNK = 64 << 10
 PIECE = 1 << 20
 """The most bytes of a long value that are read or written at once."""
 READ_AHEAD = 1 << 20
-"""The most bytes of later lines that are read to mask a text that continues in these lines."""
+"""If a text continues in later lines: the most bytes of these lines that are read to mask it."""
 
 # Lines that are read as a whole or in part.
 LINE_EDGE = 64 << 10
@@ -75,9 +75,9 @@ SHOWN_VALUE = 1000
 SHOWN_LINE = 2000
 """The most characters that are shown of a line of text, a path, a command or a match."""
 SHOWN_FRAME = 1 << 20
-"""The most characters that are written of a whole frame; the rest is cut."""
+"""The most characters that are written of a whole frame; later characters are cut."""
 SHOWN_BYTES = 16 << 10
-"""The most bytes that a report shows of what a fault delivered; the rest is cut."""
+"""The most bytes that a report shows of a fault's delivery; later bytes are cut."""
 
 # Items that are listed; the others are at most counted.
 NAMED = 3
@@ -105,6 +105,6 @@ CACHED = 4096
 REMEMBERED_CALLS = 10_000
 """The most tool calls, sessions, terminals or failures of a recording that are remembered."""
 KEPT_ACTIONS = 100_000
-"""The most actions or tool calls of a recording that are kept; the rest are only counted."""
+"""The most actions or tool calls of a recording that are kept; later ones are only counted."""
 CHECKED_FRAMES = 20_000
 """The most frames whose messages a report checks for broken rules; `check` checks all frames."""

@@ -88,7 +88,7 @@ def open_plain(path: Path) -> BufferedReader:
 
 
 def _mode(path: Path) -> int | str | None:
-    """Returns the mode of a file, None if there is no file, or why the path cannot be checked."""
+    """Returns the mode of a file; None if no file exists; a reason if the check fails."""
     try:
         return path.stat().st_mode
     except OSError as e:

@@ -46,7 +46,7 @@ def signals(*names: str) -> tuple[signal.Signals, ...]:
 
 
 FROM_OUTSIDE = signals("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
-"""Signals that are sent from outside. An agent that one of these signals ended did not crash."""
+"""Signals that other processes send. If such a signal ends an agent, the agent did not crash."""
 
 
 def signal_name(number: int) -> str:

@@ -79,7 +79,7 @@ def _grouped(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
 
 
 def _span(start: int, end: int) -> str:
-    """Writes a range of lines as the header of a unified diff does."""
+    """Writes a range of lines for a unified diff: its first line and its number of lines."""
     count = end - start
     if count == 1:
         return f"{start + 1}"

@@ -4,8 +4,8 @@ A message usually belongs to the latest call with its id, even if the turn of th
 Only the messages that `Beginning` lists can begin a new call with a used id:
 
 - If the latest call is over, each of these messages begins a new call.
-- An announcement or a permission request also begins a new call if no earlier message of its turn
-  has named the latest call.
+- An announcement or a permission request also begins a new call if no earlier message of the same
+  turn has named the latest call.
 - Otherwise the message is about the latest call.
 
 These rules also apply to the history of a loaded session. Code that counts tool calls skips this
@@ -31,11 +31,11 @@ class Beginning(Enum):
     """How a message can begin a tool call whose id was used before."""
 
     ANNOUNCED = "announced"
-    """A ``tool_call`` update begins the call, or a permission request that comes before or instead
-    of the update."""
+    """A ``tool_call`` update begins the call. A permission request begins the call if it comes
+    before that update, or if no such update comes."""
     RUNNING = "running"
-    """An update to a status that is not final begins the call. Only v2, which has no ``tool_call``,
-    has calls of this kind."""
+    """An update with a status that is not final begins the call. This happens only in v2, which has
+    no ``tool_call`` update."""
 
 
 def beginning(

@@ -7,7 +7,7 @@ The value of a capability tells whether it is supported:
 - An empty object means "supported", such as ``"list": {}``. An empty object that only groups
   capabilities means "not supported".
 
-The table lists the messages that need a capability. Usually the receiver of the message must have
+`TABLE` lists the messages that need a capability. Usually the receiver of the message must have
 announced the capability; in some rows, the sender must have announced it.
 
 The rows come from the descriptions in the schemas of v1 (including unstable and dropped parts), v2
@@ -87,11 +87,11 @@ class Need(NamedTuple):
     """The path, in the params or the result, of the member that needs the capability; ``*`` stands
     for any item. If the path is empty, the whole message needs the capability."""
     value: str = ""
-    """The value with which the member needs the capability; if empty, any value except null."""
+    """The value of the member that needs the capability. If empty, any value but null needs it."""
     what: str = ""
     """The thing that needs the capability, in words for the user; if empty, the method's name."""
     is_wanted: bool = False
-    """Whether the schema has no MUST, and only states that the receiver wants the messages."""
+    """Whether the schema only says that the receiver wants the messages, without a MUST."""
     is_result: bool = False
     """Whether the member in `where` belongs to the answer, not to the request."""
     is_own: bool = False

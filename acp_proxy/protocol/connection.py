@@ -266,7 +266,8 @@ class Connection:
     def _session_of_server(self, message: Message) -> str | None:
         """Returns the session of a message to or from an MCP server.
 
-        None if the session is unknown or ambiguous; "" for a turn whose prompt names no session.
+        The result is None if the session is unknown or ambiguous. It is "" if the message belongs
+        to a turn whose prompt names no session.
         """
         turns = self.state.turns
         candidates = self.state.servers.candidates(body(message, "params"))
@@ -278,7 +279,8 @@ class Connection:
     def _session_of(self, terminal: str | None, message: Message) -> str | None:
         """Returns the session of a draft message that does not name its session.
 
-        None if the session is unknown or ambiguous; "" for a turn whose prompt names no session.
+        The result is None if the session is unknown or ambiguous. It is "" if the message belongs
+        to a turn whose prompt names no session.
         """
         directories, turns = self.state.unnamed, self.state.turns
         known = self.state.terminals.get(terminal or "")

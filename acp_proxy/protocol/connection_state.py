@@ -1,4 +1,4 @@
-"""The memory of a connection's state machine, and the effects of one message on it.
+"""The memory of a connection's state machine, and the changes that one message makes.
 
 `State` is stored with every batch of rows, so that a reader can continue after the batch. The names
 of its fields are part of a file format, and a new field needs a default value.
@@ -105,7 +105,7 @@ class Terminal:
 
 @define
 class SessionDirectories:
-    """The directories of sessions. In the draft, a path decides the session of a message."""
+    """The directories of sessions. In the draft, the path in a message decides its session."""
 
     directories: dict[str, list[str]] = field(factory=dict)
     """The directories of each session, by session id."""
@@ -113,7 +113,7 @@ class SessionDirectories:
     """The directories in unanswered requests for a new session, by exchange number."""
 
     def request(self, exchange: int, params: dict[str, Any], session: str | None) -> None:
-        """Remembers which directories a request names that opens a session.
+        """Remembers the directories that a request to open a session names.
 
         Args:
             exchange: the number of the request's exchange.
@@ -177,7 +177,7 @@ class McpServers:
     """The session of each connection to a server, by connection id."""
 
     def request(self, exchange: int, params: dict[str, Any]) -> None:
-        """Remembers which MCP servers a request names that opens a session.
+        """Remembers the MCP servers that a request to open a session names.
 
         Args:
             exchange: the number of the request's exchange.

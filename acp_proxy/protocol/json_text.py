@@ -125,7 +125,7 @@ def member(value: Any, *names: str) -> Any:
 
 
 def word(value: dict[str, Any], *keys: str) -> str:
-    """Returns a scalar member as text; empty if there is none.
+    """Returns a scalar member as text; empty if no given member is a scalar.
 
     Args:
         value: a decoded object.

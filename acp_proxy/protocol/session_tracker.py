@@ -140,7 +140,7 @@ class SessionTracker:
 
 
 def _keep(known: dict[str, Any], key: str, value: Any) -> None:
-    """Adds an entry to a dict; removes the oldest entry if the dict has too many."""
+    """Adds an entry to a dict; removes the oldest entry if the dict has too many entries."""
     known[key] = value
     if len(known) > REMEMBERED:
         del known[next(iter(known))]

@@ -30,7 +30,7 @@ class CallStatus:
     status: str = ""
     """The latest status; empty until a message names a status."""
     status_seq: int = 0
-    """The frame number of the last message that named a status; 0 if there is none."""
+    """The frame number of the last message that named a status; 0 before such a message."""
 
     @property
     def is_over(self) -> bool:
@@ -92,7 +92,7 @@ def merge(
     Args:
         known: the members so far; changed in place.
         call: the members that `call_of` returned for the message.
-        update: the kind of the session update. Only `CONTENT_CHUNK` has to be named.
+        update: the kind of the session update. Only the kind `CONTENT_CHUNK` has to be passed.
         null_clears: whether null removes the earlier value, as in v2.
     """
     if update == CONTENT_CHUNK:

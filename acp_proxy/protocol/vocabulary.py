@@ -94,7 +94,7 @@ _PART = (
     Position(Role.PATH, "/changes/*/newPath"),
     *_BLOCK[:3],
 )
-"""The places in an item of a tool call's content (in the draft: of its output). The last row covers
+"""The places in an item of a tool call's content (in the draft: of its output). The last rows cover
 an item that is itself a content block, as in an official example."""
 _CALL = (
     Position(Role.CALL, "/toolCallId"),
