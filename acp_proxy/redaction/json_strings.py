@@ -135,7 +135,7 @@ class _Open:
     number: int
     is_object: bool
     key: str | None = None
-    """The key of the next value. None in an array, and in an object that expects a key next."""
+    """The latest key of an object. None in an array, and before the first key of an object."""
 
 
 @define

@@ -1,6 +1,6 @@
 """The secrets that were found in a recording. They are masked wherever they occur again.
 
-A value is searched for unchanged, percent-encoded, in base64, and in JSON within a string. A value
+A value is searched for unchanged, percent-encoded, in base64, and with the escapes of JSON. A value
 that is short, a number, a path or a plain word is masked only where it was recognized as a secret.
 
 Some secrets are known only by a keyed hash, their length and four of their characters. A hash is

@@ -55,7 +55,7 @@ class LineScan:
         self._methods = _methods_in(self._head, every=self._private)
 
     def take(self, string: JsonString) -> None:
-        """Searches one string, or keeps it for `finish` if the search needs the rest of the line.
+        """Searches one string; keeps it for `finish` if the search also needs later strings.
 
         Args:
             string: the next string of the line.

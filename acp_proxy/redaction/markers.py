@@ -18,7 +18,7 @@ KEY_SIZE = 16
 MARKER = re.compile(rf"\[redacted:([a-z]+):([0-9a-f]{{{2 * HASH_SIZE}}})\]")
 """Matches a marker; the groups are the kind of the secret and the hash."""
 MARKER_BYTES = re.compile(MARKER.pattern.encode())
-"""`MARKER` for the bytes of a line."""
+"""Matches a marker in the bytes of a line, with the same groups as `MARKER`."""
 
 
 def kind_in(marker: str) -> str:
@@ -54,8 +54,8 @@ class Markers:
 class NumberedMarkers(Markers):
     """Makes markers for a live conversation, with a number in place of the hash.
 
-    The numbers are equal in each run, and reveal nothing about the secrets. Use a new object for
-    each redactor.
+    A secret has the same number in each run, and a number reveals nothing about its secret. Use a
+    new object for each redactor.
 
     Args:
         known: existing markers, by secret.

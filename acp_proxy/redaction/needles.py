@@ -25,8 +25,8 @@ COMMANDS = (
 FORMS = (
     "eyJ", "BEGIN ", "bearer", "basic", "://", "--user", " -u", "?sig=", "&sig=", ":AA", *COMMANDS,
 )  # fmt: skip
-"""The needles of secrets that have neither a listed name nor a listed prefix. Each of these secrets
-contains one of the words, or is next to one."""
+"""The needles of secrets without a listed name and without a listed prefix. Each of these secrets
+contains one of these words, or is next to such a word."""
 PLACES = (
     'env"', "env\\", "headers", "credential", 'url"', "url\\",
     "\\u00",  # an escape of an ASCII character, may hide any needle

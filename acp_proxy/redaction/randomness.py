@@ -54,7 +54,7 @@ def is_random(text: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value only stands for a secret: a reference, a row of stars, a word, or nothing."""
+    """Whether a value only stands for a secret: `$TOKEN`, `****`, `none`, or an empty text."""
     return (
         not value
         or value.startswith(_REFERENCES)

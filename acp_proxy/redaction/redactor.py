@@ -47,7 +47,7 @@ from acp_proxy.redaction.text_streams import Following, StreamEnd, TextStreams
 
 _STDERR = Stream.STDERR  # enum lookups are slow
 _LONGEST_WORD = 64
-"""A length in bytes that no searched word reaches."""
+"""A length in bytes; every searched word is shorter."""
 
 _KEY_EDGE = re.compile(rb"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,40}-----")
 _KEY_LINE = re.compile(rb"[\s|>]*(?:[A-Za-z0-9+/=]{1,100}|[A-Z][A-Za-z-]+: .{1,100})?\s*")
@@ -114,7 +114,7 @@ class Redactor:
 
     @property
     def known(self) -> int:
-        """A number that grows with each new secret, since earlier lines may contain the secret."""
+        """A number that grows with each new secret. Earlier lines may contain a new secret too."""
         return len(self._finder.values.markers) + self._streams.left
 
     def again(self) -> "Redactor":
@@ -164,7 +164,7 @@ class Redactor:
         return None if self._finder.may_hold(raw) else self._finder.needles.count
 
     def holds_nothing(self, lines: list[bytes]) -> bool:
-        """Whether one search shows that all of several consecutive lines have nothing to mask.
+        """Whether a single search shows that several consecutive lines have nothing to mask.
 
         If the result is False, pass each line to `line`.
 
@@ -276,7 +276,7 @@ class Redactor:
         return dict(self._streams.kept), self._state.in_private_key
 
     def restore(self, mark: Any) -> None:
-        """Undoes the effect of the lines that were passed after a mark. Their secrets stay known.
+        """Undoes the effect of the lines that were passed after a mark; their secrets stay known.
 
         Args:
             mark: the value that `mark` returned.

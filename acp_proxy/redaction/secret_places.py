@@ -75,7 +75,7 @@ _COLLECTIONS = ("credential", "credentials", "creds", "secrets", "tokens", "pass
 _SIGN_IN = frozenset({"authenticate", "auth/login"})
 _ELICITATION = frozenset({"elicitation/create"})
 METHODS = _SIGN_IN | _ELICITATION
-"""The methods with members that are secrets only in these methods."""
+"""Methods that make some members secrets. In other methods, the same members are not secrets."""
 
 _PRIVATE_MEMBERS: dict[str, tuple[Path, ...]] = {
     "session/prompt": (("prompt",), ("content",), ("attachments",)),

@@ -41,7 +41,7 @@ def read_assignment(search: Search, place: int) -> SecretMatch | None:
     """Returns the secret value assigned to the name at a needle; None if there is no secret.
 
     Args:
-        search: the search of the text; it notes which runs have been read.
+        search: the search of the text; it notes which runs of characters have been read.
         place: the index of the needle in the text.
     """
     text = search.text
@@ -145,7 +145,7 @@ _COMMANDS = (
 _LONGEST = 400
 """The largest number of characters of a command, including its password."""
 _PATIENCE = 120
-"""The most characters of an unfinished command that are kept until the rest arrives."""
+"""The most characters of an unfinished command that are kept until more text arrives."""
 _SAMPLES = {"password", "passwd", "secret", "pass", "pw", "xxx", "to", "for", "and", "or", "the"}
 
 

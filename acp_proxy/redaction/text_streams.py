@@ -1,4 +1,4 @@
-"""Finds secrets in texts that arrive in pieces, with the text before and after each piece.
+"""Finds secrets in texts that arrive in pieces; a piece is searched with the text around it.
 
 For each text, this module keeps the last characters, and the spans to mask in later pieces. If the
 end of a piece may be the beginning of a secret, the next pieces are read too.
@@ -155,12 +155,12 @@ class TextStreams:
         return own
 
     def _decided_after(self, stream: StreamEnd) -> int:
-        """Returns how many characters after a text an earlier search has already decided."""
+        """Returns the number of characters after a text that an earlier search has decided."""
         latest, size, known = self._decided
         return size if latest is stream and known == len(self._finder.values.markers) else 0
 
     def _alone(self, piece: Piece, begin: int, seams: list[int]) -> list[MaskedSpan]:
-        """Searches a piece without the earlier text, which may hide a secret in the piece."""
+        """Searches a piece alone, since the text before it may hide a secret in the piece."""
         if not seams:
             return []
         alone = self._finder.spans(piece.text, loose=False)
@@ -208,8 +208,8 @@ class TextStreams:
     ) -> tuple[list[MaskedSpan], list[tuple[int, int, str]]]:
         """Splits spans into the parts in the current piece and the parts in later pieces.
 
-        Offsets in the first list count from the start of the piece, offsets in the second list from
-        its end.
+        Offsets in the first list count from the start of the piece. Offsets in the second list
+        count from the end of the piece.
         """
         own, later = [], []
         for span in join_spans([*known, *masked_spans]):
