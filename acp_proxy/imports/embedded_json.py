@@ -167,7 +167,7 @@ class Brackets:
         self._in_string = False
 
     def end(self, line: bytes, place: int = 0) -> int | None:
-        """Reads the next line; returns where the value ends in it, or None if the value continues.
+        """Reads the next line; returns the offset of the value's end, or None if it continues.
 
         Args:
             line: the line.

@@ -1,4 +1,4 @@
-"""Reads the text before a message: its time and direction."""
+"""Reads the text before a message in a log: the time and the direction of the message."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from acp_proxy.protocol.jsonrpc import Stream
 
 LATEST_NS = 1 << 62
-"""Times from this number of nanoseconds since 1970 on (in the year 2116) are considered wrong."""
+"""The first time that is considered wrong, in nanoseconds since 1970 (in the year 2116)."""
 EARLIEST_NS = 10**17
 """The lowest time that counts as a date, in nanoseconds since 1970 (in the year 1973). If a log has
 a lower time, the log does not count from 1970."""
@@ -138,7 +138,7 @@ _WORDS = _marks(
 )
 _BRACKETED = re.compile(rb"\[[^\[\]]{0,60}\]")
 _LEVEL = re.compile(rb"[^\w\"'`]*(?:[A-Z]{4,8}[^\w\"'`]*)?")
-"""Matches a text without times that has no words except a log level."""
+"""Matches a text, after its times were removed, that has no words except a log level."""
 _LONGEST = 300
 """The largest number of bytes before a message."""
 

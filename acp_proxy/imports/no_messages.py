@@ -56,7 +56,7 @@ def nothing_in(head: bytes, expected: str = "an ACP message") -> str:
 
     Args:
         head: the beginning of the input.
-        expected: the name of what a line should contain.
+        expected: the content that a line should have, in words.
     """
     if (problem := why_not_text(head)) is not None:
         return problem

@@ -1,7 +1,7 @@
 """Finds the word that names the agent in a command such as ``npx some-agent``.
 
 The word becomes part of a recording's file name just before the agent is started. To save time,
-this module imports nothing. A program that is not in the table counts as the agent.
+this module imports nothing. A program that is not in `_RUNNERS` counts as the agent.
 """
 
 TYPE_CHECKING = False

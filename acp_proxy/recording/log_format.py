@@ -40,7 +40,7 @@ SENT = 16  # a delayed line is delivered; fields: held, late
 LAST_KIND = SENT
 
 STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
-"""Signals that stop a recorder. The recorder only forwards each other signal to the agent."""
+"""Signals that stop a recorder. All other signals are only forwarded to the agent."""
 
 GAVE_UP = "its client gave up on it"
 """The reason in a `SIGNAL` event: the client gave up on the agent. The client sent SIGALRM to the

@@ -282,7 +282,7 @@ class Recording:
 
     @needs("middle", "ending", unknown=True)
     def is_open(self, *, live: bool) -> bool:
-        """Whether a request without a recorded answer may have an answer or may still get one.
+        """Whether a request without a recorded answer may have been answered, or may still be.
 
         Args:
             live: whether the recorder is running.

@@ -14,7 +14,7 @@ an earlier message introduced the name.
 - ``mcp/connect`` names a server, and its answer introduces a connection. ``mcp/message`` and
   ``mcp/disconnect`` name the connection.
 
-An older form, ``_mcp/request``, names the server.
+The older method ``_mcp/request`` names the server.
 """
 
 from collections import deque
@@ -178,7 +178,7 @@ class Step:
 
     @property
     def key(self) -> tuple[int, int]:
-        """The frame number and the index in a client's batch (else 0); unique for each step."""
+        """The frame number, and the index in a client's batch or else 0; unique for each step."""
         return self.seq, self.member or 0
 
     @property
@@ -309,7 +309,7 @@ class LaneFinder:
         self._of_exchange[-line.seq] = line.lane
 
     def _lane(self, step: Step) -> str | None:
-        """Returns the lane of the step's exchange, session or names, or of the previous step."""
+        """Returns a step's lane: from its exchange, session or names, or from the previous step."""
         for exchange in (*(answer.exchange for answer in step.answers), step.exchange):
             if exchange is not None and exchange in self._of_exchange:
                 return self._of_exchange[exchange]

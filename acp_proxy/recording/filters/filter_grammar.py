@@ -124,7 +124,7 @@ class _Parser:
         return self._term(token, column)
 
     def _within(self, column: int) -> Filter:
-        """Parses the rest of a parenthesis that was opened at ``column``."""
+        """Parses the terms in a parenthesis that was opened at ``column``."""
         inner = self._either()
         if self._peek() != ")":
             raise self._wrong(column, "a parenthesis that is never closed")

@@ -62,7 +62,7 @@ class Filter:
     """Whether a row of `frames` (with ``latency_ns``) or of `events` matches exactly."""
 
     def finds(self, row: Row) -> bool:
-        """Whether a row matches; for a batch in ``members``, whether one of its members matches."""
+        """Whether a row matches. A row with ``members`` matches if one of the members matches."""
         members = row.get("members")
         return any(map(self.matches, members)) if members else self.matches(row)
 

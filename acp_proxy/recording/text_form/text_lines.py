@@ -30,17 +30,17 @@ class Style(StrEnum):
     """How a peer's JSON serializer spells a message."""
 
     COMPACT = "compact"
-    """Without spaces, in UTF-8. ``JSON.stringify`` and serde_json write it."""
+    """Without spaces, in UTF-8. ``JSON.stringify`` and serde_json write this style."""
     ASCII = "ascii"
     """Without spaces, with non-ASCII characters as escapes."""
     SPACED = "spaced"
     """With a space after each colon and comma, in UTF-8."""
     SPACED_ASCII = "spaced-ascii"
     """Like ``spaced``, but with non-ASCII characters as escapes. Python's ``json.dumps`` writes
-    it."""
+    this style."""
     HTML = "html"
-    r"""Like ``compact``, but with ``<``, ``>`` and ``&`` as escapes such as ``\u003c``, as Go's
-    ``json.Marshal``."""
+    r"""Like ``compact``, but with ``<``, ``>`` and ``&`` as escapes such as ``\u003c``. Go's
+    ``json.Marshal`` writes this style."""
 
 
 def _encoder(separators: tuple[str, str], *, ascii_only: bool) -> Callable[[Any], bytes]:
@@ -211,7 +211,7 @@ def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str
 
 
 def large_member(pieces: Pieces) -> Iterator[bytes]:
-    """Yields the pieces of a member of a JSON object: a line, as ``text`` or as ``base64``."""
+    """Yields a line in pieces, as the member ``text`` or ``base64`` of a JSON object."""
     if _is_text(pieces()):
         yield b'"text":"'
         decode = codecs.getincrementaldecoder("utf-8")().decode
