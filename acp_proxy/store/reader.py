@@ -3,7 +3,7 @@
 A reader never waits for the indexer and never needs to write:
 
 - If the recorder is gone and the reader may write, the reader finishes the recording.
-- Otherwise the rest of the log is indexed into temporary tables.
+- Otherwise the tail of the log is indexed into temporary tables.
 - A text form is read into a temporary database.
 
 In all cases the tables `frames`, `exchanges`, `turns`, `events` and `recording` cover the whole
@@ -130,7 +130,7 @@ class RecordingReader(Rows):
 
     @property
     def is_open(self) -> bool:
-        """Whether a request without a recorded answer may have an answer, or may still get one."""
+        """Whether a request without a recorded answer may have been answered, or may still be."""
         return self.recording.is_open(live=self.live)
 
     @property
@@ -344,7 +344,7 @@ class RecordingReader(Rows):
         self._mask()
 
     def _name_rows(self) -> None:
-        """Creates the views that queries use. Masks the rows, unless a tail must be read before."""
+        """Creates the views that queries use. Masks the rows, unless a tail must be read first."""
         has_tail = self._tail is not None
         self.connection.commit()
         late = None if self._tail is None or self.unredacted else self._tail.indexer
@@ -362,7 +362,7 @@ class RecordingReader(Rows):
             self._mask()
 
     def _mask(self) -> None:
-        """Masks the rows that are new."""
+        """Masks the rows that were added since the last call."""
         tail, masked = self._tail, self.masked_rows
         schemas = ("tail", "main") if tail is not None else ("main",)
         if masked is None:

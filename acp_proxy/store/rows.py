@@ -77,7 +77,7 @@ class Rows:
         return recording if self.masked_rows is None else self.masked_rows.recording(recording)
 
     def query(self, sql: str, parameters: Any = ()) -> Iterator[Row]:
-        """Runs a SELECT over `frames` and the tables, and streams its rows.
+        """Runs a SELECT over `frames` and the other tables, and streams the resulting rows.
 
         Args:
             sql: the statement.
@@ -117,7 +117,7 @@ class Rows:
         return heapq.merge(*both, key=operator.itemgetter("seq"))
 
     def events(self, chosen: "Filter | None" = None, after: int = 0) -> Iterator[Row]:
-        """Streams the events that a filter matches, as `rows` does.
+        """Streams the events that a filter matches, sorted by number.
 
         Args:
             chosen: the filter; None for all events.
@@ -133,7 +133,7 @@ class Rows:
         *,
         with_lines: bool = False,
     ) -> Iterator[StoredFrame]:
-        """Streams frames with little more than their labels, much faster than `frames`.
+        """Streams frames without their exchanges and fired faults, much faster than `frames`.
 
         Args:
             chosen: the filter; None for all frames.

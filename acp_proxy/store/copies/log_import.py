@@ -144,7 +144,7 @@ def _content(entry: Sent | Remark | UnreadLines | Facts) -> str:
 
 
 def _numbered(name: str, number: int) -> str:
-    """Returns the name of the recording of a log's N-th connection; numbers begin with 1."""
+    """Returns the name of a recording: ``name``, or ``name-2`` for the second connection."""
     return name if number == 1 else f"{name}-{number}"
 
 

@@ -1,4 +1,4 @@
-"""Masks the lines of another tool's log as the indexer masks the lines of a recorder's log."""
+"""Masks the lines of another tool's log, by the same rules as the lines of a recorder's log."""
 
 import os
 from collections import deque
@@ -18,7 +18,7 @@ class MaskedLine(NamedTuple):
 
     line: bytes
     received: int | None
-    """The size of the line before it was masked; None if nothing in it is masked."""
+    """The size of the line before it was masked; None if nothing in the line is masked."""
 
 
 class LogMasking:

@@ -43,7 +43,7 @@ def write_text_form(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes
 
 
 def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
-    """Yields the text form as `write_text_form` does, but splits very large lines into parts.
+    """Yields a recording's text form in parts: whole lines, and parts of very large lines.
 
     Args:
         reader: the recording.
@@ -95,7 +95,7 @@ def text_lines(reader: Rows, seqs: Collection[int]) -> dict[int, int]:
 
 
 def _in_file(path: Path, by_seq: dict[int, int]) -> dict[int, int]:
-    """Converts line numbers that leave out blank lines and comments to line numbers of a file."""
+    """Converts line numbers that do not count blank lines and comments to numbers that do."""
     lines = sorted(by_seq.values())
     places: dict[int, int] = {}
     counted = 0

@@ -244,7 +244,7 @@ def _add(
 
 
 def message_of(stream: Stream, raw: bytes, newline: bytes) -> Message:
-    """Reads a line as the indexer does. Of a large line, only the first and last bytes are read.
+    """Reads the labels of a line; of a large line, reads only the first and the last bytes.
 
     Args:
         stream: the stream of the line.

@@ -1,4 +1,4 @@
-"""Opens the databases of recordings, for the one writer of a database or for safe reading.
+"""Opens the databases of recordings, either for their only writer or for safe reading.
 
 The module makes every connection to a database file, after a check of the files beside the
 database. Imports also create their databases here.
@@ -253,7 +253,7 @@ def _is_interrupted_write(error: Exception) -> bool:
 
 
 def _roll_back(path: Path) -> bool:
-    """Makes SQLite undo the transaction of our killed writer. Returns False if this is not safe."""
+    """Makes SQLite undo the transaction of a killed writer. Returns False if this is not safe."""
     try:
         if not may_be_rolled_back(path, APPLICATION_ID):
             return False
@@ -272,7 +272,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def unreadable(path: Path, error: Exception) -> UnreadableRecording:
-    """Returns the error to raise for an error that occurred while a recording was read.
+    """Converts an error that occurred while a recording was read to an error for the user.
 
     Args:
         path: the recording.

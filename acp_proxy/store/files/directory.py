@@ -59,7 +59,7 @@ def paths(directory: Path) -> list[Path]:
 
 
 def read_recording(path: Path) -> Recording:
-    """Reads the row of a recording, or the header of a text; may raise `UnreadableRecording`."""
+    """Reads a recording's row, or a text form's header; may raise `UnreadableRecording`."""
     if is_text(path):
         from acp_proxy.store.copies.text_import import header_of
 
@@ -74,7 +74,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def was_indexed(path: Path) -> bool:
-    """Whether a recording was not imported: it is a text form, or a recorder made it."""
+    """Whether a recorder made a recording. Also true for a text form; false for an import."""
     if has_files_beside(path) or not database.is_sqlite(path):
         return True
     with contextlib.closing(database.open_readonly(path)) as connection:
@@ -168,7 +168,7 @@ class ListedRecording:
     size: int = 0
     """The size on disk in bytes, including the log."""
     masked: int = 0
-    """The number of secrets that were masked to fill the attributes of this object."""
+    """The number of secrets that were masked in the attributes of this object."""
     made_by: str | None = None
     """The command that recorded for its own use, such as ``verify``; None if a user recorded."""
     damaged: tuple[Path, ...] = ()
@@ -257,7 +257,7 @@ def _mask_start(rows: RecordingReader, most: int) -> tuple[Recording, bytes | No
 
     Returns:
         The recording's row, the start of its first prompt, and how many values are masked in the
-        two.
+        row and the prompt.
 
     Raises:
         UnreadableRecording: the file is damaged.

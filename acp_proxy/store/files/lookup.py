@@ -82,7 +82,7 @@ def _at_path(places: Iterable[Path]) -> tuple[Path | None, Path | None]:
 
 
 def is_named(word: str, directory: Path) -> bool:
-    """Whether a word is a recording's whole path, name or id, or the start of its id.
+    """Whether a word names a recording by its path, by its whole name, or by the start of an id.
 
     Args:
         word: a word that may also mean something else, such as a filter.

@@ -38,7 +38,7 @@ _FIRST_S = 1_577_836_800.0
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
-    """Returns the recordings in reading order, each with its latest possible start, negated."""
+    """Returns the recordings in reading order, each after its negated latest possible start."""
     return sorted((-_bound(path), path) for path in paths(directory))
 
 

@@ -79,7 +79,7 @@ def check_plain(path: Path) -> None:
 
 
 def may_be_rolled_back(path: Path, application_id: int) -> bool:
-    """Whether a rollback journal beside a database may come from a killed writer of ours.
+    """Whether a rollback journal beside a database may come from a killed acp-proxy process.
 
     Args:
         path: the database, without links; its side files have been checked.
@@ -97,7 +97,7 @@ def has_journal(path: Path) -> bool:
 
 
 def needs_no_side_file(path: Path) -> bool:
-    """Whether a database can be read as if it had no side files, so that SQLite changes none.
+    """Whether a database can be read as if it had no side files; SQLite then changes no such file.
 
     True if the database requires a write-ahead log, but the log is missing, or a foreign file has
     the log's name.

@@ -71,7 +71,7 @@ def mask_rows(
 
     Args:
         connection: the recording, outside of a transaction.
-        redactor: the redactor that has read the rows, and therefore has the secrets.
+        redactor: the redactor that has read the rows, and therefore knows the secrets.
         until: the number of the last row to mask.
         recording: the row of the recording, if there is one.
         watch: as for `mask_earlier`.

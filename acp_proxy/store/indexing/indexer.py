@@ -32,10 +32,10 @@ class Indexer:
     Args:
         connection: a database with our tables, writable at least in ``schema``.
         log: the log; it is read from the offset that is stored in the table ``indexing``.
-        schema: the database to write to: ``main``, or ``tail`` if a reader indexes the rest of the
+        schema: the database to write to: ``main``, or ``tail`` if a reader indexes the tail of the
             log for itself.
-        waits: whether to leave a line in the log as long as later lines may show that it contains a
-            secret. A reader does not wait.
+        waits: whether to leave a line in the log while later lines, not written yet, may show that
+            the line contains a secret. A reader does not wait.
 
     Raises:
         ValueError: the stored state cannot be read, or the log begins after the end of the rows.
@@ -181,7 +181,7 @@ def masking_at(log: LogReader, offset: int, *, waits: bool) -> Masking | None:
     Args:
         log: the log.
         offset: the logical offset up to which the log is indexed.
-        waits: see `Indexer`; used for the rest of the log.
+        waits: see `Indexer`; used for the part of the log after the offset.
     """
     rows = cast("RowWriter", _NoRows())
     handler = RecordHandler(IndexerState(), log, rows, waits=False)

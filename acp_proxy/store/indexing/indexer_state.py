@@ -33,7 +33,7 @@ class IndexerState:
         factory=lambda: {stream: LineFramer() for stream in Stream}
     )
     undelivered: dict[Stream, int] = field(factory=dict)
-    """Bytes of an unfinished line that were read but not forwarded."""
+    """By stream: how many bytes of an unfinished line were read but not forwarded."""
     latest: dict[Stream, int] = field(factory=dict)
     """The number of the last line received on each stream."""
     parts: dict[Stream, list[Segment]] = field(factory=dict)

@@ -63,9 +63,9 @@ class RowBatch:
     fired: list[FiredRow] = field(factory=list)
     """Rows of ``faults_fired``."""
     late: list[tuple[int, int]] = field(factory=list)
-    """The delay, and then the number, of each frame that a fault held back."""
+    """For each frame that a fault held back: the delay, and the frame's number."""
     touched: list[tuple[str, int, int]] = field(factory=list)
-    """The rule, the code of `delivered`, and the number of each frame that a fault fired on."""
+    """For each frame that a fault fired on: the rule, the code of `delivered`, and the number."""
     undelivered: list[_Undelivered] = field(factory=list)
     """The streams with undelivered bytes. An entry has the stream, the number of undelivered bytes,
     the number of the next frame, and the received size of each frame that masking changed."""

@@ -4,8 +4,8 @@ The indexer, which reads a log, and the import of the text form both use this mo
 frames become equal rows. The writer derives each frame's exchange, turn and other labels.
 
 Some labels depend on the dialect, which may change up to the end of the first turn. If the dialect
-changes, the sessions and turns of all frames so far are found again. Numbers and all other labels
-stay.
+changes, the sessions and turns of all earlier frames are determined again. The numbers of frames
+and all other labels stay.
 
 The callers decide where frames come from, and how a line becomes a message.
 """
@@ -50,7 +50,7 @@ class RowWriter:
         connection: a database with our tables, writable at least in ``schema``.
         state: the numbers and correlations, which the writer updates. The caller sets
             ``recording``, and ``next_seq`` if numbers are skipped.
-        schema: the database to write to: ``main``, or ``tail`` if a reader indexes the rest of the
+        schema: the database to write to: ``main``, or ``tail`` if a reader indexes the tail of the
             log for itself.
         resumable: whether each batch continues existing rows and stores ``state`` for the next
             indexer. Otherwise this writer writes all rows.
@@ -218,7 +218,7 @@ class RowWriter:
         self._batch.undelivered.append((stream, lost, self.state.next_seq, sizes))
 
     def dropped_by_faults(self, seqs: list[int]) -> set[int]:
-        """Returns which of the given frames have been written, and were withheld by a fault."""
+        """Returns the given frames that a fault withheld; leaves out frames without a row."""
         if not seqs:
             return set()
         sql = (

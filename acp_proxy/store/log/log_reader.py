@@ -137,7 +137,7 @@ class LogReader:
         return b"".join(self.read(offset, size) for offset, size in segments)
 
     def read_range(self, segments: tuple[Segment, ...], start: int, size: int) -> bytes:
-        """Reads a part of some segments, without reading the rest.
+        """Reads only a part of the bytes in some segments.
 
         Args:
             segments: the segments in order.

@@ -1,4 +1,4 @@
-"""Splits a batch into messages, each with the columns of a frame that has only this message.
+"""Splits a batch into messages; each message gets the columns of a frame.
 
 The columns of a batch contain only values that all its messages share. The exchange of a message is
 found by the direction and the id of the message. The session is in the message or in the exchange.

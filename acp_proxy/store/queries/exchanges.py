@@ -96,7 +96,7 @@ def exchanges(
 
 
 def initialization(rows: Rows) -> ExchangeRow | None:
-    """Returns the last initialization that was answered, or else the last one; None without any."""
+    """Returns the last answered initialization, else the last unanswered initialization or None."""
     order = "response_seq IS NULL, id DESC"
     matches = exchanges(rows, methods=INITIALIZE, direction="to-agent", order=order, most=1)
     return next(matches, None)

@@ -4,7 +4,7 @@ A reader has one such table, or two while there is a log: the rows and the tail.
 selects candidates by the filter's condition, and the filter decides. A query selects only numbers
 first, then fetches a few frames at a time, since frames may be large.
 
-If only labels and lines are needed, rows are decoded without a dict or a function call for each.
+If only labels and lines are needed, rows are decoded without a dict or a function call per row.
 SQLite itself joins runs of updates that an agent streams without a pause.
 """
 
@@ -216,7 +216,7 @@ class FrameTable:
         return int(self.connection.execute(f"SELECT count(*) FROM {self.rows}").fetchone()[0])
 
     def first_of_kind(self, kind: str, without: Collection[int]) -> dict[str, tuple[int, int]]:
-        """Finds the frames of a rare kind by an index; see `Rows.first_of_kind`.
+        """Returns the first frame and the count of a rare kind by stream; see `Rows.first_of_kind`.
 
         Args:
             kind: any kind except ``notification``.
@@ -251,7 +251,7 @@ class FrameTable:
         return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
 
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:
-        """Yields the frames after a number that may match; some may not meet the condition."""
+        """Yields the frames after a number that may match a filter; the caller tests each frame."""
         lines = self.lines
         line = frame_columns(lines.raw, lines.size, lines.masked)
         columns = f"{line}, {_OF_EXCHANGE}"

@@ -256,7 +256,7 @@ def unterminated_frames(rows: Rows) -> list[tuple[int, str]]:
 
 
 def number_after(rows: Rows, count: int) -> int | None:
-    """Returns the number of the frame after the first ``count`` frames of the peers, if any.
+    """Skips the first ``count`` frames of the peers; returns the next frame's number, or None.
 
     Args:
         rows: the recording.

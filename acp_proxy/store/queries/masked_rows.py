@@ -169,7 +169,7 @@ class MaskedRows:
         """Masks the first rows again, because secrets were recognized in later rows.
 
         Args:
-            redactor: the redactor that has read these rows, and therefore has the secrets.
+            redactor: the redactor that has read these rows, and therefore knows the secrets.
             until: the number of the last row to mask.
             watch: as for `read`.
         """
@@ -245,7 +245,7 @@ class MaskedRows:
             self._learned = self._after
 
     def _hold_nothing(self, rows: list[Any], made: set[int]) -> bool:
-        """Whether one search shows that all of several consecutive rows have nothing to mask."""
+        """Whether a single search shows that several consecutive rows have nothing to mask."""
         lines = [raw for _, code, raw, _ in rows if code in _MESSAGES and type(raw) is bytes]
         if len(lines) < len(rows) or not made.isdisjoint(seq for seq, _, _, _ in rows):
             return False

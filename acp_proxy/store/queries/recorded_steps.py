@@ -220,7 +220,7 @@ class RecordedSteps:
             step.names_session = read(raw).session is not None
 
     def _is_inferred(self, method: str | None) -> bool:
-        """Whether messages of a method have a session that only other messages show."""
+        """Whether messages of a method do not name their session, so that it must be inferred."""
         is_unnamed = self.dialect == DRAFT and (method or "").startswith(
             ("fs/", "terminal/", "_mcp/")
         )

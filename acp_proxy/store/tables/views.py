@@ -1,4 +1,4 @@
-"""Creates the view `frames` and the other views of our queries in an open connection.
+"""Creates the view `frames` and the other views that queries use, in an open connection.
 
 The views in a file are not used, since anybody may have written them.
 
