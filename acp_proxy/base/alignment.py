@@ -113,7 +113,7 @@ def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _anchors(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
-    """Returns pairs of unique items. If no item is unique, pairs unique runs, or else rare items.
+    """Returns pairs of positions: of unique items, else of unique runs, else of the rarest items.
 
     In the result, the positions in A and the positions in B increase.
     """
@@ -150,7 +150,7 @@ def _rarest(a: Items, range_a: range, b: Items, range_b: range) -> Iterator[Pair
 
 
 def _at_once(a: Items, range_a: range, b: Items, range_b: range) -> list[Pair]:
-    """Pairs the n-th occurrence of an item in A with the n-th in B; keeps only pairs in order."""
+    """Pairs the n-th occurrence of an item in A with the n-th in B; drops pairs out of order."""
     in_a, in_b = _places(a, range_a), _places(b, range_b)
     pairs = (pair for item in in_a if item in in_b for pair in zip(in_a[item], in_b[item]))  # noqa: B905
     return longest_in_order(sorted(pairs))

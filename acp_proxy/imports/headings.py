@@ -150,7 +150,7 @@ class DirectionMark(NamedTuple):
     names_peers: bool
     """Whether the mark names the two peers. Otherwise its meaning depends on who wrote the log."""
     is_alone: bool
-    """Whether the mark alone, as the only text of a line, announces a message."""
+    """Whether a line with only this mark announces the message on the next lines."""
 
 
 class Heading(NamedTuple):

@@ -105,7 +105,7 @@ class Terminal:
 
 @define
 class SessionDirectories:
-    """The directories of sessions. In the draft, the path in a message decides its session."""
+    """The directories of sessions. In the draft, a path decides the session of its message."""
 
     directories: dict[str, list[str]] = field(factory=dict)
     """The directories of each session, by session id."""

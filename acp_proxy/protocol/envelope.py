@@ -127,9 +127,10 @@ class Number(str):
 
 @cache
 def fields_of(kind: type[Struct]) -> dict[str, tuple[type[Struct] | None, bool]]:
-    """Returns, by field: the struct that an object is read as, and whether a scalar is read.
+    """Returns how each field of a struct is read, by the field's name.
 
-    The struct is None if the field's value cannot be an object.
+    The first value is the struct that an object is read as; None if the field accepts no object.
+    The second value says whether a scalar is read.
     """
     kinds: dict[str, tuple[type[Struct] | None, bool]] = {}
     for name, declared in kind.__annotations__.items():

@@ -104,7 +104,7 @@ def _put(envelope: dict[str, object], path: tuple[str, ...], text: bytes) -> Non
 
 
 def _scalars(head: bytes, tail: bytes) -> Iterator[Scalar]:
-    """Yields the scalars before the large string, and those after it if all brackets close."""
+    """Yields the scalars before the large string; also later scalars if all brackets close."""
     scanner = _Scanner()
     yield from scanner.feed(head)
     if head[scanner.place :].lstrip()[:1] != b'"':

@@ -41,7 +41,7 @@ class PermissionAnswer:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the client cancelled the request; to cancel a turn, a client has to do this."""
+        """Whether the client cancelled the request. A client that cancels a turn must do this."""
         return bool(member(self.result, "outcome", "outcome") == _CANCELLED)
 
     @property
@@ -103,7 +103,7 @@ def options_of(request: Any) -> list[dict[str, Any]]:
 
 
 def unambiguous(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the options that an answer can select: an answer selects an option only by its id.
+    """Returns the options that an answer can select without doubt: the answer has only an id.
 
     An option is left out if a different option has the same id.
     """

@@ -82,7 +82,7 @@ class SessionTracker:
             known.mode = message.mode or known.mode
 
     def begin_call(self, session: str | None, message: Message, turn: Turn | None) -> bool:
-        """Adds a tool call if a message begins one; the caller then calls `update` or `request`.
+        """Adds a tool call if a message begins one; to be followed by `update` or `request`.
 
         Args:
             session: the id of the message's session.

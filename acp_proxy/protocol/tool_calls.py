@@ -87,7 +87,7 @@ class CallState(CallStatus):
 def merge(
     known: dict[str, Any], call: dict[str, Any], update: str = "", *, null_clears: bool = False
 ) -> None:
-    """Merges a call's members in a message into the members from earlier messages.
+    """Merges the members of a tool call in one message into the members from earlier messages.
 
     Args:
         known: the members so far; changed in place.

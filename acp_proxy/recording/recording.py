@@ -136,7 +136,7 @@ class Origin:
 
     @cached_property
     def unknown(self) -> set[Fact]:
-        """The unknown facts: the facts that the source lacks, and the facts that depend on them."""
+        """The facts that the source lacks, and all facts that depend on one of these facts."""
         unknown: set[Fact] = {*self.lost}
         unknown |= {"date", "durations"} if "times" in self.lost else set()
         unknown |= {"durations"} if self.inferred_times else set()
@@ -277,7 +277,7 @@ class Recording:
 
     @needs("times")
     def known_ns(self, t_ns: int | None) -> int | None:
-        """Returns the given nanoseconds since the start; None if the times are unknown."""
+        """Returns a time since the start unchanged; None if the recording's times are unknown."""
         return t_ns
 
     @needs("middle", "ending", unknown=True)

@@ -59,7 +59,7 @@ def apply_to_pieces(pieces: Iterable[bytes], edits: Edits, start: int = 0) -> It
 
 
 def merge_edits(edits: Iterable[Edit]) -> Edits:
-    """Returns the edits sorted. Overlapping edits are joined to a single edit (`join_spans`)."""
+    """Returns the edits sorted. Overlapping edits are joined into one edit; see `join_spans`."""
     return tuple(join_spans(edits))
 
 

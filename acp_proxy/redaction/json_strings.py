@@ -37,7 +37,7 @@ class JsonString(NamedTuple):
     path: _Path
     """The keys of the enclosing objects; ``*`` for an array."""
     owner: int
-    """The number of the enclosing object or array in the line."""
+    """The number of the enclosing object or array, counted from the start of the line."""
     start: int
     """The offset of the first byte of `raw` in the line."""
     raw: bytes

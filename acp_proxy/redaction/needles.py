@@ -32,7 +32,7 @@ PLACES = (
     "\\u00",  # an escape of an ASCII character, may hide any needle
     ":\\/", ":/\\",
 )  # fmt: skip
-"""A line of JSON with one of these words must be decoded."""
+"""A line of JSON with one of these words must be decoded to find its secrets."""
 
 
 Places = list[tuple[int, int]]

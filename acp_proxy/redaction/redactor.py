@@ -114,7 +114,7 @@ class Redactor:
 
     @property
     def known(self) -> int:
-        """A number that grows with each new secret. Earlier lines may contain a new secret too."""
+        """A number that grows with each new secret; earlier lines may then need masking again."""
         return len(self._finder.values.markers) + self._streams.left
 
     def again(self) -> "Redactor":

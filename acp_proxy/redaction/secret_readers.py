@@ -270,7 +270,7 @@ def _read_basic(search: Search, start: int) -> SecretMatch | None:
 
 
 def _credential(search: Search, start: int) -> tuple[int, int] | None:
-    """Returns the start and the end of the credential after a scheme; else None."""
+    """Returns start and end of the credential after an authentication scheme, or else None."""
     scheme = expressions().scheme.match(search.text, start)
     if scheme is None:
         if not search.text[start + 5 : start + 12].strip("erER \t") and start + 12 > len(

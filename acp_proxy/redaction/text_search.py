@@ -146,7 +146,7 @@ class Search:
         self.opened.append(start)
 
     def seams_within(self, after: int, last: int) -> Sequence[int]:
-        """Returns the seams in a range of indexes.
+        """Returns the seams (the places where pieces of the text begin) in a range of indexes.
 
         Args:
             after: the first index; a seam at this index is not returned.

@@ -17,8 +17,8 @@ from acp_proxy.redaction.text_search import Search
 CONTEXT = 32
 """The number of characters before a piece that are searched together with the piece."""
 _LONGEST_CONTEXT = 512
-"""The most characters before a piece that are searched together with the piece, if some secrets are
-known only by hashes. A hash recognizes only a whole secret."""
+"""If some secrets are known only by hashes: the most characters before a piece that are searched
+together with the piece. A hash recognizes only a whole secret."""
 _SEAM = 24
 """The number of characters on either side of a piece's start that are searched together."""
 _MOST_TEXT = 16 << 10

@@ -385,7 +385,7 @@ class RecordingReader(Rows):
 
 
 def is_text(path: Path) -> bool:
-    """Whether a file is the text form of a recording. Databases are recognized first and fast."""
+    """Whether a file is a text form of a recording. The first bytes rule out a database."""
     if database.is_sqlite(path):
         return False
     from acp_proxy.store.copies.text_import import is_text_form

@@ -87,7 +87,7 @@ class Rows:
             yield from select(self.connection, sql, parameters)
 
     def frames(self, chosen: "Filter | None" = None, after: int = 0) -> Iterator[Row]:
-        """Streams the frames that a filter matches; the memory use does not grow.
+        """Streams the frames that a filter matches, without keeping them in memory.
 
         Each frame has the documented columns except ``json``, and in addition:
 

@@ -43,7 +43,7 @@ _decode_header = msgspec.json.Decoder(_Header).decode
 
 
 def write_header(recording: Recording) -> bytes:
-    """Writes the header, including its newline."""
+    """Returns the header line of a text form, including its newline."""
     row = {name: value for name, value in asdict(recording).items() if value is not None}
     row["command"] = _argv(recording)
     if recording.seed is not None and abs(recording.seed) >= SAFE_NUMBER:
@@ -54,7 +54,7 @@ def write_header(recording: Recording) -> bytes:
 
 
 def read_header(line: bytes, path: Path) -> Recording:
-    """Reads the header.
+    """Reads the header line of a text form.
 
     Args:
         line: the header.

@@ -269,7 +269,7 @@ def event_data(text: str) -> bytes:
 
 
 def read_event_data(data: bytes) -> str:
-    """Reads the data of an event, as JSON text for the column; the inverse of `event_data`.
+    """Reads the data of an event as JSON text for the database; the inverse of `event_data`.
 
     Raises:
         BadLine: the data is not a JSON object.

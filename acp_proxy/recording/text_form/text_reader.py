@@ -194,7 +194,7 @@ def _allow(names: set[str], line: bytes, what: str) -> None:
 
 
 def _raw(parts: _Line) -> bytes:
-    """Returns the bytes of a frame."""
+    """Returns the bytes of a frame, from its member ``message``, ``text`` or ``base64``."""
     payloads = [name for name in ("message", "text", "base64") if getattr(parts, name) is not UNSET]
     if len(payloads) != 1:
         raise BadLine(

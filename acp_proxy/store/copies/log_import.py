@@ -61,7 +61,7 @@ class ImportedLog:
 
     source: LogFormat
     lines: Counter[str]
-    """The number of lines of each kind of content. Each line of the log is counted once."""
+    """The number of lines, by kind of content. Each line of the log is counted once."""
     connections: tuple[ImportedConnection, ...]
     skipped: tuple[UnreadLines, ...]
     """The first skipped lines."""

@@ -174,7 +174,7 @@ class ListedRecording:
     damaged: tuple[Path, ...] = ()
     """The files with the unreadable parts of the recording's log."""
     tokens: Any = None
-    """Numbers, such as tokens, that the search for problems returned; None if it returned none."""
+    """Numbers, such as tokens, that the search for problems returned; None without numbers."""
 
     @property
     def started_at(self) -> str:

@@ -104,7 +104,7 @@ def hidden_by(file: Path, word: str, directory: Path) -> Path | None:
         directory: the recordings directory.
 
     Returns:
-        The recording; None if there is none, or if the file itself is the recording.
+        The recording; None if no such recording exists, or if the file itself is the recording.
     """
     if Path(word).name != word or not is_plain(file):
         return None

@@ -38,14 +38,14 @@ _FIRST_S = 1_577_836_800.0
 
 
 def in_reading_order(directory: Path) -> list[tuple[float, Path]]:
-    """Returns the recordings in reading order, each after its negated latest possible start."""
+    """Returns pairs in reading order: the negated latest possible start, and the path."""
     return sorted((-_bound(path), path) for path in paths(directory))
 
 
 def newest_first(
     directory: Path, made_in: str = "", order: list[tuple[float, Path]] | None = None
 ) -> Iterator[tuple[Path, Recording | None]]:
-    """Yields a directory's recordings, newest first; unreadable recordings are last, with None.
+    """Yields a directory's recordings, newest first. Last are unreadable files, with None as row.
 
     Files are read only as far as needed to find the next recording. An imported recording is sorted
     by the time of its file, not by its start.
@@ -119,7 +119,8 @@ def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
 def _is_divided(data: bytes, wanted: bytes) -> bool:
     """Whether a text may begin in one page of a database and continue in another page.
 
-    The first four bytes of a page with the rest of a row are the number of the next page.
+    A row that is too large for one page continues in pages that begin with a page number of four
+    bytes.
     """
     size = int.from_bytes(data[16:18], "big") or 1
     for start in range(max(size, 512) + 4, len(data), max(size, 512)):

@@ -140,7 +140,7 @@ class Masking:
 
 
 def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
-    """Returns a masking with a stored state, or with a new state if no state can be read.
+    """Returns a `Masking` with a stored state, or with a new state if no state can be read.
 
     Args:
         log: the log.
@@ -158,7 +158,7 @@ def load(log: LogReader, payload: bytes, *, waits: bool) -> Masking:
 
 
 def start(log: LogReader, level: str, state: RedactorState, *, waits: bool) -> Masking | None:
-    """Returns the masking of a log from its start, or None if the log is not masked.
+    """Returns the `Masking` of a log from its start, or None if the log is not masked.
 
     Args:
         log: the log.

@@ -149,7 +149,7 @@ class RecordHandler:
         bodies: list[bytes | None],
         before: LineFramer,
     ) -> None:
-        """Adds the lines of a chunk, after the masking of all the lines is decided."""
+        """Masks all lines of a chunk, then adds them. If masking raises `NotYet`, adds no line."""
         assert self.masking is not None
         self.masking.begin(lines, self._state.framers[stream], record.end, record.payload)
         mark = self.masking.redactor.mark()

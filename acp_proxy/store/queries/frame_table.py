@@ -216,7 +216,7 @@ class FrameTable:
         return int(self.connection.execute(f"SELECT count(*) FROM {self.rows}").fetchone()[0])
 
     def first_of_kind(self, kind: str, without: Collection[int]) -> dict[str, tuple[int, int]]:
-        """Returns the first frame and the count of a rare kind by stream; see `Rows.first_of_kind`.
+        """Returns, for each stream, the first frame of a rare kind and the number of such frames.
 
         Args:
             kind: any kind except ``notification``.
@@ -251,7 +251,7 @@ class FrameTable:
         return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
 
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:
-        """Yields the frames after a number that may match a filter; the caller tests each frame."""
+        """Yields frames that may match a filter, after a number; the caller tests each frame."""
         lines = self.lines
         line = frame_columns(lines.raw, lines.size, lines.masked)
         columns = f"{line}, {_OF_EXCHANGE}"

@@ -84,7 +84,7 @@ def conversation_start(rows: Rows, largest: int) -> Iterator[tuple[str, bytes]]:
 
 
 def frames_with(rows: Rows, text: bytes) -> Iterator[int]:
-    """Yields, in order, the numbers of the frames whose masked lines contain a text.
+    """Yields, in order, the numbers of the frames whose lines, after masking, contain a text.
 
     Args:
         rows: the recording.
