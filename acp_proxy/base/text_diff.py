@@ -116,7 +116,7 @@ def readable_diff(a: Any, b: Any, longest: int) -> list[Piece]:
     Args:
         a: the value A.
         b: the value B.
-        longest: the length in characters of the longest text that can be shown as a whole.
+        longest: the largest number of characters of a text that can be shown as a whole.
 
     Returns:
         The pieces. The list is empty if a value is not a string, or if two short texts have little

@@ -204,7 +204,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
     that begins with the user's word is chosen.
 
     Args:
-        word: the word that was written.
+        word: the word that the user wrote.
         words: the known words.
     """
     from difflib import get_close_matches  # late: only needed after a mistake
@@ -220,7 +220,7 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
     """Returns a suffix for an error message that suggests a word; empty if no word is near.
 
     Args:
-        word: the word that was written.
+        word: the word that the user wrote.
         words: the known words.
     """
     near = nearest(word, words)

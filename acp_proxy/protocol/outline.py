@@ -1,7 +1,7 @@
-"""Reads the labels of a line that is too large for memory, from its first and last bytes.
+"""Reads the labels of a line that is too large for memory, from its head and tail.
 
-A frame of 64 MB is usually one enormous string in a small envelope. The scanner reads the head of
-the line token by token, and continues in the tail after the end of the string.
+A frame of 64 MB is usually one enormous string in a small envelope. The scanner reads the head (the
+first bytes) token by token, and continues in the tail (the last bytes) after the string's end.
 
 If all brackets close at the end of the line, the labels in the tail are used. Otherwise there was
 another string between head and tail, and only the labels in the head are used. The id is also used

@@ -155,7 +155,7 @@ def edits_in(decoded: Decoded, start: int, spans: list[MaskedSpan]) -> Iterator[
 
 
 def _flaw(raw: bytes) -> bytes:
-    """Returns bytes with the same flaw as an invalid JSON string; empty if the string is valid.
+    """Returns bytes that are invalid in the same way as a JSON string; empty for a valid string.
 
     Args:
         raw: the bytes between the quotes.

@@ -95,8 +95,8 @@ def read_assignment(search: Search, place: int) -> SecretMatch | None:
 def _value(search: Search, match: re.Match[str], kind: str, before: str) -> tuple[int, int, bool]:
     """Returns the start and the end of an assigned value, and whether the value is quoted.
 
-    A quotation mark both before the name and after the operator quotes the name, not the value, as
-    in "set `token=` in the settings".
+    If the same quotation mark is before the name and after the operator, it quotes the name and not
+    the value, as in "set `token=` in the settings".
     """
     known = expressions()
     start = match.end()

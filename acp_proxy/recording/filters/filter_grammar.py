@@ -55,7 +55,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def terms_of(text: str) -> list[str]:
-    """Returns the keys of a filter's terms, and then the first part of each path (``params``).
+    """Returns the keys of a filter's terms, then the first part of each path, like ``params``.
 
     Raises:
         BadFilter: a quote is never closed.

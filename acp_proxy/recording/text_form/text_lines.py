@@ -175,7 +175,7 @@ def milliseconds(ns: int) -> bytes:
 
 
 def nanoseconds(name: str, ms: int | float | str) -> int:
-    """Reads milliseconds. A number is exact up to 11 days, and a string is always exact.
+    """Converts milliseconds. A number is exact up to 11 days, and a string is always exact.
 
     Args:
         name: the member's name, for error messages.

@@ -85,8 +85,8 @@ def import_log(
         head: the beginning of the log, for error messages.
         source: the format of the log.
         path: the path of the log, for error messages.
-        target: the path of the first database. Further databases, or the first database if the path
-            is taken, are named ``NAME-2.db`` and so on.
+        target: the path of the first database. If the path is taken, the database is named
+            ``NAME-2.db`` and so on; so are the databases of further connections.
         redaction: the level of masking, as in the recorder's option ``--redact``: secrets, private
             or none.
         skips_bad_lines: whether lines that cannot be read are left out.

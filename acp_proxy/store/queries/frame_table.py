@@ -69,7 +69,7 @@ updates of one turn and one stream that concern neither a tool call nor a termin
 
 @frozen
 class FrameTable:
-    """One table of coded rows.
+    """One table of frames as coded rows, which contain numbers instead of words.
 
     Methods that read raise `sqlite3.Error` or `Mistyped` if the file is damaged, and `LineTooLarge`
     if a filter needs the text of a line that can only be read in pieces.

@@ -128,8 +128,8 @@ def frame_columns(raw: str, size: str, masked: str, json: str = "") -> str:
         raw: SQL for the line.
         size: SQL for the size of the line.
         masked: SQL for whether something in the line is masked.
-        json: the column ``json`` with a comma, or nothing. SQLite parses each line to compute this
-            column.
+        json: SQL for the column ``json``, with a comma; empty to omit this column, since SQLite
+            parses each line to compute it.
     """
     return f"""
   f.seq, 'acp' AS channel,
