@@ -119,8 +119,8 @@ def may_have(path: Path, text: str, *, is_directory: bool = False) -> bool:
 def _is_divided(data: bytes, wanted: bytes) -> bool:
     """Whether a text may begin in one page of a database and continue in another page.
 
-    A row that is too large for one page continues in pages that begin with a page number of four
-    bytes.
+    If a row is too large for one page, it continues in other pages. Such a page begins with a page
+    number of four bytes.
     """
     size = int.from_bytes(data[16:18], "big") or 1
     for start in range(max(size, 512) + 4, len(data), max(size, 512)):
