@@ -30,7 +30,7 @@ class LineReceived:
 
 @frozen
 class PartReceived:
-    """The peer sent bytes of an unfinished line; only a client's engine gets this event."""
+    """The peer sent bytes of an unfinished line; only an engine that plays a client gets it."""
 
     size: int
     """How many bytes of the line came since the last event."""

@@ -30,7 +30,7 @@ QUIET = 0.25
 BACKLOG = 16 << 20
 """If more bytes of the log than this are not indexed, the indexer works even while bytes flow."""
 TRIM = 1 << 20
-"""The least size in bytes of a log that is emptied. All of its bytes must be indexed."""
+"""A log with fewer bytes than this is not emptied, even if all of its bytes are indexed."""
 LAST = 2.0
 """The seconds after the conversation within which the last indexing and the check have to end."""
 _RETRY = 2.0
@@ -67,7 +67,7 @@ class Indexing:
     def finish(self) -> None:
         """Indexes the rest of the log, as far as time allows, and closes the recording.
 
-        The next command that reads the recording indexes what is left.
+        The next command that reads the recording indexes the bytes that remain.
         """
         deadline = time.monotonic() + LAST
         while True:

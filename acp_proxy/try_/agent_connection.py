@@ -101,8 +101,7 @@ class AgentConnection:
     async def fall_silent(self, limit_s: float, is_held_up: Callable[[], bool]) -> None:
         """Waits until the agent has been silent for too long, although it has to act.
 
-        The agent has to act while it has not answered a request, unless it waits for an answer
-        itself.
+        The agent has to act while a request is unanswered and the agent itself waits for no answer.
 
         Args:
             limit_s: a silence of this many seconds is too long.
@@ -156,7 +155,7 @@ class AgentConnection:
             self._pending.pop(token, None)
 
     def give(self, token: str | None, thing: Any) -> None:
-        """Passes an answer or update to the code that waits for its name; drops it if none does.
+        """Passes an answer or update to the code that waits for its name, or else drops it.
 
         Args:
             token: the name: for an answer, the id of its request as JSON text.

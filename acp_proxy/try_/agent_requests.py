@@ -206,7 +206,8 @@ class AgentRequests:
     async def _asked(self, method: str, message: Any, options: Sequence[str]) -> int | None:
         """Returns the index of the option that the user chose.
 
-        Returns None if the user chose none, or if the turn was cancelled before the user chose.
+        Returns None if the user chose no option, or if the turn was cancelled before the user
+        chose.
         """
         with trio.CancelScope() as scope:
             self._open_questions.add(scope)

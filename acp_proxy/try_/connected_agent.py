@@ -25,7 +25,7 @@ GRACE_S = 5.0
 RunningAgent = AbstractAsyncContextManager[RecorderProcess]
 """A context that starts a recorder and its agent, and ends both on exit."""
 started_agent = partial(recorded, grace=GRACE_S, stderr=PIPE)
-"""Returns a context, for `connected`, that starts an agent and a recorder above it."""
+"""Returns a context, for `connected`, that starts a recorder with its agent."""
 
 
 @define(eq=False)

@@ -110,7 +110,8 @@ class Prober:
     _tape: ProbeTape = field(init=False)
     _agent: ConnectedAgent = field(init=False)
     _state: int = field(init=False, default=0)
-    """Why the agent gives no more answers, in a few words; empty while the agent can answer."""
+    """How far the agent has come since its start: the highest rank of probes that it is ready
+    for."""
     _end: str = field(init=False, default="")
     """A few words on why the agent gives no more answers: it has ended, or hangs. Otherwise
     empty."""

@@ -19,17 +19,18 @@ def now_ns() -> int:
 
 
 def handled(*signums: signal.Signals) -> list[signal.Signals]:
-    """Returns the given signals without those that acp-proxy ignores since its start.
+    """Returns those of the given signals that acp-proxy may handle.
 
-    For example, `nohup` starts a program with SIGHUP ignored. Signals with a handler outside Python
-    are left out as well, since their handler could not be restored.
+    A signal that was ignored when acp-proxy started is left out: `nohup`, for example, starts a
+    program with SIGHUP ignored. A signal with a handler outside Python is left out as well, since
+    this handler could not be restored.
     """
     return [s for s in signums if signal.getsignal(s) not in (signal.SIG_IGN, None)]
 
 
 @contextmanager
 def received(*signums: signal.Signals) -> Iterator[AsyncIterator[int]]:
-    """Receives the signals that `handled` returns. All other signals keep their effect."""
+    """Yields the incoming signals. Signals that `handled` leaves out keep their effect."""
     if ours := handled(*signums):
         with trio.open_signal_receiver(*ours) as signals:
             yield signals
@@ -40,7 +41,7 @@ def received(*signums: signal.Signals) -> Iterator[AsyncIterator[int]]:
 
 
 def run_alone(task: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Runs a task with trio. An error is raised without the exception groups that trio adds.
+    """Runs a task with trio and returns its result; takes errors out of trio's exception groups.
 
     Raises:
         AcpProxyError: a task raised it.
@@ -70,5 +71,5 @@ def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
 def _ignore(_: int, __: object) -> None:
     """Handles a signal by doing nothing.
 
-    With `SIG_IGN` in its place, a signal that is blocked until the replay runs would be lost.
+    With `SIG_IGN` as the handler, a signal that comes while it is blocked would be lost.
     """

@@ -4,9 +4,9 @@ The recorder is a process of ``acp-proxy record``, so the recording is like any 
 the parent process is killed, the recorder reads the end of its input and ends the agent.
 
 The parent process leaves as a client does: it closes the agent's input, reads the agent's output
-until nothing comes for the grace time, and then closes this output. If the agent still runs, the
-recorder ends the agent. The parent process adopts and ends processes that the agent started in
-another session.
+until nothing comes for the grace time, and then closes its end of the output. If the agent still
+runs, the recorder ends the agent. The parent process adopts and ends processes that the agent
+started in another session.
 """
 
 import contextlib
@@ -70,7 +70,7 @@ class RecorderProcess:
     def killed_by(self) -> int | None:
         """Returns the signal that ended the recorder or its agent.
 
-        Returns None without a signal, or if this process sent the signal.
+        Returns None if no signal ended them, or if this process sent the signal.
         """
         code = self.process.returncode
         return None if self.was_stopped or code is None or code >= 0 else -code
@@ -89,8 +89,8 @@ class RecorderProcess:
     async def kill_on_signal(self, signals: AsyncIterator[int]) -> None:
         """Ends the recorder, and so its agent, when this process gets a signal.
 
-        The recorder gets SIGTERM first, so that it completes the recording. If it was told to stop
-        before, it gets SIGKILL.
+        The recorder gets SIGTERM first, so that it completes the recording. A recorder that already
+        got a signal gets SIGKILL.
         """
         async for signum in signals:
             self.signum = self.signum or signum
@@ -101,8 +101,8 @@ class RecorderProcess:
         """Waits until the recorder ends. If it does not end, it gets SIGTERM, and then SIGKILL.
 
         If the agent is hopeless, the recorder first gets SIGALRM, and records that the client gave
-        up. In this case the agent's input is closed last. Otherwise an agent that ends its turns at
-        the end of its input would seem to answer before its client gave up.
+        up. In this case the agent's input is closed last. If it were closed first, an agent that
+        then ends its turns would seem to answer before the client gave up.
         """
         steps = [signal.SIGALRM if self.is_hopeless else signal.SIGTERM, signal.SIGKILL]
         if self.signum is not None or self.is_hopeless:
@@ -143,7 +143,7 @@ class RecorderProcess:
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """Returns the environment for a recorder: `ours` without settings for recordings."""
+    """Returns `ours` without the variables that configure recordings, for a recorder."""
     unwanted = {"ACP_PROXY_OFF", SECRETS, *(option.variable for option in RECORD)}
     return {name: value for name, value in ours.items() if name not in unwanted}
 

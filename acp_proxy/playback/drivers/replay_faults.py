@@ -38,9 +38,9 @@ Play = Callable[[ReadSome, WriteAll], Awaitable[None]]
 class ReplayFaults:
     """The streams of a replayed agent, with faults.
 
-    `read_some` and `write_all` reach the client, and `close` closes the client's input. `clock` has
-    the time of the engine. `lose` is called with each line of the client that a rule drops, and
-    with the rule.
+    `read_some` and `write_all` reach the client, and `close` closes the client's input. `clock`
+    returns the engine's time. For each line of the client that a rule drops, `lose` is called with
+    the line and the rule.
 
     Attributes:
         fate: the signal or exit that ended the agent; None if no fault ended the agent.
@@ -82,7 +82,7 @@ class ReplayFaults:
         await self._take(Direction.TO_CLIENT, data)
 
     def let_go(self) -> None:
-        """Notes that the client is leaving: delayed bytes have only a few seconds left."""
+        """Notes that the client is leaving: delayed bytes are written for only a few seconds."""
         if not self._has_left:
             self._has_left = True
             self._finishing.deadline = trio.current_time() + _PATIENCE_S
@@ -162,7 +162,7 @@ class ReplayFaults:
             self._follow_up()
 
     def _follow_up(self) -> None:
-        """Runs the side effects and ends the directions whose earlier bytes are now written."""
+        """Runs each side effect, and ends each direction, whose preceding bytes are all written."""
         for wanted in self._schedule.take_effects(self._clock()):
             match wanted.effect:
                 case SignalEffect(signum) if signum == system.SIGSTOP:
@@ -226,7 +226,7 @@ def play_with_faults(
 async def let_go_on_signal(
     streams: ReplayFaults, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Calls `let_go` on a signal, even if only delayed bytes remain to be written.
+    """Calls `let_go` on a stop signal, even after the replay, while delayed bytes are written.
 
     Args:
         streams: the streams of the replayed agent.

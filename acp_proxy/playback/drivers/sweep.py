@@ -31,10 +31,10 @@ _CRASH = re.compile(
     rb"|^thread '.*' panicked at|^panic: |^fatal error: |Segmentation fault|^Node\.js v[\d.]+\s*\Z",
     re.MULTILINE,
 )
-"""Matches the stderr of a Python program that ended with an uncaught error. The traceback of an
-error that is only logged does not begin at the top level of the program."""
+"""Matches the stderr of a crashed program in Python, Rust, Go or Node.js. A Python traceback must
+begin at the top level, since the traceback of an error that is only logged does not."""
 _OURS = re.compile(rb"^(?:acp-proxy: .*)?\n", re.MULTILINE)
-"""Matches the replayed agent's lines on stderr; the client may write to the same stderr."""
+"""Matches the lines that the replayed agent writes to stderr, which may be the client's stderr."""
 _GRACE_S = 2.0
 """Seconds that the processes of a run have to write the report."""
 
@@ -165,7 +165,7 @@ def client_command(client: str, agent: Sequence[str]) -> list[str]:
 def _exit_code(
     client: str, agent: list[str], timeout_s: float, out: IO[bytes], err: IO[bytes]
 ) -> int | None:
-    """Runs a client and ends all its processes; returns None if the client did not end."""
+    """Runs a client and returns its exit code; None if the client hung. Ends all its processes."""
     with Orphans() as orphans:
         process = subprocess.Popen(
             client_command(client, agent),

@@ -1,4 +1,4 @@
-"""Plays a client's engine to an agent. If the run is recorded, a recorder starts the agent.
+"""Runs an engine that plays a client to an agent. If recorded, a recorder starts the agent.
 
 One task reads, a second task feeds the engine, and a third task writes, so neither side can block
 the other. The few messages that wait to be written are in memory. If an agent neither reads nor
@@ -70,7 +70,7 @@ class VerifyOutcome:
         was_stopped: whether the agent got a signal to stop, and has not ended by itself.
         recorder_signal: the signal that ended the recorder; None without a signal, or if this
             process sent it. A signal that ends the agent also ends the recorder.
-        left_behind: processes of the agent that the recorder could not see. They were ended.
+        left_behind: the commands of processes that the agent left behind. They were ended.
         pauses: the start and the end of each wait for an optional message that never came, in
             nanoseconds of the monotonic clock.
     """
@@ -100,7 +100,8 @@ def verify(
         command: the command of the agent.
         grace: seconds that the agent has to end after its input was closed.
         redact: the redaction level of the new recording.
-        secrets: names of environment variables with secrets that are sent, each with its marker.
+        secrets: the names of environment variables whose secrets the client sends, each with the
+            marker of its secret.
         show: shows the message that the client waits for; None to show nothing.
     """
     known = ",".join(f"{name}={marker}" for name, marker in (secrets or {}).items())
@@ -206,8 +207,8 @@ class Verifier:
     _grace: float = field(default=inf, kw_only=True)
     """Seconds of silence after which no more messages are expected at the end."""
     moved_at: int = field(init=False, factory=now_ns)
-    """When the agent last read or wrote something, or last got input while it had nothing to read;
-    in nanoseconds of trio's clock."""
+    """When the agent last read or wrote something, or when a message was queued for it while no
+    other message was; in nanoseconds of trio's clock."""
     _wake_at: float = field(init=False, default=inf)
     _unwritten: int = field(init=False, default=0)
     """The number of bytes that wait to be written."""
@@ -272,7 +273,7 @@ class Verifier:
 
     @property
     def _stalls_at(self) -> float:
-        """Returns when the write is a stall unless the agent reads or writes before."""
+        """Returns when the write counts as stalled, if the agent is inactive until then."""
         limit = self._engine.stall_ns
         return inf if limit is None or not self._unwritten else self.moved_at + limit
 

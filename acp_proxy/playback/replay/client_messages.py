@@ -44,12 +44,13 @@ class Cancellations:
     _matcher: MessageMatcher
     _handler: DivergenceHandler
     _cancelled: dict[str, int] = field(init=False, factory=dict)
-    """By the live id of a request: the number of the recorded cancellation that was matched."""
+    """The live ids of cancelled requests, each with the frame number of its recorded
+    cancellation."""
 
     def take_turn(
         self, match: MessageMatch | None, lane: Lane, live: ClientMessage
     ) -> Iterator[Command]:
-        """Handles a ``session/cancel``. If it comes before its prompt, it counts as unrecorded.
+        """Handles a ``session/cancel``. Before the prompt that it cancels, it is unrecorded.
 
         Args:
             match: the recorded cancellation, if any.
@@ -77,7 +78,7 @@ class Cancellations:
             yield from self._flush(lane, step)
 
     def forget(self, token: str) -> None:
-        """Notes that the client uses an id for another request."""
+        """Forgets the cancellation of an id, since the client uses the id for a new request."""
         self._cancelled.pop(token, None)
 
     def _take_unrecorded_of_request(self, token: str, live: ClientMessage) -> Iterator[Command]:
@@ -163,8 +164,8 @@ class ClientMessages:
     def lose(self, raw: bytes, rule: str) -> None:
         """Handles a line that a fault dropped on its way to the agent.
 
-        The client did send the line, so neither its absence nor the consequences are divergences. A
-        line that the client sends again is matched with the recorded line.
+        The client did send the line, so its absence and the consequences do not count as
+        divergences. If the client sends the line again, the line is matched as usual.
 
         Args:
             raw: the line, without its newline.
@@ -250,7 +251,7 @@ class ClientMessages:
         return match is None or bool(match.comparison.conflicts or match.comparison.proposals)
 
     def _output_answer(self, live: ClientMessage) -> Command:
-        """Answers a piece of output like a piece in the recording, or else by a default answer."""
+        """Answers a piece of output like a recorded piece, or else with a default answer."""
         schedule = self._state.schedule
         for step in (*schedule.played, *schedule.expected):
             if step.is_push and step.response_seq is not None and step.rpc_id is not None:

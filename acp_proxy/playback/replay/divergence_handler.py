@@ -163,7 +163,7 @@ class DivergenceHandler:
     def refuse(
         self, live: ClientMessage, *, conflict: MessageMatch | None, lane: Lane | None = None
     ) -> Iterator[Command]:
-        """Logs a message without a match, answers it with an error, and abandons its lane.
+        """Logs a message without a match, answers a request with an error, and abandons the lane.
 
         Args:
             live: the client's message.
@@ -240,13 +240,13 @@ class DivergenceHandler:
         )
 
     def _with_number(self, seq: int | None) -> Iterator[Step]:
-        """Yields the recorded messages of the client with a number; several in a batch."""
+        """Yields the client's recorded messages in a frame: several if the frame is a batch."""
         known = (*self._schedule.expected, *self._schedule.played) if seq is not None else ()
         return (step for step in known if step.seq == seq)
 
 
 def _without_credentials(live: ClientMessage) -> bytes:
-    """Returns a line in which credentials at typed places are replaced."""
+    """Returns the bytes of a message, with credentials at known places replaced."""
     places = places_of(live.message.kind, live.message.method, Role.CREDENTIAL)
     text = live.raw.decode("utf-8", ANY_BYTES)
     secrets = spans(text, places) if places else []

@@ -2,7 +2,7 @@
 
 A frame goes out when three conditions hold:
 
-- The frame is next on its track.
+- The frame is next on its track, which keeps the recorded order of a lane.
 - The requests that the frame answers have come.
 - The handshake is over.
 
@@ -23,7 +23,7 @@ from acp_proxy.recording.steps import Script, Step
 
 @frozen
 class ScheduledFrame:
-    """A frame that waits for no message. It may still wait for its time."""
+    """A frame that waits for no message, and so goes out when it is due."""
 
     seq: int
     step: Step | None
@@ -35,7 +35,7 @@ class ScheduledFrame:
 
 @define(eq=False)
 class FrameScheduler:
-    """Chooses frames, and removes passed frames from tracks and from the connection's frames."""
+    """Chooses the frames that go out next, and removes them from the unsent frames."""
 
     _script: Script
     _schedule: ReplaySchedule
@@ -44,11 +44,11 @@ class FrameScheduler:
     _last_state: tuple[int, ...] = field(init=False, default=())
     """The values that can block tracks, as they were at the last check."""
     _held_by: dict[int, set[Track]] = field(init=False, factory=dict)
-    """The tracks that wait for requests of the client. The key is the exchange of the last
-    request."""
+    """The tracks that wait for requests of the client, by the exchange of the last of these
+    requests."""
 
     def next(self, *, at_once: bool = False) -> ScheduledFrame | None:
-        """Returns the first recorded frame that is due. ``at_once`` ignores the due times."""
+        """Returns the due frame with the lowest number; with ``at_once``, all frames are due."""
         now = self._schedule.now
         return min(
             (ready for ready in self.ready_frames() if at_once or ready.due <= now),
@@ -116,7 +116,7 @@ class FrameScheduler:
         return bool(track.queue) and _number(track.queue[0]) < step.seq
 
     def unsent(self, lane: Lane) -> Iterator[int]:
-        """Yields the numbers of a lane's frames that have not gone out and are not left out."""
+        """Yields the numbers of a lane's unsent frames, except those that `left_out` counts."""
         if lane.name is None and self._options.order is not Order.RECORDED:
             yield from self._unsent_of_connection()
             return
@@ -151,7 +151,7 @@ class FrameScheduler:
         return any(track.lane is None or not track.lane.abandoned for track in schedule.drained)
 
     def _unsent_of_connection(self) -> Iterator[int]:
-        """Yields the numbers of the connection's frames that are unsent and not left out.
+        """Yields the numbers of the connection's unsent frames that are not left out.
 
         A frame is left out if all the requests that it answers are optional and did not come.
         """
@@ -227,13 +227,13 @@ class FrameScheduler:
         return True
 
     def _blocks_nothing(self, step: Step) -> bool:
-        """Whether no frame has to wait for a message of the client."""
+        """Whether later frames go out without waiting for a message of the client."""
         if step.exchange in self._schedule.exempt.optional:
             return True
         return not step.is_awaited and (step.kind != "invalid" or step.exchange is None)
 
     def _may_go(self, seq: int) -> bool:
-        """Whether a frame waits neither for the handshake nor for the client to give up."""
+        """Whether a frame waits neither for the handshake nor for the client to leave."""
         handshake, gave_up = self._schedule.handshake, self._schedule.gave_up_at
         is_first = handshake is None or self._schedule.handshake_is_over or seq <= handshake
         return is_first and (gave_up is None or seq < gave_up)

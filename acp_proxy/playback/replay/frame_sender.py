@@ -64,7 +64,7 @@ class AgentSender:
         return Send(self._rewriter.written(wire, {step.rpc_id or "null": token}) + b"\n")
 
     def _live_ids(self, step: Step | None) -> dict[str, str]:
-        """Closes the requests that a frame answers; returns live ids that the frame may contain."""
+        """Closes the requests that a frame answers; maps ids recorded in the frame to live ids."""
         if step is None:
             return {}
         requests = self._state.requests

@@ -34,15 +34,15 @@ class Lane:
     played: deque[Step] = field(factory=lambda: deque(maxlen=_REMEMBERED))
     """The latest recorded messages that came, at most `_REMEMBERED`."""
     messages: int = 0
-    """How many recorded messages came."""
+    """How many of the recorded messages came."""
     first: Step | None = None
-    """The first message that was recorded."""
+    """The first recorded message, whether it came or not."""
     missed: set[Key] = field(factory=set)
     """Messages that were reported as missing."""
     lost: set[Key] = field(factory=set)
     """Messages that the client sent but a fault dropped."""
     abandoned: bool = False
-    """Whether the lane has diverged, so that the rest of it is not played."""
+    """Whether the lane has diverged, so that its remaining frames are not played."""
     is_overtaken: bool = False
     """Whether a message came while an earlier message is missing."""
 
@@ -83,7 +83,7 @@ class Lane:
         self.is_overtaken |= awaited is not None and awaited.key < step.key
 
     def note_missing(self) -> Step | None:
-        """Notes that the first awaited message is missing, and returns it; None without one."""
+        """Notes that the first awaited message is missing, and returns this message, or None."""
         self.is_overtaken = False
         if (missing := self.first_missing) is not None:
             self.missed.add(missing.key)
@@ -239,7 +239,7 @@ class ConnectionFrames:
                 other.since = latest(other.since, at, waiting.step.t_ns)
 
     def stop_waiting_for(self, optional: set[Key]) -> set[Key]:
-        """Stops waiting for optional messages, for each frame whose own requests have come.
+        """Makes frames whose own requests have come wait no longer for optional messages.
 
         Args:
             optional: the optional messages.

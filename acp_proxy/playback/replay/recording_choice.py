@@ -69,14 +69,14 @@ class Candidate:
 
     @property
     def is_slower(self) -> bool:
-        """Whether the recording has output that waits only for its time."""
+        """Whether the recording has output that only waits until it is due."""
         state = self.replay.state
         return any(ready.due > state.schedule.now for ready in state.scheduler.ready_frames())
 
     def names_in(self, other: "Candidate") -> dict[str, str] | None:
-        """Returns new ids for sessions, so that the pending outputs are equal; None if they differ.
+        """Returns the other recording's ids for sessions, if these make the next outputs equal.
 
-        The new ids are those of the other recording.
+        Returns None if the outputs differ in more than the ids of sessions.
         """
         mine, theirs = self.pending[0], other.pending[0]
         if isinstance(mine, Finish) or isinstance(theirs, Finish):

@@ -202,7 +202,7 @@ class Replay:
         return Finish()
 
     def _next_moment(self) -> int | None:
-        """Returns when to check again: a frame is due, or a message counts as missing."""
+        """Returns when next a frame is due, a message counts as missing, or the replay stalls."""
         now = self._schedule.now
         moments = [ready.due for ready in self._scheduler.ready_frames() if ready.due > now]
         is_paced = bool(moments)
@@ -237,7 +237,7 @@ class Progress:
 
     @property
     def settles_at(self) -> int:
-        """The end of the time in which reordering can explain the client's silence."""
+        """When a message that has not come counts as missing, and no longer as reordered."""
         return (self._input_at or 0) + SETTLE_NS
 
     @property

@@ -44,7 +44,7 @@ class OpenRequests:
 
     def __init__(self, dialect: str | None) -> None:
         self.live_ids: dict[int, str] = {}
-        """By exchange: the live id of each client request whose recorded answer was not sent."""
+        """The live id of each client request whose recorded answer was not sent, by exchange."""
         self._come: list[int] = []
         self._connection = Connection(dialect=dialect or V1)
         self._of_client: dict[int, OpenClientRequest] = {}
@@ -79,7 +79,7 @@ class OpenRequests:
     def answer(self, step: Step) -> dict[str, str]:
         """Closes the requests that a recorded frame answers; returns live ids by recorded ids.
 
-        The recorded id of a request that never came is kept.
+        The recorded id of a request that never came is mapped to itself.
         """
         ids = {}
         for answer in step.answers:
@@ -89,7 +89,7 @@ class OpenRequests:
         return ids
 
     def close(self, request: OpenClientRequest) -> None:
-        """Closes a request that gets an answer that was not recorded for it."""
+        """Closes a request of the client that does not get its recorded answer."""
         self._answer(request.token, Kind.RESPONSE)
 
     def open_in(self, lane: Lane) -> list[OpenClientRequest]:
@@ -141,7 +141,7 @@ class OpenRequests:
         self._connection.feed(0, 0, _TO_AGENT, cancel)
 
     def end_turns(self, session: str | None) -> None:
-        """Notes that an update ends the turns of a recorded session, as in v2."""
+        """Ends the turns of a recorded session, after an idle update of v2."""
         idle = Message(Kind.NOTIFICATION, UPDATE, session=session)
         idle.update, idle.state = "state_update", "idle"
         self._connection.feed(0, 0, _TO_CLIENT, idle)

@@ -35,8 +35,7 @@ class ClientMessage:
     value: Any = field(init=False)
     """The message without its secrets, decoded."""
     _hidden: dict[int, list[tuple[str, ...]]] = field(init=False, factory=dict)
-    """The texts that must not be shown beside a recorded message: their paths, by the number of the
-    recorded message."""
+    """The paths of texts that must not be shown beside a recorded message, by its frame number."""
 
     @value.default
     def _decoded(self) -> Any:

@@ -1,6 +1,6 @@
 """The recording as lanes and tracks, read as far as the replay needs it.
 
-Steps are read in order until each lane waits for its client or cannot go on. So a recording of a
+Steps are read in order until each lane waits for the client or cannot go on. So a recording of a
 million frames starts at once. Memory holds only the steps between the slowest lane and the fastest
 lane.
 """
@@ -196,7 +196,7 @@ class ReplaySchedule:
         self.wake_all()
 
     def drop(self, step: Step) -> None:
-        """No longer counts a frame of the agent that answers only requests that will not come."""
+        """Takes a frame out of `frames` if it answers only requests that will not come."""
         if step.answers and self._answers_only_prevented(step):
             self.frames -= 1
 

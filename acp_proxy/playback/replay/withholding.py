@@ -255,7 +255,7 @@ def _is_ambiguous(raw: bytes) -> bool:
 
 
 def _is_unique(raw: bytes, folded: bytes) -> bool:
-    """Whether method and params occur at most once; `folded` is lower case without escapes."""
+    """Whether method and params occur at most once each; `folded` is `raw` in lower case."""
     return folded.count(b'"method"') == raw.count(b'"method"') < 2 and (
         folded.count(b'"params"') == raw.count(b'"params"') < 2
     )
@@ -287,7 +287,7 @@ def _named(raw: bytes, names: frozenset[str]) -> list[object] | None:
 
 
 def _members(raw: bytes) -> "_Pairs | None":
-    """Returns the members of a message; None for an unreadable message or another type."""
+    """Returns the members of a message; None if the message is not a JSON object."""
     try:
         value = json.loads(raw, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):

@@ -105,7 +105,7 @@ class Bindings:
 
     @property
     def changed(self) -> dict[str, str]:
-        """Returns the live values by recorded value, if the two differ. Omits ids of messages."""
+        """Returns the recorded values that have another live value, except ids of messages."""
         tables = [table for place, table in self._tables.items() if place is not Place.MESSAGE]
         return {old: new for table in tables for old, new in table.items() if old != new}
 
@@ -182,7 +182,7 @@ def path_in(uri: str) -> str | None:
 
 
 def _is_named(root: str) -> bool:
-    """Whether a directory is absolute and no root, so that its name is not an ordinary word."""
+    """Whether a directory is absolute and not the root; then its name is not an ordinary word."""
     return _ABSOLUTE.match(root) is not None and root.strip("/\\") != ""
 
 
@@ -191,7 +191,7 @@ def _in_uri(path: str) -> str:
 
 
 def _below(root: str, path: str) -> str | None:
-    """Returns the rest of a path under a directory, with its separator; None for any other path."""
+    """Returns the part of a path after a directory; None if the path is not in the directory."""
     trimmed = root.rstrip("/\\")
     if path == root:
         return ""

@@ -27,7 +27,7 @@ Mask = Callable[[tuple[str, ...], Any], Any]
 _MISSING = object()
 _NOTHING = "(nothing)"
 _HANDSHAKE = ("protocolVersion", "clientCapabilities", "capabilities")
-"""The params of ``initialize`` that are compared: a client may change its name and version."""
+"""The params of ``initialize`` that are compared; the client's name and version may differ."""
 
 
 @frozen
@@ -239,7 +239,8 @@ class Comparer:
     def _pair_secrets(self, result: Comparison, path: tuple[str, ...], old: Any, new: Any) -> bool:
         """Compares two values as texts in which recorded secrets may differ.
 
-        Returns False if the rest differs, or if the recorded value is not a text with a secret.
+        Returns False if the texts differ elsewhere, or if the recorded value is not a text with a
+        secret.
         """
         known = self._bindings.secrets
         if known is None or not has_secret(old) or not isinstance(new, str):
@@ -265,7 +266,7 @@ class Comparer:
             result.secrets += [evolve(pair, is_free=True) for pair in new_pairs]
 
     def _is_moved(self, old: Any, new: Any) -> bool:
-        """Whether two paths are equal below a recorded directory and its live directory."""
+        """Whether two paths are equal when the live directory replaces the recorded one."""
         return isinstance(old, str) and isinstance(new, str) and self._bindings.moved(old) == new
 
     def _settle(

@@ -164,7 +164,7 @@ class DivergenceLog:
         self._now = at
 
     def excuse(self, seq: int) -> None:
-        """Excuses divergences that a dropped frame may cause: missing messages, cancellations."""
+        """Notes a frame that a fault dropped; later divergences that it may cause do not count."""
         self._excused_from = min(seq, self._excused_from)
 
     def note(
@@ -259,7 +259,7 @@ class DivergenceLog:
         )
 
     def note_masked(self, pairs: Iterable[SecretPair], lane: DivergingLane, seq: int) -> None:
-        """Notes for each secret, once, that the secret was not compared.
+        """Notes once for each secret that it was not compared.
 
         Args:
             pairs: the pairs of secrets of a message that matched.

@@ -1,7 +1,7 @@
 """Writes lines: recorded frames with the live peer's ids and directories, and unrecorded answers.
 
 A frame without replacements goes out byte for byte, even if it is invalid. Each member of a batch
-is rewritten separately. Only replies get another id.
+is rewritten separately. A reply gets the live id of its request; requests keep their ids.
 """
 
 import json

@@ -102,7 +102,8 @@ class SendConditions:
     def _ready(self, lane: ClientLane) -> Iterator[ClientFrame]:
         """Yields the frames of a lane that wait for nothing except pacing.
 
-        The frames are all answers, and the first other frame: no later frame overtakes it.
+        If the first frame that is not an answer precedes all released answers and may go, yields
+        only this frame; otherwise yields the released answers.
         """
         self._release_first(lane)
         frame, released = lane.queue.first, lane.queue.released
@@ -235,7 +236,7 @@ class ClientSender:
             yield from self._note_sent(frame)
 
     def _note_sent(self, frame: ClientFrame) -> Iterator[Command]:
-        """Notes a sent frame's effect on later frames; answers requests that it cancels."""
+        """Notes a sent frame's effect on later frames; answers permission requests it cancels."""
         self.sent += 1
         self._state.patience.note_activity()
         self._state.sessions.last = frame.lane

@@ -16,7 +16,7 @@ READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 
 
 class KnownFiles:
-    """The known contents of files by live path; the recording is read at the first need."""
+    """The known contents of files by live path; the recording is read when it is first needed."""
 
     def __init__(self, recording: RecordedClient, bindings: Bindings) -> None:
         self._recording = recording

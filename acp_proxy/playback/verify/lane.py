@@ -189,7 +189,7 @@ class TurnState:
         self.is_cancelled = self.is_cancelled and self.is_open
 
     def end(self) -> int | None:
-        """Ends the open turns at an update, in v2; returns the recorded update's number."""
+        """Ends the open turns after an update of v2; returns the recorded update's number."""
         latest = max(prompt.step.seq for prompt in self.prompts.values())
         place = bisect(self.recorded_ends, latest)
         self.prompts.clear()

@@ -136,7 +136,7 @@ class PermissionMatcher:
         return scope(request, self.calls.announced(request))
 
     def titles(self, recorded: RecordedRequest, request: Any) -> tuple[str, str]:
-        """Returns the names of a recorded and a live request in reports.
+        """Returns the names that reports use for a recorded request and a live request.
 
         Args:
             recorded: the recorded request.

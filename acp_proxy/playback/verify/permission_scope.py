@@ -96,7 +96,7 @@ def differences(
 
 
 def names_something(value: Any) -> bool:
-    """Whether a scope names the object of the action. Without an object, it cannot be compared."""
+    """Whether a scope names the object of the action; otherwise the scope cannot be compared."""
     params = member(value, "params")
     subject = member(params, "subject")
     calls = (member(params, "toolCall"), member(subject, "toolCall"))
@@ -127,7 +127,7 @@ def title_of(request: Any, announced: Mapping[str, Any]) -> str:
 
 
 def texts_of(request: Any, announced: Mapping[str, Any]) -> list[Any]:
-    """Returns what a person sees of a request beside its scope: first its title, then other texts.
+    """Returns the texts of a request that a person sees beside its scope; the first is its title.
 
     Args:
         request: the request, decoded.
@@ -154,7 +154,7 @@ def moved(value: Any, bindings: Bindings) -> Any:
 
 
 def as_recorded(result: Iterable[Difference], recorded: Any, written: Any) -> Iterator[Difference]:
-    """Yields the differences. Each rewritten value comes with the value that was recorded.
+    """Yields the differences; to each rewritten value, adds the value that was recorded.
 
     Args:
         result: the differences from a value that was rewritten for this run.
@@ -294,6 +294,6 @@ def _names_object(name: str, value: Any, where: frozenset[str]) -> bool:
 
 
 def _changes_a_file(content: Any) -> bool:
-    """Whether the content of a tool call has more than texts for a person."""
+    """Whether the content of a tool call names or changes a file."""
     items = content if isinstance(content, list) else [content]
     return any(member(item, "path") or member(item, "changes") for item in items)

@@ -70,7 +70,7 @@ class _LaneReader:
         self.silence_ns = 0
 
     def finish(self) -> None:
-        """Completes the lane, without answers that have no recorded request."""
+        """Completes the lane, and leaves out answers that have no recorded request."""
         for frame in self.frames:
             frame.steps = [s for s in frame.steps if not s.is_reply or s.exchange is not None]
         sent = [frame for frame in self.frames if frame.steps]
@@ -287,7 +287,7 @@ class FilledScript:
         return self._script.read()
 
     def wire(self, seq: int) -> Wire:
-        """Returns a frame with secrets."""
+        """Returns a frame with secrets in place of markers."""
         wire = self._script.wire(seq)
         return wire._replace(raw=self._filled(wire.raw))
 

@@ -107,7 +107,7 @@ class RequestMatcher:
         self._messages = state.recording.messages
 
     def find(self, live: AgentRequest) -> RequestMatch | None:
-        """Finds the recorded request; if the caller answers the request, it calls `note_made`."""
+        """Finds the matching recorded request; a caller that answers it calls `note_made`."""
         first = next(self._candidates(live), None)
         if first is None:
             return None
@@ -137,7 +137,7 @@ class RequestMatcher:
         return tuple(sorted(misses, key=_distance)[:NAMED])
 
     def used_up(self, live: AgentRequest) -> NearMiss | None:
-        """Returns the recorded request with the same identity that the agent has already made."""
+        """Returns a recorded request of the same identity that the live agent already made."""
         key = self._live_keys(live)[_SAME]
         request = self._requests(live.lane).first_made(live.method, key, self._recorded_keys)
         if request is None or not self._has_same_identity(request, live):
@@ -197,7 +197,7 @@ class RequestMatcher:
         return self._state.recording.unnamed if lane is None else lane.requests
 
     def _is_of_turn(self, request: RecordedRequest) -> bool:
-        """Whether a request may come now. In a cancelled turn, no request of a later turn may."""
+        """Whether a request may come now; in a cancelled turn, a later turn's request may not."""
         turns = self._state.recording.lanes[request.step.lane].turns
         if not turns.is_cancelled:
             return True

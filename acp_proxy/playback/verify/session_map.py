@@ -34,7 +34,7 @@ class SessionMap:
         self._unknown_session = ""
         self._unknown_progress: dict[str, StreamProgress] = {}
         self._announced: dict[str, ClientLane] = {}
-        """By live session that no request opened: the lane in which the agent announced the
+        """The lanes in which the agent announced sessions that no request opened, by live
         session."""
         self._joined: dict[str | None, dict[str, None]] = {}
         """The recorded sessions that no request opens and that have no live name yet, by lane."""
@@ -43,7 +43,7 @@ class SessionMap:
 
     @property
     def is_creating(self) -> bool:
-        """Whether the agent still has to name a session."""
+        """Whether the agent still has to name a session that it creates."""
         return bool(self._creating)
 
     def lane_of(self, session: str | None) -> ClientLane | None:

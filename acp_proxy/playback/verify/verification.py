@@ -60,7 +60,7 @@ class Verification:
         self._unfinished = [*recording.lanes.values()]
         """Lanes that may still have something to send or to wait for."""
         self._incomplete: ClientLane | None = None
-        """A lane that lacked last messages at the last check."""
+        """A lane whose last messages had not come at the last check."""
         self._silence_ns = max(lane.end.silence_ns for lane in recording.lanes.values())
 
     @property
@@ -146,7 +146,7 @@ class Verification:
 
     @property
     def _is_done(self) -> bool:
-        """Whether only the agent's last messages have not come."""
+        """Whether nothing is missing except, perhaps, the agent's last messages."""
         if self.state.pending.first_seq is not None:
             return False
         while self._unfinished and self._unfinished[-1].is_done:

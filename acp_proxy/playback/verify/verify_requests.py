@@ -98,8 +98,8 @@ class VerifyState:
 
 
 _SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
-"""The shortest silence after which the client stops waiting for optional messages. The first value
-is in nanoseconds, and the second is a multiple of the recorded silence."""
+"""After how much silence the client stops waiting for optional messages: the first value, in
+nanoseconds, or the second value times the recorded silence, if this is longer."""
 _ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
 """An answer is sent after a silence of at least the first value, since the agent may wait for it.
 If the recorded client was silent before the answer, the silence is longer, up to the second

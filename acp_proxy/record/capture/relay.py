@@ -136,7 +136,7 @@ class Relay:
         gate.release()
 
     def start_intercepted(self) -> None:
-        """Starts the threads of an interceptor; a second call, as by `release`, does nothing."""
+        """Starts the threads of an interceptor, if they have not been started yet."""
         with self._lock:
             begun, self._intercepted_begun = self._intercepted_begun, True
         for pump in self.pumps:

@@ -37,8 +37,9 @@ class WriteQueue:
 
     Attributes:
         wake: called if bytes remain in the queue that are due later, or that another thread must
-        write. passed: called under the lock when bytes have gone out or were lost. error: why the
-        sink broke, or None.
+            write.
+        passed: called under the lock when bytes have gone out or were lost.
+        error: why the sink broke, or None.
     """
 
     _outbox: Outbox
