@@ -140,7 +140,7 @@ class WorkersLost(Exception):
 
 
 async def _reach(address: str) -> None:
-    """Tries to connect once. A Dask client would print errors if this failed."""
+    """Tries to connect once, since a Dask client would print errors if it failed to connect."""
     how = Security().get_connection_args("client")
     await (await connect(address, timeout=_CONNECT_S, **how)).close()
 

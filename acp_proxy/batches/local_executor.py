@@ -31,7 +31,7 @@ _AHEAD = 2
 _LOOK_S = 0.2
 _HAS_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 _LOCK = threading.Lock()
-"""A lock. `multiprocessing` allows only one thread at a time to start and reap processes."""
+"""Held by a thread that starts or reaps a process: `multiprocessing` allows only one at a time."""
 
 
 class LocalExecutor:
@@ -122,7 +122,7 @@ def _started(job: Job) -> tuple[BaseProcess, "connection.Connection[Any, Any]"]:
 
 
 def _start_server() -> None:
-    """Starts the forkserver, unless it runs. It imports nothing from the current directory."""
+    """Starts the forkserver if needed; it imports nothing from the current directory."""
     before = {**os.environ}
     os.environ["PYTHONSAFEPATH"] = "1"
     try:

@@ -25,7 +25,7 @@ class AcpClient(ABC):
 
     @abstractmethod
     def signs(self, machine: Machine) -> Iterable[Path]:
-        """Returns paths. At least one of the paths exists if the client is installed."""
+        """Returns paths; if any of these paths exists, the client counts as installed."""
 
     @abstractmethod
     def files(self, machine: Machine) -> Sequence[Path]:

@@ -181,8 +181,8 @@ class IndexBlocks:
             "number": number_codes,
         }
         self._run: int | None = None
-        """If the last row continues a run: the number of rows back to the run's first row,
-        negative."""
+        """If the last row continues a run: minus its distance, in rows, from the run's first row.
+        Otherwise None."""
         self._own: list[tuple[Any, ...]] = []
         self._shared: list[tuple[Any, ...]] = []
         self._counts: list[int] = []

@@ -88,7 +88,7 @@ def _nothing_wrong(summary: Summary) -> str:
 
 
 _MOST_OF_RULE = 10
-"""The largest number of frames that are listed for the findings without a text in a group."""
+"""The largest number of frames in `FindingGroup.also`."""
 BAR = 1000
 """The width of the longest bar. `Segment.x` and `Segment.width` are parts of this width."""
 
@@ -160,8 +160,8 @@ class HeadFacts:
     same: FindingGroup
     """The finding of the verdict, and all findings that are similar to it."""
     others: Shortened[FindingGroup]
-    """Groups of similar errors and warnings, besides `same`. ``more`` counts the findings in no
-    group."""
+    """Groups of similar errors and warnings, besides `same`. ``more`` counts the errors and
+    warnings in none of these groups."""
     findings: list[FindingGroup]
     """All groups of findings, in the order in which commands print findings."""
     turns: Shortened[TurnFacts]

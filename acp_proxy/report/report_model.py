@@ -134,7 +134,7 @@ _timed_turns = needs("middle", "durations", unknown=())(turns)
 
 
 def with_clock(recording: Recording) -> Recording:
-    """Returns a recording. Without a known time zone, its start is a local time."""
+    """Returns a recording; if its time zone is unknown, its start becomes a local time."""
     if recording.has_zone:
         return recording
     return evolve(recording, started_at=recording.clock().isoformat())

@@ -69,7 +69,7 @@ def numbered(place: Path, number: int) -> Path:
 
 
 def files_of(place: Path) -> list[Path]:
-    """Returns the existing files among the recordings of all starts, in order."""
+    """Returns the recordings of the agent's starts, in order, up to the first missing file."""
     files = (numbered(place, number) for number in itertools.count(1))
     return list(itertools.takewhile(Path.is_file, files))
 
@@ -95,7 +95,7 @@ def replay_arguments(options: Mapping[str, Any]) -> list[str]:
 
 
 def strings(value: Any) -> list[str]:
-    """Returns the value of an option as a list of strings. One string becomes a list of one.
+    """Returns the value of an option as a list of strings. A string becomes a list of one item.
 
     Raises:
         BadOption: the value is neither a string nor a list of strings.

@@ -223,7 +223,7 @@ def leftovers(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _logs(context: DoctorContext, names: frozenset[str]) -> Iterator[CheckResult]:
-    """Yields results for logs whose recorder has ended; `inspect` finishes their recordings."""
+    """Yields results for logs of recorders that have ended; any reading command indexes them."""
     unfinished = []
     for name in sorted(names):
         path = context.recordings / name.removesuffix(LOG_SUFFIX)

@@ -60,7 +60,7 @@ export class CallsView {
   }
 
   async read() {
-    // At first, a call is selected, unless the reader has already chosen another row.
+    // At first, a call is selected, except if the reader has already chosen another row.
     const given = this.calls === null ? this.state.row : NaN;
     this.known = this.recording.edition;
     const entries = this.recording.entries;

@@ -101,7 +101,7 @@ export async function permissionElement(state, row, isWhole) {
 
 /**
  * A button that selects a frame; a click has no effect on the elements around the button.
- * @param {State} state @param {number} row @param {string} [words] instead of its number
+ * @param {State} state @param {number} row @param {string} [words] in place of the number
  */
 export function seqButton(state, row, words) {
   const seq = state.recording.numbers("seq")[row];

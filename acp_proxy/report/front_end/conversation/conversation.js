@@ -34,7 +34,7 @@ export class ConversationView {
     /** The recording's `edition` when the entries were read; null before. */
     this.known = null;
     /**
-     * For each entry, by item: the pauses before it, and the pauses after it.
+     * Two maps from the item of an entry: to the pauses before the entry, and to those after it.
      * @type {Map<number, Pause[]>[]}
      */
     this.pauses = [new Map(), new Map()];

@@ -103,8 +103,8 @@ export class Entries {
   now = (item) => this.blocks.now(blockOf(item))?.[item % BLOCK_ENTRIES] ?? null;
 
   /**
-   * The last entry of a kind that shows one of some rows, or else the last entry of any kind. Null
-   * if no entry shows these rows.
+   * The last entry that shows any of the given rows: an entry of the given kind, or else of any
+   * kind. Null if no entry shows these rows.
    * @param {number[]} rows @param {string} [kind]
    */
   async about(rows, kind = "") {

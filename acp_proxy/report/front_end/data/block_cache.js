@@ -44,7 +44,7 @@ export class BlockCache {
   }
 
   /**
-   * Returns a block that is in memory. Of any other block, starts the reading and returns nothing.
+   * Returns a block if it is in memory. Otherwise starts to read the block, and returns nothing.
    * @param {string} name
    * @param {(block: T) => boolean} [isEnough] whether a stale block still serves
    */

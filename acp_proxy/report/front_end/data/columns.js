@@ -68,7 +68,7 @@ export function decodeNumbers(values, rows, { kind, width, planes }) {
 }
 
 /**
- * The smallest type of array for codes of a given width in bytes, and for the codes so far.
+ * The smallest type of array that fits both the present codes and codes of a width in bytes.
  * @param {Codes} codes @param {number} width
  */
 export const typeOfCodes = ({ BYTES_PER_ELEMENT }, width) =>

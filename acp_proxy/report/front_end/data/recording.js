@@ -192,8 +192,8 @@ export class Recording {
   }
 
   /**
-   * The values of a column of numbers, by row; null is NaN. `run` is the row that begins the run of
-   * chunks to which a row belongs.
+   * The values of a column of numbers, by row; null is NaN. In the column `run`, the value is the
+   * first row of the run of chunks that contains a row.
    * @param {string} name @returns {Float64Array}
    */
   numbers(name) {

@@ -93,7 +93,7 @@ export async function saidElements(state, row) {
 
 /**
  * Makes the elements that show the content of an entry.
- * @param {State} state @param {Entry} entry @param {number} row one of them
+ * @param {State} state @param {Entry} entry @param {number} row of the entry
  */
 function entryElements(state, entry, row) {
   const { entries } = state.recording;

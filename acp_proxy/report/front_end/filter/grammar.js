@@ -16,7 +16,7 @@ const PATH = new RegExp(`^(${PLACES})=(.*)$`, "su");
 export class BadFilter extends Error {}
 
 /**
- * Parses a filter; an empty one matches everything.
+ * Parses a filter; an empty text matches everything.
  * @param {string} text @param {import("./rows.js").FilterRows} rows @returns {Judge}
  */
 export function parseFilter(text, rows) {

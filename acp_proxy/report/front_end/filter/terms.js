@@ -39,7 +39,7 @@ export const noneOf = (judge) => (row) => YES - judge(row);
 
 /**
  * @param {FilterRows} rows
- * @param {string[]} columns one of which has to fit
+ * @param {string[]} columns at least one text in these columns has to fit
  * @param {(text: string) => boolean} fits
  */
 function textFilter(rows, columns, fits) {
@@ -110,7 +110,7 @@ function kindTerm(value, rows) {
 /**
  * A term that accepts texts which equal the value, begin with it, or match it as a pattern.
  * @param {string[]} columns
- * @param {string[]} [wordsAfter] patterns of what may precede the beginning
+ * @param {string[]} [wordsAfter] patterns of texts that may precede the value
  * @returns {Term}
  */
 const labelTerm = (columns, wordsAfter = []) => (value, rows) => {

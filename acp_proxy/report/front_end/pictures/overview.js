@@ -169,7 +169,7 @@ export class OverviewStrip {
   }
 
   /**
-   * A part of the strip with words. Words for which the part is too narrow are hidden.
+   * A part of the strip with words. Words are hidden if the part is too narrow for them.
    * @param {string} name @param {number} left @param {number} right @param {string[]} words
    */
   stretch(name, left, right, ...words) {
@@ -245,7 +245,7 @@ export class OverviewStrip {
     return svg("path", { class: `overview-${name}`, d: shapes.filter(Boolean).join("") });
   }
 
-  /** For each bar, the number of rows for which it stands. @param {Int32Array} rows */
+  /** For each bar, the number of rows that it represents. @param {Int32Array} rows */
   counts = (rows) =>
     countsByPlace(this.axis, this.times, rows, Math.max(1, Math.round(this.width / BAR)));
 

@@ -44,17 +44,17 @@ const LABEL = 0.5;
 
 /**
  * Makes an axis. A pause is a gap if it is longer than a fiftieth of the time without the longer
- * pauses. Gaps in which somebody had to answer (waits) share at least half of the axis, in
- * proportion to their lengths; the longest wait gets at least a quarter. But if all waits were
- * answered and take less than a tenth of the time without other gaps, they only get their share of
- * this time. The width of each other gap is in proportion to the square root of its length; the
- * longest of them gets a fifteenth of the axis if it takes a tenth of the time, and all of them
- * together get less than a third of what is left. A pause that would have more than a tenth of the
- * axis, although nobody had to answer, is a gap, too. `gaps` contains the waits, and all other gaps
+ * pauses. Gaps in which somebody had to answer are waits. Waits share at least half of the axis, in
+ * proportion to their lengths, and the longest wait gets at least a quarter. But if all waits were
+ * answered and take less than a tenth of the time without other gaps, the waits get only their part
+ * of this time. The width of any other gap is in proportion to the square root of its length: the
+ * longest gets a fifteenth of the axis if it takes a tenth of the time, and together these gaps get
+ * less than a third of the axis without the waits. A pause without anybody to answer is a gap, too,
+ * if it would take more than a tenth of the axis. `gaps` contains the waits, and the other gaps
  * that are drawn much shorter than their time.
  * @param {Float64Array} times of all rows, in their order
  * @param {Uint8Array} [debts] of the gap before each row
- * @param {Marked} [marked] rows before which there is a gap, however long it is
+ * @param {Marked} [marked] rows with a gap before them, however short this gap is
  * @param {TimeAxis} [plain] the axis if a pause with nobody to answer may have any width
  * @returns {TimeAxis}
  */
@@ -159,8 +159,8 @@ export function grouped(items, belongs) {
  * Returns the gaps with their places on the axis. Neighbouring gaps are joined if the time between
  * them, and one of the gaps, would be too narrow to be seen.
  * @param {TimeAxis} axis @param {number} least the width that can be seen @param {Gap[]} [gaps]
- * @param {(from: number, to: number) => boolean} [isSilent] whether there is no message in the rows
- * between two gaps, which are one gap then @returns {DrawnGap[]}
+ * @param {(from: number, to: number) => boolean} [isSilent] whether the rows between two gaps
+ * contain no message, so that the gaps are joined @returns {DrawnGap[]}
  */
 export function drawnGaps(axis, least, gaps = axis.gaps, isSilent = () => false) {
   const isSeen = (/** @type {number} */ from, /** @type {number} */ to) =>

@@ -62,8 +62,8 @@ export class TextSearch {
   }
 
   /**
-   * Whether a line contains the searched text. In a message, names are searched only if this text
-   * may be one.
+   * Whether a line contains the searched text. In a message, the names of members are searched only
+   * if the searched text may be a name.
    * @param {string} line @param {string | null} method null if the line is not a message
    */
   isInLine(line, method) {

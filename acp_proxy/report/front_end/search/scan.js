@@ -64,7 +64,7 @@ async function startScan(source, asked) {
   }
 }
 
-/** Makes a URL for the worker; the page's policy allows only its blobs. @param {Source} source */
+/** Makes the worker's URL; the page's policy allows only URLs of blobs. @param {Source} source */
 async function makeWorkerUrl(source) {
   const text = decodeText(await source.bytes("worker"));
   const createScriptURL = () => URL.createObjectURL(new Blob([text], { type: "text/javascript" }));

@@ -23,7 +23,7 @@ import { countInWords } from "./words.js";
  * @typedef {object} MountedView
  * @property {(change: Change) => void} update called while the view is visible, and with "view"
  * when it becomes visible
- * @property {import("./virtual_list.js").VirtualList} list what the keyboard moves in
+ * @property {import("./virtual_list.js").VirtualList} list in which the keyboard moves
  * @property {Promise<void>} [prepared] settles when everything was read that is printed
  * @property {() => HTMLElement[]} [printed] what is printed; without it, the rows of the list
  */
@@ -238,7 +238,7 @@ export class App {
     const whole = recording.rows.toLocaleString("en", { notation: "compact" });
     clear(ofFilter, state.error && "still ", shown.length < recording.rows
       ? `${left} / ${whole}` : countInWords(recording.rows, "frame"));
-    // A link may have set them.
+    // A link may have set the filter and the search.
     [this.filter.value, this.search.value] = [state.filter, state.query];
   }
 

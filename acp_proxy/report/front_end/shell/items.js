@@ -65,7 +65,7 @@ export const indexOfRow = (items, row) => lowerBound(items, row * ITEM_KINDS + R
  * The extent of the shown rows of a run. `delay` is the time by which faults delayed these rows,
  * and `arrived` is the time when all of them had arrived. A row without a run is a run of one row.
  * @param {import("../data/recording.js").Recording} recording @param {Int32Array} shown
- * @param {number} first the first row of the run that is shown
+ * @param {number} first the first shown row of the run
  * @returns {{last: number, count: number, size: number, delay: number, arrived: number}}
  */
 export function runExtent(recording, shown, first) {

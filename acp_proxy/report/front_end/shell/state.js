@@ -28,7 +28,7 @@ export class State {
     /** The row that the reader has selected, which a filter may hide. */
     this.wanted = -1;
     this.view = "conversation";
-    /** The turn that a view of one turn shows; null: that of the row. @type {number | null} */
+    /** The turn to show if a view shows one turn; null for the row's turn. @type {number | null} */
     this.turn = null;
     this.filter = "";
     this.query = "";

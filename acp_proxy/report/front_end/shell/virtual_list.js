@@ -26,7 +26,7 @@ const MOST_ROWS = 100;
 export class ScrollGeometry {
   /**
    * @param {number} count @param {number} rowHeight
-   * @param {number} viewport the height of what is seen
+   * @param {number} viewport the height of the visible part
    */
   constructor(count, rowHeight, viewport) {
     this.count = count;
@@ -166,7 +166,7 @@ export class VirtualList {
   setActive(index, { focus = this.hasFocus(), place = "center" } = {}) {
     this.active = index;
     this.isLeft = false;
-    // A list that is not laid out yet shows the row when it is; see `onResize`.
+    // A list that is not laid out yet shows the row later; see `onResize`.
     const { geometry, offset } = this;
     if (index >= 0 && geometry.viewport) this.scrollTo(geometry.offsetFor(index, offset, place));
     if (index >= 0 && geometry.viewport) this.look();
