@@ -60,7 +60,7 @@ class _AgentCheck:
         return self.is_shared and not (runs and all(run.is_over() for run in runs))
 
     def run(self, item: pytest.Item) -> None:
-        """Stores any new recording; fails the test if that fails or the agent has a complaint."""
+        """Stores new recordings; fails the test if the replay or the storing had a problem."""
         self.is_done = True
         complaint = self.agent.complaint()
         if complaint is None and self.agent.is_recording:
@@ -73,7 +73,7 @@ _CHECK = pytest.StashKey[_AgentCheck]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds our options."""
+    """Adds the options and settings of this plugin to pytest."""
     group = parser.getgroup("acp-proxy", "recorded ACP agents")
     group.addoption(
         "--acp-record",
@@ -93,7 +93,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Registers the marker."""
+    """Registers the marker ``acp_recording``."""
     config.addinivalue_line(
         "markers",
         f"{_MARK}(name, *, order, timing, idle_cap, stall_timeout, lenient, inert, "
@@ -170,7 +170,7 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Lists the new recordings."""
+    """Lists the new recordings at the end of pytest's output."""
     made = [
         value
         for reports in terminalreporter.stats.values()

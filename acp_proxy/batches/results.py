@@ -132,7 +132,7 @@ def header_of(line: bytes) -> ResultsHeader:
 
 
 def verdict_of(line: bytes) -> JobVerdict:
-    """Reads a line after the first line.
+    """Reads a verdict from any line of a results file except the first line.
 
     Raises:
         ValueError: the line is not a verdict.

@@ -29,7 +29,7 @@ class AcpClient(ABC):
 
     @abstractmethod
     def files(self, machine: Machine) -> Sequence[Path]:
-        """Returns the paths of the client's settings files, which need not exist, best first."""
+        """Returns the paths of the settings files, the preferred file first; none need exist."""
 
     def agents(self, path: Path, data: bytes) -> list[ConfiguredAgent]:
         """Returns the agents in a settings file.

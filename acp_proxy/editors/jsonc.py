@@ -173,7 +173,7 @@ class _Parser:
         return JsonNode(start, self._place, [item.value for item in items], items=tuple(items))
 
     def _goes_on(self, end: str, *, is_first: bool) -> bool:
-        """Skips to the next item or member of a container; False if the container ends instead."""
+        """Skips to the next item or member; returns False if the object or array ends instead."""
         if is_first:
             self._place += 1
         self._skip()

@@ -83,7 +83,7 @@ def command_of(id_: str, is_installed: "Callable[[str], bool]") -> "list[str]":
 
 
 def advice(id_: str, is_installed: "Callable[[str], bool]") -> str:
-    """Returns the command to type for an agent whose package was not compared, otherwise "".
+    """Returns how to run an agent that is not installed and whose package nobody compared, or "".
 
     Args:
         id_: the agent's id.

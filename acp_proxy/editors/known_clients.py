@@ -141,7 +141,7 @@ class Acpx(JsonClient):
         return agent if words is None else evolve(agent, command=tuple(words))
 
     def snippet(self, agents: Sequence[RecordedAgent]) -> str:
-        """Returns the text of a settings file. Commands of agents set variables with ``env``."""
+        """Returns the text of a settings file, in which commands set variables by ``env``."""
         entries = {agent.key: {"argv": [*agent.env_words, *agent.command]} for agent in agents}
         return "\n".join(format_json({self.agents_section: entries}, "  "))
 
@@ -193,7 +193,7 @@ class Obsidian(AcpClient):
         return "\n\n".join(_fields(agent) for agent in agents)
 
     def place(self, path: Path) -> str:
-        """Returns a phrase that names the settings page: Obsidian would overwrite an edited file.
+        """Returns a phrase that names a settings page, as Obsidian would overwrite an edited file.
 
         Args:
             path: the settings file of the plugin.

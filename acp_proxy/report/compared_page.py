@@ -189,7 +189,7 @@ class _LaneReader:
     changes: list[ShownChange] = Factory(list)
     """The differences read so far, lane by lane."""
     equal: list[int] = Factory(list)
-    """The frames of the equal messages read so far, in A."""
+    """The frame numbers, in A, of the equal messages read so far."""
     _room: int = _MOST_CHARACTERS
 
     def read(self) -> None:

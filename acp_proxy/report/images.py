@@ -4,7 +4,7 @@ The bytes of an image decide its type and size; the type that a peer names is no
 shown only if its headers are complete, its sides are at most `MOST_SIDE`, and it has few bytes.
 Otherwise a browser could run out of memory.
 
-Images of other types and sounds are described in words. SVG is described, too: it is a document.
+Sounds, and images of other types, are described in words. SVG is described, too: it is a document.
 """
 
 from collections.abc import Callable, Iterator

@@ -189,7 +189,7 @@ def content_policy(scripts: Iterable[str], styles: Iterable[str], connects: str 
 
 
 def read_script(entry: str) -> str:
-    """Returns a module, and all modules that it imports, as one script; empty without the module.
+    """Returns a module and all modules it imports as one script; empty if there is no such module.
 
     Args:
         entry: the path of the module in the front end.

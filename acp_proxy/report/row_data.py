@@ -134,7 +134,7 @@ class ReportRow(NamedTuple):
     data: bytes | None
     """The bytes of the line; None if they must be read in pieces."""
     is_joined: bool
-    """Whether the row is a chunk that continues the run of chunks of the row before it."""
+    """Whether the row is a chunk that continues the run of the row before."""
     members: list[dict[str, Any]]
     """The messages of a batch."""
 

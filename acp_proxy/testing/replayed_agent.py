@@ -73,7 +73,7 @@ class AgentRun:
         return True
 
     def end(self) -> None:
-        """Ends the agent's process if it still runs. It gets SIGTERM first, as from a client."""
+        """Ends the agent's process if it still runs, with SIGTERM and, if needed, SIGKILL."""
         for signum in (signal.SIGTERM, signal.SIGKILL):
             if wait([self], 0):
                 return
@@ -266,7 +266,7 @@ class AcpAgent:
         return next((verdict for verdict in verdicts if verdict != "clean"), "clean")
 
     def complaint(self) -> str | None:
-        """Ends all runs after a test that passed. Returns what is wrong; None if nothing is."""
+        """Ends all runs after a test that passed. Returns a text about all problems, or None."""
         runs = self._begun()
         if not runs:
             return (
@@ -300,7 +300,7 @@ class AcpAgent:
         return _BLANK_LINE.join(paragraphs) or "the agent was not started"
 
     def _begun(self) -> list[AgentRun]:
-        """Returns all runs so far. Without a run, waits a moment for the first."""
+        """Returns all runs so far. If there is no run yet, waits a moment for the first run."""
         deadline = time.monotonic() + min(self._patience_s, _BEGIN_S)
         while not (runs := self.runs) and time.monotonic() < deadline:
             time.sleep(_BEGIN_S / 100)

@@ -12,7 +12,7 @@ from acp_proxy.base.limits import CHUNK
 
 @define(eq=False)
 class TerminalInput:
-    """Standard input on a terminal, which passes on each line when the user types Enter."""
+    """Standard input on a terminal, which passes on each line when the user presses Enter."""
 
     prompt: str = field(init=False, default="")
     """The words before the cursor while the user types a line; otherwise empty."""

@@ -80,7 +80,7 @@ class _Entry:
         self._name = f"{client.title} {agent.name!r}"
 
     def results(self) -> Iterator[CheckResult]:
-        """Yields everything that is wrong with the agent; if there is no error, one OK result."""
+        """Yields a result for each problem, after an OK result if the agent can be recorded."""
         version, troubles = self._version()
         troubles += [*self._arguments(), *self._variables()]
         if any(result.status is CheckStatus.ERROR for result in troubles) or version is None:

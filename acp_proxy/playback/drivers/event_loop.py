@@ -1,4 +1,4 @@
-"""Runs trio: sets its clock, unwraps its errors, and receives signals."""
+"""Runs tasks with trio: reads its clock, unwraps its errors, and receives signals."""
 
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

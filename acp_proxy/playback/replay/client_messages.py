@@ -50,7 +50,7 @@ class Cancellations:
     def take_turn(
         self, match: MessageMatch | None, lane: Lane, live: ClientMessage
     ) -> Iterator[Command]:
-        """Handles a ``session/cancel``. Before the prompt that it cancels, it is unrecorded.
+        """Handles a ``session/cancel``, which counts as unrecorded if its prompt has not come.
 
         Args:
             match: the recorded cancellation, if any.

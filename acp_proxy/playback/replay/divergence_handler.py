@@ -64,7 +64,7 @@ def received(token: str) -> Send:
 
 
 def cancelled_update(session: str) -> Send:
-    """Returns the update that ends a turn in v2."""
+    """Returns the update that ends a cancelled turn in v2."""
     update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"}
     params = json.dumps({"sessionId": session, "update": update}, separators=(",", ":"))
     return Send(f'{{"jsonrpc":"2.0","method":"{UPDATE}","params":{params}}}\n'.encode())

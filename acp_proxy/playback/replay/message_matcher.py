@@ -156,7 +156,7 @@ def _is_of_any_lane(live: ClientMessage) -> bool:
 
 
 def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:
-    """Yields steps with the kind and method of a message. Both name a session, or neither does."""
+    """Yields steps with a message's kind and method; with a session only if the message has one."""
     kind, method = live.message.kind, live.message.method
     names_session = live.message.session is not None
     for step in steps:

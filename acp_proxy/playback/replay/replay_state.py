@@ -65,7 +65,7 @@ class ClientMessage:
 
     @property
     def token(self) -> str:
-        """The id as JSON."""
+        """The id of the message as JSON; ``null`` if it has no id."""
         return self.message.rpc_id or "null"
 
 

@@ -46,7 +46,8 @@ class SendConditions:
         """The frames that waited for an answer at the last check. Frames that are answers are left
         out."""
         self._active: dict[ClientLane, None] = {}
-        """The lanes in which a frame waited for anything but an answer at the last check."""
+        """The lanes in which, at the last check, a frame waited for something other than an answer
+        of the agent."""
 
     def next(self) -> ClientFrame | None:
         """Returns the frame to send now: the earliest recorded frame that may be sent."""
@@ -84,7 +85,7 @@ class SendConditions:
         return frame.before.is_turn_open and not frame.lane.turns.is_open
 
     def _active_lanes(self) -> list[ClientLane]:
-        """Returns the lanes with a frame that waits for anything else than an answer."""
+        """Returns the lanes with a frame that waits for something other than an answer."""
         # This runs for all lanes after each event, so it reads attributes and makes no calls.
         pending = self._state.pending.first_seq or inf
         self._active |= self._state.answers.take_asked()

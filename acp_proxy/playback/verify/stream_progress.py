@@ -56,7 +56,7 @@ class TotalProgress(NamedTuple):
     characters: int = 0
 
     def plus(self, increment: Increment) -> "TotalProgress":
-        """Adds a message."""
+        """Returns the progress after one more message."""
         is_item = increment.text is None and increment.state is None
         return TotalProgress(self.items + is_item, self.characters + increment.characters)
 
@@ -75,7 +75,7 @@ class StreamProgress:
     """The latest item, if it is a text."""
 
     def add(self, increment: Increment, at: int = 0) -> None:
-        """Adds a message.
+        """Counts a message.
 
         Args:
             increment: what the message adds.

@@ -154,7 +154,7 @@ class Verification:
         return not self._unfinished
 
     def _is_complete(self) -> bool:
-        """Whether the agent has sent at least as much last output as the recorded agent."""
+        """Whether the agent's last output is at least as large as in the recording."""
         if self.state.recording.script.agent_left_at is not None or self.state.answers:
             return False
         if self._incomplete is not None and not self._incomplete.is_complete:

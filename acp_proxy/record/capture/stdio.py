@@ -74,7 +74,7 @@ def unchecked(path: str) -> str:
 
 
 def explain_terminal(client_in: int) -> None:
-    """Prints what we wait for if stdin is a terminal.
+    """If stdin is a terminal, prints that acp-proxy waits for the messages of a client.
 
     Args:
         client_in: the descriptor of stdin, moved or not.

@@ -31,7 +31,7 @@ class EngineGuard:
         return self._engine.fired
 
     def receive(self, direction: Direction, cut: Cut, t_ns: int) -> list[Output]:
-        """Returns the outputs that replace a line. If faults have ended, this is the line itself.
+        """Returns the outputs that replace a line; the line itself if faults have ended.
 
         Args:
             direction: the direction of the line.
