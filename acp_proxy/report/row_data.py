@@ -144,7 +144,7 @@ _labels_of = itemgetter(
     "exchange", "terminal", "newline", "rpc_id", "parse_error", "masked", "request_seq",
     "response_seq", "latency_ns", "answer_session", "answer_terminal",
 )  # fmt: skip
-"""Returns those labels of a row that may differ between two chunks of one run."""
+"""Returns the labels of a row that may differ among the chunks of one run."""
 
 
 class RowReader:

@@ -125,7 +125,7 @@ class MessageMatcher:
         return [self.lane_of(live.message.session)]
 
     def _played(self, live: ClientMessage) -> list[Step]:
-        """Returns the latest recorded messages that have come and that a message may repeat."""
+        """Returns the latest matched messages, oldest first; a live message may repeat them."""
         played = (step for lane in self._lanes(live) for step in [*lane.played][-CANDIDATES:])
         return sorted(played, key=lambda step: step.key)
 

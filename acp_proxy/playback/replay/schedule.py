@@ -18,7 +18,7 @@ from acp_proxy.recording.steps import LaneFinder, Script, Step
 
 @define
 class Exemptions:
-    """The client's messages that frames no longer wait for. Requests are given by exchange."""
+    """The client's messages that frames no longer wait for. Exchanges stand for requests."""
 
     optional: dict[int, Key] = field(factory=dict)
     """Optional requests and their keys; an optional request that comes late is still answered."""

@@ -222,7 +222,7 @@ class DivergenceLog:
         return divergence
 
     def masked(self, known: Mapping[str, str]) -> tuple[Divergence, ...]:
-        """Returns the divergences without secrets that became known after the divergence was noted.
+        """Returns the divergences, also without the secrets that became known only later.
 
         Args:
             known: secrets of the recording, each with a marker.

@@ -45,7 +45,7 @@ class ClientFrame:
     ready_at: int | None = field(default=None, init=False)
     """Since when only pacing holds the frame back, in nanoseconds."""
     is_released: bool = field(default=False, init=False)
-    """Whether the frame is an answer that waits at most for pacing."""
+    """Whether the frame is an answer that waits for nothing except, perhaps, pacing."""
     early_because: str | None = field(default=None, init=False)
     """Why the frame is sent although some optional messages have not come."""
 
@@ -90,7 +90,7 @@ class SendQueue:
         frames: the frames that are not only answers, in recorded order.
         answers: the frames that only answer the agent, by number.
         asked: a heap of the answers that the agent has asked for, some of them released.
-        released: the answers that wait at most for pacing, in recorded order.
+        released: the answers that wait for nothing except, perhaps, pacing; in recorded order.
         discarded: how many frames were given up.
     """
 

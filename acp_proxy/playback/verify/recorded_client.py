@@ -91,7 +91,7 @@ class RecordedClient:
         unnamed: the agent's requests without a session, in all lanes.
         announcing: the numbers of the frames that may announce tool calls, in order.
         joined: the lanes of sessions that no request opened, in order.
-        strays: how often the agent answered without a request, by the id's token.
+        strays: how often the agent answered without a request, by the id of the answer.
         garbage: how many lines of the agent were not messages.
         frames: how many frames the agent sent.
         roots: the directories that the client chose, in the order of their first use.
