@@ -201,7 +201,7 @@ def test_an_unfinished_recording_is_refused_without_locks(recordings: Path) -> N
 def test_a_log_is_opened_where_there_are_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a system without file locks, the recorder's capture log is treated as missing."""
+    """On a system without file locks, `open_log` reports every capture log as missing."""
     path = record_conversation(tmp_path / "x.db")
     monkeypatch.setattr(system, "HAS_LOCKS", False)
     with pytest.raises(FileNotFoundError):
@@ -238,7 +238,7 @@ def lacking(tree: ast.AST) -> Iterator[str]:
 
 
 def test_other_modules_run_on_windows() -> None:
-    """Modules that start no agent import functions that Windows lacks only from `base/system`."""
+    """Modules that start no agent use no function that Windows lacks."""
     lacks = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).with_suffix("").as_posix()

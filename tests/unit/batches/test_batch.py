@@ -32,7 +32,7 @@ def jobs(count: int) -> Iterator[Job]:
 
 @define
 class Promises:
-    """An executor whose futures end as planned, at once unless they are held back."""
+    """An executor whose jobs end with planned outcomes: at once, or when the test releases them."""
 
     plan: Callable[[Job], Outcome]
     in_flight: int = 4
@@ -42,7 +42,7 @@ class Promises:
     lock: threading.RLock = field(factory=threading.RLock)
 
     def submit(self, job: Job, /) -> Future[JobVerdict]:
-        """Queues a job, and ends it at once unless jobs are held back."""
+        """Queues a job. The job ends at once if jobs are not held back."""
         if job.recording == "unreadable.db":
             raise FileNotFoundError(2, "No such file or directory", job.path)
         future: Future[JobVerdict] = Future()
@@ -57,7 +57,7 @@ class Promises:
         return future.result()
 
     def release(self) -> None:
-        """Ends the futures that were held back."""
+        """Ends the futures of all queued jobs with their planned outcomes."""
         with self.lock:
             while self.queued:
                 job, future = self.queued.pop(0)

@@ -30,7 +30,7 @@ CLEAN = JobVerdict("hello.db", "check", "digest", 0, VerdictKind.CLEAN, 0.5)
 
 
 class Tasks:
-    """Stands for what Dask makes of an executor: futures that the test ends."""
+    """Stands for Dask's part of an executor: it returns futures that the test ends."""
 
     def __init__(self) -> None:
         self.futures: list[Future[Any]] = []

@@ -64,7 +64,7 @@ def test_members_of_other_versions_are_passed_over() -> None:
 
 
 def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
-    """`verify` reads the verdict `killed` of an earlier version as `differs`."""
+    """If an earlier version wrote the verdict `killed` of `verify`, it is read as `differs`."""
     assert verdict_of(line_of(DIFFERS).replace(b'"differs"', b'"killed"')) == DIFFERS
 
 
@@ -129,7 +129,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def written(path: Path, *verdicts: JobVerdict, header: ResultsHeader = BATCH) -> list[str]:
-    """Writes or continues a file, and returns the recordings that it has then."""
+    """Writes or continues a results file, and returns the names of all recordings in it."""
     with ResultsFile(path, header) as file:
         for verdict in verdicts:
             file.add(verdict)

@@ -100,7 +100,7 @@ def test_directories_and_patterns_name_several(word: str, several: bool) -> None
 
 
 def test_a_shared_path_names_what_every_machine_has(here: Path) -> None:
-    """`check` accepts a `file://` path, which names the same file on every machine."""
+    """`check` accepts `file://` before a path on a shared disk, and finds the same recordings."""
     for word in (here / "recs", here / "recs" / "sub" / "*.db", here / "recs" / "b.db"):
         actual = selected([f"file://{word}"], Path)
         assert all(item.is_shared and item.name == item.path for item in actual)

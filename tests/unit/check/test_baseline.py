@@ -56,7 +56,7 @@ def test_what_differs_between_runs_does_not_count(text: str, other: str) -> None
     ],
 )
 def test_names_count(text: str, other: str) -> None:
-    """`check` treats a finding as new if its method differs from the one in the baseline."""
+    """A finding is new for `check` if the baseline has it only with another method or mode."""
     assert generic(text) != generic(other)
 
 
@@ -72,7 +72,7 @@ def test_rule_side_and_method_count() -> None:
 
 
 def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
-    """If a finding occurs more often than in the baseline, `check` reports the rest as new."""
+    """If a baseline has a finding twice, `check` reports the third occurrence as new."""
     writer = BaselineWriter()
     assert writer.has(FOUND)
     assert writer.has(evolve(FOUND, seq=9, text='id "b2" is still open'))
@@ -85,7 +85,7 @@ def test_a_finding_is_known_as_often_as_it_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
 def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
-    """If a scenario is run twice, a baseline of the first run has the findings of the second."""
+    """A baseline made from one run of a scenario covers all findings of a second run."""
     writer = BaselineWriter()
     for name in (path, path.with_name(path.name.replace(".a.", ".b."))):
         with RecordingReader(name) as reader:

@@ -52,7 +52,7 @@ _CUTS = ("start", "middle", "ending", "all")
     ],
 )
 def test_a_place_in_the_documentation_has_its_page(source: str, address: str) -> None:
-    """`check` links a rule to the page of the ACP documentation that the rule's source names."""
+    """The link of a rule of `check` leads to the ACP documentation page that its source names."""
     assert address_of(source) == f"https://agentclientprotocol.com{address}"
 
 
@@ -133,7 +133,8 @@ def test_every_rule_declares_what_it_needs() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_missing_lines_are_nobodys_fault(group: str) -> None:
-    """If an imported log lacks some lines of a correct conversation, `check` finds no error."""
+    """`check` finds no error in a correct conversation, even if an imported log lacks some lines.
+    """
     healthy = (example for example in examples(group) if not example.is_broken)
     for cut, example in zip(itertools.cycle(_CUTS), healthy):
         _judge_parts(example, [cut], every=False)
@@ -142,7 +143,7 @@ def test_missing_lines_are_nobodys_fault(group: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("cut", _CUTS)
 def test_no_missing_line_is_a_fault(cut: str) -> None:
-    """`check` finds nothing in a part of a log that it does not find in the whole log."""
+    """Each finding of `check` in an incomplete log is also a finding in the complete log."""
     for group in GROUPS:
         for example in examples(group):
             if group not in CONVERSATION or not example.is_broken:
@@ -178,7 +179,7 @@ def test_inferred_directions_break_no_rule() -> None:
     ],
 )
 def test_what_earlier_versions_imported_is_not_judged(name: str, reason: str) -> None:
-    """`check` judges no message of a log that an earlier version imported incompletely."""
+    """If an earlier version imported a log incompletely, `check` judges none of its messages."""
     with RecordingReader(DATA / "text_form" / f"{name}.jsonl") as reader:
         result = Checker(reader).read()
     assert result.findings == []
@@ -194,7 +195,7 @@ def test_no_rule_judges_a_message_of_which_parts_were_left_out() -> None:
 
 
 def test_a_session_is_known_though_its_opening_is_missing() -> None:
-    """If an imported log lacks a session's start, `check` still finds a tool call id used twice."""
+    """`check` finds a reused tool call id even if an imported log lacks the session's start."""
     call = '{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Run"}}'
     line = f'<- {{"jsonrpc":"2.0","method":"session/update","params":{call}}}'
     result = _check([line, line], ("start", "middle", "ending"))
@@ -215,7 +216,7 @@ def test_a_session_is_known_though_its_opening_is_missing() -> None:
 def test_a_prompt_may_be_refused_for_a_session_that_was_not_opened(
     error: str, *, is_broken: bool
 ) -> None:
-    """If an imported log lacks a session's start, `check` accepts an error about that session."""
+    """If an imported log lacks a session's start, `check` accepts the error "Session not found"."""
     prompt = '"params":{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}'
     result = _check(
         [f'-> {{"jsonrpc":"2.0","id":2,"method":"session/prompt",{prompt}}}',
@@ -263,7 +264,7 @@ def _judge_parts(example: Example, cuts: Sequence[str], *, every: bool) -> None:
 
 
 def _is_open(finding: Finding) -> bool:
-    """Whether a request has no answer in a part, which `show` remarks and blames on nobody."""
+    """Whether a finding says, without blame, that a request has no answer yet."""
     return (finding.rule, finding.by, finding.severity) == (UNANSWERED, None, Severity.INFO)
 
 

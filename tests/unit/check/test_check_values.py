@@ -49,7 +49,7 @@ def test_acp_is_not_called_otherwise(params: dict[str, Any]) -> None:
 
 @given(st.dictionaries(st.sampled_from([*MCP, *LSP]), st.none() | st.integers() | st.text()))
 def test_any_values_are_read(params: dict[str, Any]) -> None:
-    """Whatever values `initialize` contains, `check` can name the protocol of a recording."""
+    """To name the protocol of a recording, `check` can read any values in `initialize`."""
     note_of(params)
 
 

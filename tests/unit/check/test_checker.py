@@ -41,7 +41,8 @@ def test_rules_can_be_chosen() -> None:
 
 
 def test_an_agent_of_v1_is_not_accused_because_its_client_writes_initialize_otherwise() -> None:
-    """In v1, `check` does not blame the agent if its client sends `initialize` of the 1.0 draft."""
+    """In v1, `check` does not blame an agent whose client sends the `initialize` of the 1.0 draft.
+    """
     result = check_lines(
         [
             '-> {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":'

@@ -104,7 +104,7 @@ def test_secrets_are_told_from_what_is_about_them(name: str, is_secret: bool) ->
 
 @pytest.mark.parametrize("modes", [[{"id": ["a"]}], [None], {}, "ask", [{"id": "a"}, 7]])
 def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
-    """If a list of modes has a wrong JSON type, `check` finds no broken rule about modes."""
+    """Items of a wrong JSON type in a list of modes break no rule of `check` about modes."""
     state = {"currentModeId": "b", "availableModes": modes}
     opened = {"sessionId": "s", "modes": state, "configOptions": modes}
     lines = [
@@ -117,7 +117,7 @@ def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
 
 
 def test_the_last_announcement_of_a_tool_call_is_named() -> None:
-    """If a tool call is announced twice, a finding about it refers to the later announcement."""
+    """If a tool call is announced again, `check` names the frame of the announcement before."""
     call = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call",'
         ' "toolCallId": "c", "title": "Run", "status": "completed"}}'
@@ -170,7 +170,7 @@ def test_names_that_version_2_leaves_open_are_found_by_their_places(
 
 
 def test_what_only_other_dialects_have_is_not_asked_for() -> None:
-    """While the dialect is unknown, `check` applies no rules that hold in only one dialect."""
+    """Before the dialect is known, `check` applies only rules that hold in all dialects."""
     lines = [
         update("state_update", state="thinking"),
         update("agent_message_chunk", content={"type": "text"}),

@@ -44,7 +44,7 @@ def test_each_rule_has_a_function() -> None:
 
 
 def test_blames_who_is_obliged() -> None:
-    """`check` never blames the agent for a rule that obliges only the client, or the reverse."""
+    """In the examples of `check`, each breach is blamed on a side that the rule obliges."""
     findings = [
         line.split() for example in EXAMPLES for line in example.lines if line.startswith("   ")
     ]

@@ -67,7 +67,7 @@ def findings_in(empty: RecordingReader, lines: list[str], dialect: str) -> list[
 
 
 def accusations(examples: Iterable[Example]) -> list[str]:
-    """Checks each example, and returns the findings except hints and `TRUE_OF_EXAMPLES`."""
+    """Returns the findings in the examples, without hints and without `TRUE_OF_EXAMPLES`."""
     validators: dict[tuple[object, ...], Draft202012Validator] = {}
     findings = []
     with reader_of([]) as empty:

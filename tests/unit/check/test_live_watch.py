@@ -1,4 +1,4 @@
-"""The live watch of a recording reports each silence of an agent once, and each error."""
+"""The live watch of a running recording reports problems, and each silence of an agent once."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def reader(recorder: LogWriter) -> Iterator[RecordingReader]:
 
 
 def look(watch: LiveWatch, reader: RecordingReader, recorder: LogWriter, seconds: int) -> Any:
-    """Looks so many seconds after the last record."""
+    """Looks at the recording some seconds after its last record."""
     reader.refresh()
     recorder.t_ns += seconds * S
     return watch.look(ORIGIN_NS + recorder.t_ns)
@@ -250,7 +250,7 @@ def test_a_silence_is_more_than_a_problem(recorder: LogWriter, reader: Recording
 
 
 def test_rules_are_those_of_the_dialect(tmp_path: Path) -> None:
-    """Once the dialect is known, `log --until problem` applies its rules to earlier messages."""
+    """`log --until problem` also checks messages that came before the dialect was known."""
     with (
         LogWriter(tmp_path / "x.db") as recorder,
         RecordingReader(recorder.path) as reader,
@@ -276,7 +276,7 @@ def test_rules_are_those_of_the_dialect(tmp_path: Path) -> None:
 
 
 def test_the_end_of_an_agent_is_a_problem(recorder: LogWriter) -> None:
-    """When a recording ends in a crash, `log --until problem` reports the crash, as `show` does."""
+    """If the agent crashes, `log --until problem` reports the crash at the end of the recording."""
     recorder.event(capture_log.EXIT, signal=6)
     recorder.close("the agent exited")
     recorder.abandon()

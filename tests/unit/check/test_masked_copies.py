@@ -40,14 +40,14 @@ def _found(path: Path, level: Level | None) -> Counter[tuple[str, int, str | Non
 
 @pytest.mark.parametrize("path", SELECTION, ids=lambda path: path.stem)
 def test_masking_makes_no_finding(path: Path) -> None:
-    """`check` finds nothing in a masked copy that it does not find in the original."""
+    """Each finding of `check` in a masked copy is also a finding in the original recording."""
     original = _found(path, None)
     for name, level in LEVELS.items():
         assert _found(path, level) - original == Counter(), name
 
 
 def _blanked() -> list[str]:
-    """Returns a conversation whose private texts were replaced during recording."""
+    """Returns the lines of a conversation whose private texts are replaced by the letter x."""
     lines = before("a v1 handshake, session s")
     entry = {"content": "xxx", "priority": "xxxxxx", "status": "pending"}
     diff = {"type": "diff", "path": "xxxxxxxx", "newText": "x"}
@@ -75,7 +75,7 @@ def _blanked() -> list[str]:
     ],
 )
 def test_a_text_that_stands_for_another_is_not_judged(redaction: str, broken: set[str]) -> None:
-    """`check` does not judge values that are masked."""
+    """If a recording's private texts are masked, `check` does not judge the masked values."""
     header, *rest = text_form_of(_blanked())
     first = json.loads(header)
     first["recording"]["redaction"] = redaction

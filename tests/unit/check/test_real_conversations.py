@@ -155,12 +155,12 @@ def test_the_side_that_a_bug_report_blames_is_charged(path: Path) -> None:
 
 
 def test_the_table_is_about_conversations_that_exist() -> None:
-    """Every recording in the tests' table of findings exists."""
+    """Each recording that the table of expected findings names exists in the repository."""
     assert {*EXPECTED, *WENT_WRONG} <= {_name(path) for path in CONVERSATIONS}
 
 
 def _agree(findings: list[Finding], errors: list[ErrorTally]) -> None:
-    """Asserts that an answer charged to one side is not charged only to the other."""
+    """Asserts that the side charged with an error is among the sides that the findings blame."""
     for error in errors:
         blamed = {
             finding.by for finding in findings if error.seq in (finding.seq, *finding.related)

@@ -69,7 +69,7 @@ def test_official_examples_are_judged_as_the_verdict_says(example: Example) -> N
 
 
 def test_the_slips_of_the_reference_are_named_exactly() -> None:
-    """The schema check finds only the known mistakes in the examples of ACP's specification."""
+    """In the examples of ACP's specification, the schema check finds exactly the known mistakes."""
     assert [
         words
         for example in protocol_documents.official()
@@ -113,12 +113,12 @@ def test_examples_of_the_draft_are_right(example: Example) -> None:
 def test_the_draft_requires_what_its_tables_require(
     direction: Direction, method: str, params: Any, told: str
 ) -> None:
-    """The schema for the 1.0 draft requires the params that the tables of the draft require."""
+    """The draft's schema requires the params that the tables of the 1.0 draft call required."""
     assert [*map(str, wrong_params(DRAFT, direction, method, params))] == [told]
 
 
 def test_the_draft_requires_members_of_results() -> None:
-    """The schema for the 1.0 draft requires the members that the draft requires of results."""
+    """The draft's schema requires the members of results that the 1.0 draft requires."""
     told = wrong_result(DRAFT, TO_AGENT, "session/set_mode", {"currentMode": "plan"})
     assert [*map(str, told)] == ["/result/previousMode: expected a value, got nothing"]
     exited = {"exitCode": None, "signal": "SIGTERM"}
@@ -151,21 +151,21 @@ def test_params_may_be_absent_where_none_are_required() -> None:
 
 
 def test_null_is_a_result_without_members() -> None:
-    """The schema check accepts a null result only if the method's result has no required member."""
+    """The schema check accepts a null result if all members of the method's result are optional."""
     assert wrong_result(V1, TO_AGENT, "session/load", None) == []
     (problem,) = wrong_result(V1, TO_AGENT, "session/new", None)
     assert str(problem) == "/result: expected object, got null"
 
 
 def test_null_metadata_is_accepted() -> None:
-    """The schema check accepts null as `_meta`, both of params and of content in them."""
+    """The schema check accepts a null `_meta`, in params and in content blocks."""
     block = {"type": "text", "text": "", "_meta": None}
     params = {"sessionId": "s", "prompt": [block], "_meta": None}
     assert wrong_params(V1, TO_AGENT, "session/prompt", params) == []
 
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
-    """If a JSON member that has a default is null, the schema check reports a null value."""
+    """If a JSON member with a default is null, the schema check reports the mismatch `NULL`."""
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
     assert str(problem) == "/params/mcpServers: expected array, got null"
     assert problem.mismatch is Mismatch.NULL
@@ -181,7 +181,7 @@ def test_nullable_members_may_be_null() -> None:
 
 
 def test_the_problem_is_looked_for_in_the_branch_of_the_discriminator() -> None:
-    """If a JSON object names its kind, the schema check judges the object by that kind."""
+    """If a JSON object names its kind, the schema check uses the type of that kind."""
     assert updated(sessionUpdate="agent_message_chunk", content={"type": "text"}) == [
         "/params/update/content/text: expected string, got nothing"
     ]
@@ -207,7 +207,8 @@ def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
 
 
 def test_a_missing_discriminator_is_named() -> None:
-    """If a JSON object does not name its kind, the schema check reports only the missing kind."""
+    """If a JSON object lacks the name of its kind, the schema check reports only the missing name.
+    """
     problems = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
     assert [*map(str, problems)] == [
         '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'
@@ -242,7 +243,7 @@ def test_a_union_may_have_one_branch_without_a_discriminator() -> None:
 
 
 def test_unstable_types_are_right_too() -> None:
-    """The schema check judges JSON members of the unstable schema by that schema."""
+    """The schema check judges members that only ACP's unstable schema defines by that schema."""
     assert wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s", "cwd": "/"}) == []
     (problem,) = wrong_params(V1, TO_AGENT, "session/fork", {"sessionId": "s"})
     assert str(problem) == "/params/cwd: expected string, got nothing"
@@ -256,7 +257,7 @@ def test_unstable_types_are_right_too() -> None:
 
 @pytest.mark.parametrize("name", [17, {}, ["x"]])
 def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
-    """The schema check judges a JSON member by the version of the schema that defines it."""
+    """The schema check judges a JSON member by whichever schema version defines the member."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t"}
     assert updated(**call, name="edit_file") == updated(**call, name=None) == []
     (problem,) = updated(**call, name=name)
@@ -264,7 +265,8 @@ def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
 
 
 def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
-    """The schema check judges `usage` in the result of a prompt by the unstable schema of ACP."""
+    """The schema check judges `usage` in a prompt's result, which only the unstable schema defines.
+    """
     (problem,) = wrong_result(
         V1, TO_AGENT, "session/prompt", {"stopReason": "end_turn", "usage": "many"}
     )
@@ -379,7 +381,7 @@ def test_the_validator_is_imported_with_the_first_check() -> None:
 
 @pytest.mark.parametrize("source", ["v1", "v1-unstable", "v2", "draft-1.0"])
 def test_hand_written_messages_are_right(source: str) -> None:
-    """The schema check accepts each valid message of the tests in its dialect."""
+    """The schema check accepts the valid messages written by hand, each in its dialect."""
     dialect = source.removesuffix("-unstable")
     examples = [example for example in protocol_documents.schemas() if example.source == source]
     assert [problems for example in examples if any(problems := judged(example, dialect))] == []

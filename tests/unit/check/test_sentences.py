@@ -18,7 +18,7 @@ _SECTION = re.compile(r"# (?P<name>.+): (?P<kind>obeying|breaking)\n(?:after (?P
 
 
 def sections(kind: str) -> list[tuple[str, str, list[str]]]:
-    """Returns the exchanges of a kind: their names, preceding messages and lines."""
+    """Returns the exchanges of a kind in `sentences.txt`: name, preceding messages and lines."""
     written = re.split(r"\n\n(?=# )", (DATA / "sentences.txt").read_text("utf-8").strip())
     sections = []
     for section in written:
@@ -47,7 +47,7 @@ def test_who_breaks_a_sentence_is_found(name: str, after: str, lines: list[str])
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_healthy_conversations_accuse_nobody(path: Path) -> None:
-    """Conversations with proxy chains, child sessions or MCP over ACP break no rules of `check`."""
+    """`check` finds no error in conversations with proxy chains, child sessions or MCP over ACP."""
     with path.open("rb") as file, RecordingReader(path, iter(file.readlines())) as reader:
         findings = Checker(reader).read().findings
     assert [finding for finding in findings if finding.severity is not Severity.INFO] == []

@@ -13,7 +13,7 @@ from tests.support.batch_verdicts import FINDING, verdict
 
 
 def failures(*verdicts: JobVerdict) -> dict[str | None, ET.Element | None]:
-    """Returns the failure of each case of a report; None for one that passed."""
+    """Returns the failure element of each case of a JUnit report, or None if the case passed."""
     suite = ET.fromstring(junit(verdicts[0].command, verdicts).encode())
     actual = {case.get("name"): case.find("failure") for case in suite}
     bad = [item for item in actual.values() if item is not None]

@@ -58,12 +58,12 @@ class Inline:
         return future.result()
 
     def shutdown(self, *, stop: bool) -> None:
-        """Ends the executor, which holds nothing."""
+        """Does nothing, since this executor has nothing to end."""
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kinds]:
-    """A directory with recordings of every kind, and what a check is to find in each."""
+    """Makes a directory of recordings, and returns it with the expected kinds of verdicts."""
     directory = tmp_path_factory.mktemp("checked")
     return directory, write_recordings(directory / "recs", COUNT, CHECKED)
 
@@ -78,7 +78,7 @@ def here(expected: tuple[Path, Kinds], monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def verdicts(*paths: Path) -> dict[str, Any]:
-    """Returns the verdicts in results files, by recording."""
+    """Returns the verdicts in results files by the names of their recordings."""
     actual = {}
     for path in paths:
         for verdict in map(json.loads, path.read_bytes().splitlines()[1:]):
@@ -105,7 +105,7 @@ def test_a_recording_of_each_kind_has_its_verdict(here: Path, expected: tuple[Pa
 
 
 def test_what_is_still_being_recorded_is_named(here: Path) -> None:
-    """A `check` of several recordings names on stderr each one that is still being recorded."""
+    """If recordings that `check` reads are still being recorded, stderr names each of them."""
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some")
     with LogWriter(here / "some" / "live.db") as recorder:
@@ -158,7 +158,7 @@ def test_what_is_no_plain_file_is_not_read(here: Path) -> None:
 
 
 def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
-    """If a result of `check` is too long for its line, only the file name is shortened."""
+    """If an error in a results file of `check` is too long, the file name in it is shortened."""
     name = f"{'n' * 250}.db"
     (here / "some").mkdir()
     shutil.copy(RECORDINGS / "hello.db", here / "some" / name)
@@ -172,7 +172,7 @@ def test_a_reason_is_there_after_a_long_name(here: Path) -> None:
 
 
 def test_a_part_of_a_batch_has_its_own_verdict(here: Path) -> None:
-    """`check --results` keeps the results of recordings that a later run leaves out."""
+    """If a later run of `check --results` omits a recording, its earlier result is kept."""
     for name in ("hello", "crash"):
         shutil.copy(RECORDINGS / f"{name}.db", here)
     assert run("check", "*.db", "--results", "r.jsonl").exit_code == 1
@@ -354,7 +354,7 @@ def test_new_runs_are_not_recorded_among_those_to_verify(here: Path, word: str) 
 @batch_options
 @click.pass_context
 def example(ctx: click.Context, /, **values: Any) -> tuple[Any, ...]:
-    """Returns the recording, the words around `--` and the options that a job gets."""
+    """Returns what a job of a batch gets: the recording, the words around `--`, the options."""
     more, command = split_words(ctx, values["command"])
     return values["recording"], more, command, [*option_words(ctx, ["report"])]
 
@@ -380,7 +380,7 @@ def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any,
 
 
 def test_variables_are_repeated_as_options() -> None:
-    """A command on several recordings passes options from environment variables to its workers."""
+    """A command on several recordings passes options that variables set to its workers."""
     env = {"X_LENIENT": "1", "X_STRICT": "0", "X_CHECK": "1", "X_IGNORE": "/a /b", "X_JOBS": "3"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -399,7 +399,7 @@ def test_a_verdict_is_one_line() -> None:
 
 
 def test_a_line_of_a_sweep_says_how_each_run_failed() -> None:
-    """For each failed run, `faults sweep` of several recordings prints the client's exit code."""
+    """`faults sweep` of several recordings says for each failed plan how the client ended."""
     runs = (
         {"plan": "@x", "outcome": "crashed", "exit_code": 1, "output": "no module"},
         {"plan": "@y", "outcome": "not reached", "exit_code": 0, "output": ""},
@@ -432,7 +432,7 @@ def test_lines_are_in_the_order_of_names(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_summary_counts_and_times() -> None:
-    """The last line of `verify` on several recordings counts new results and earlier ones."""
+    """The summary of `verify` on several recordings adds new results to those of an earlier run."""
     now = iter([0.0, 754.0, 754.0])
     before = [VerdictKind.CLEAN] * 130 + [VerdictKind.DIFFERS]
     screen = BatchScreen(["a"] * 12, before, clock=lambda: next(now))
@@ -446,7 +446,7 @@ def test_the_summary_counts_and_times() -> None:
 
 
 def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The progress line of `verify` on several recordings stays below the printed results."""
+    """On a terminal, `verify` of several recordings redraws its progress line below each result."""
     shown = io.StringIO()
     monkeypatch.setattr(shown, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", shown)

@@ -52,7 +52,7 @@ def test_a_broken_rule_is_shown_with_its_frames(tmp_path: Path) -> None:
 
 
 def test_writing_a_file_changes_nothing_that_is_printed(tmp_path: Path) -> None:
-    """`check` prints the same text whether or not it also writes a report file."""
+    """`check` prints the same text with and without a report file."""
     (tmp_path / "recordings").mkdir()
     written(tmp_path / "recordings" / "a.jsonl", HANDSHAKE)
     written(tmp_path / "recordings" / "b.jsonl", REUSED)
@@ -130,7 +130,7 @@ def test_what_is_wrong_with_the_conversation_is_told_with_the_rules(tmp_path: Pa
 def test_a_conversation_that_failed_fails_the_check(
     tmp_path: Path, lines: list[str], code: int, rule: str
 ) -> None:
-    """`check` fails if a request is unanswered."""
+    """`check` fails if a request is unanswered, or if the recording is empty or incomplete."""
     path = written(tmp_path / "x.jsonl", lines)
     result = run("check", path)
     assert result.exit_code == code
@@ -138,7 +138,7 @@ def test_a_conversation_that_failed_fails_the_check(
 
 
 def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path) -> None:
-    """If `check` exits with 3 because a recording is incomplete, it prints this reason."""
+    """If a recording is incomplete, `check` exits with 3 and prints the reason."""
     path = written(tmp_path / "x.jsonl", [*HANDSHAKE, "== recorder is killed"])
     result = run("check", path)
     assert result.exit_code == 3
@@ -147,14 +147,14 @@ def test_a_recording_without_its_end_says_why_the_exit_code_is_3(tmp_path: Path)
 
 
 def test_a_recorder_that_was_killed_says_whose_answer_is_missing(tmp_path: Path) -> None:
-    """If the recorder was killed, `check` still blames the agent for an unanswered request."""
+    """If the recorder was killed, `check` still says whose answer is missing."""
     path = written(tmp_path / "x.jsonl", [HANDSHAKE[0], "== recorder is killed"])
     text = "the recording ends before the agent answered initialize (#1)"
     assert text in [finding["text"] for finding in findings(path)]
 
 
 def test_an_end_that_an_import_has_lost_is_no_failure(tmp_path: Path) -> None:
-    """If an imported log lacks its end, `check` accepts a request without an answer."""
+    """In an imported log without an end, an unanswered request is only a hint of `check`."""
     lines = ["== an excerpt begins", *HANDSHAKE, REUSED[2]]
     path = written(tmp_path / "x.jsonl", lines)
     assert run("check", path).exit_code == 0
@@ -238,7 +238,7 @@ def test_a_bad_baseline_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_dialect_can_be_forced(tmp_path: Path) -> None:
-    """`check --dialect` overrides the dialect that `check` detected, and the report says so."""
+    """`check --dialect` replaces the detected dialect, and the report says so."""
     path = written(tmp_path / "x.jsonl", REUSED)
     report = json.loads(run("check", "--json", "--dialect", "v2", path).stdout)
     assert report["recordings"][0]["dialect"] == "v2"
@@ -287,7 +287,7 @@ def test_a_hint_cannot_be_less_severe() -> None:
 
 
 def test_no_rule_at_all_is_no_clean_result(tmp_path: Path) -> None:
-    """If all selected rules belong to another dialect, `check` says that nothing was checked."""
+    """If no selected rule belongs to the recording's dialect, `check` says: nothing was checked."""
     path = written(tmp_path / "x.jsonl", REUSED)
     assert run("check", path, "--rule", "v2").stdout == (
         "judged  (c0ffee000001)  not checked: no chosen rule belongs to v1\n"
@@ -307,7 +307,7 @@ def test_a_baseline_is_written_only_if_all_recordings_can_be_read(tmp_path: Path
 
 
 def test_the_total_does_not_call_known_findings_none(tmp_path: Path) -> None:
-    """If the baseline has all findings, the last line of `check` says that nothing is new."""
+    """If the baseline has all findings, the last line of `check` says "nothing new"."""
     path, known = written(tmp_path / "x.jsonl", REUSED), tmp_path / "known.json"
     run("check", path, path, "--baseline", known, "--update-baseline")
     last = run("check", path, path, "--baseline", known).stdout.splitlines()[-1]

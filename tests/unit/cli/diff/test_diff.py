@@ -114,7 +114,7 @@ def values(*arguments: str | Path, code: int = 1) -> list[dict[str, Any]]:
 
 
 def test_screens_match_the_golden_files() -> None:
-    """The terminal output of `diff` is exactly as expected, also in a pipe."""
+    """The output of `diff` on terminals and in pipes equals the golden files."""
     for name, content in screens():
         assert content == (GOLDEN / name).read_text(encoding="utf-8"), name
 
@@ -145,7 +145,7 @@ def test_changed_whitespace_is_visible() -> None:
 
 
 def test_texts_with_little_in_common_are_shown_apart() -> None:
-    """`diff` shows two texts with little in common one after the other."""
+    """If two texts have little in common, `diff` shows both as a whole, one below the other."""
     field = Field(
         "/params/text", "Done.\n", "The edit was rejected; greeting.txt is as it was " * 2
     )
@@ -193,7 +193,7 @@ def test_recordings_of_one_name_are_distinguished_by_path() -> None:
 
 
 def test_the_ending_is_shown_in_words() -> None:
-    """If a signal ended the agent, `diff` prints the name of the signal."""
+    """`diff` prints the name of the signal that ended an agent."""
 
     def ending(*fields: Field) -> list[str]:
         shown = screen(evolve(differing(()), ending=fields), None)
@@ -331,7 +331,7 @@ def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
 
 
 def test_exact_compares_bytes(tmp_path: Path) -> None:
-    """`diff --exact` compares bytes, so recordings with other ids differ."""
+    """`diff --exact` compares bytes, and so reports different session ids."""
     a, b = record(tmp_path / "a.db"), record(tmp_path / "b.db", session="s-2")
     result = run("inspect", "diff", a, b, "--exact")
     assert result.exit_code == 1
@@ -362,7 +362,7 @@ def test_a_filter_without_matches_is_reported(pair: tuple[Path, Path]) -> None:
 
 
 def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> None:
-    """`diff` does not report an exit code that only one recording has."""
+    """If only one recording contains an exit code, `diff` reports no difference in exit codes."""
     recorded = record_conversation(tmp_path / "a.db")
     header, *lines = run("inspect", "export", recorded).stdout.splitlines()
     silent, failed = json.loads(header), json.loads(header)

@@ -146,7 +146,7 @@ def test_many_results_of_one_check_are_counted(tmp_path: Path) -> None:
 
 
 def test_arguments_are_read_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` does not blame an editor's settings for a wrong variable in the user's shell."""
+    """`doctor` reads an editor's settings without regard to variables of the user's shell."""
     monkeypatch.setenv("ACP_PROXY_GRACE", "x")
     assert command.read_record(["--check", "-o", "a", "--", "x", "--", "y"]) == ["x", "--", "y"]
 

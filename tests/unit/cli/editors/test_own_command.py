@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def script(directory: Path) -> Path:
-    """Makes a script of our name."""
+    """Makes an executable script with the name `acp-proxy`."""
     directory.mkdir(exist_ok=True)
     path = directory / "acp-proxy"
     path.write_text("#!/bin/sh\n")
@@ -57,7 +57,7 @@ def test_a_module_has_the_script_beside_its_python(
 
 
 def test_a_path_that_goes_away_is_known() -> None:
-    """`setup` recognizes that acp-proxy runs from a temporary directory, for example by uvx."""
+    """`setup` recognizes that acp-proxy is in a temporary directory, such as a cache of uv."""
     places = (
         "/home/me/.cache/uv/archive-v0/abc", "/tmp/clone/.venv", "/data/uvcache/archive-v0/abc",
         "/data/uvcache/environments-v2/abc", "/data/uvcache/builds-v0/.tmpabc",

@@ -71,7 +71,7 @@ def test_it_lists_clients_and_agents(home: Path) -> None:
 
 
 def test_the_next_step_is_a_client_whose_agents_are_not_recorded(tmp_path: Path) -> None:
-    """If an editor has an agent that is not recorded, `setup` ends with the next command to run."""
+    """If an editor's agent is not recorded yet, the last line of `setup` names the next command."""
     plain = {"OpenCode": {"type": "custom", "command": "opencode", "args": ["acp"]}}
     (tmp_path / ZED).parent.mkdir(parents=True)
     (tmp_path / ZED).write_text(json.dumps({"agent_servers": plain}))
@@ -132,7 +132,7 @@ def test_every_agent_is_taken_if_none_is_named(home: Path) -> None:
 
 
 def test_a_known_agent_that_is_installed_is_taken_if_none_is_configured(home: Path) -> None:
-    """If an editor has no agent, `setup` chooses an installed agent."""
+    """If no agent is configured in an editor, `setup` prints settings for an installed agent."""
     (home / JETBRAINS).unlink()
     assert [*json.loads(setup(home, "jetbrains").stdout)["agent_servers"]] == [
         "OpenCode (recorded)"
@@ -273,7 +273,7 @@ def test_an_agent_of_ones_own_is_recorded(
 
 
 def test_settings_that_are_a_program_are_said_to_be_searched_only(home: Path) -> None:
-    """If an editor's Lua settings name no known agent, `setup` says so."""
+    """If an editor's Lua settings name no known agent, the error of `setup` names the file."""
     (home / "bin/opencode").unlink()
     file = home / ".config/nvim/init.lua"
     file.parent.mkdir(parents=True, exist_ok=True)

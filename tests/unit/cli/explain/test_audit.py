@@ -134,7 +134,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_an_answer_is_whole_on_a_narrow_terminal(
     monkeypatch: pytest.MonkeyPatch, name: str, row: str
 ) -> None:
-    """On 80 columns, `audit` cuts a command, but not the answer, and leaves out a usual place."""
+    """On 80 columns, `audit` shortens an action's command, but not the answer about permission."""
     printed = screen(monkeypatch, 80, ROOT / "recordings" / f"{name}.db")
     assert row in [" ".join(line.split()[1:]) for line in printed.splitlines()]
     assert not re.search("^at .* in ", printed, re.MULTILINE)
@@ -143,7 +143,7 @@ def test_an_answer_is_whole_on_a_narrow_terminal(
 def test_rows_with_marks_are_shown_before_others(
     monkeypatch: pytest.MonkeyPatch, recording: Path
 ) -> None:
-    """If `audit` shortens a table, the actions that need attention remain in the table."""
+    """If `--top` shortens a table of `audit`, the actions that need attention come first."""
     read = screen(monkeypatch, None, recording, "--top", "2").partition("\nread  23\n")[2]
     assert [line.split()[1] for line in read.splitlines()[1:3]] == ["#6", "#50"]
     assert "and 21 more, see --top" in read
@@ -170,7 +170,7 @@ def test_nothing_was_done(tmp_path: Path) -> None:
 
 
 def test_very_large_lines(tmp_path: Path) -> None:
-    """If a line is larger than 2 MB, `audit` looks for paths only at its beginning."""
+    """`audit` looks for the paths in a line above 2 MB only at the beginning of the line."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for stream, message in showcase().lines[:5]:
             (recorder.to_agent if stream == "to-agent" else recorder.to_client)(message)
@@ -188,7 +188,7 @@ def test_very_large_lines(tmp_path: Path) -> None:
 
 
 def listed(path: Path) -> list[str]:
-    """Returns each action as a line."""
+    """Returns each action that `audit --json` lists as one line."""
     return [
         " ".join(
             filter(

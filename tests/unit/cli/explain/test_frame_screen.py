@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def shown(raw: bytes, *, elide: bool = False) -> str:
-    """Returns all lines, without their colours."""
+    """Returns the lines that `log --seq` prints for a message, without colours."""
     return "\n".join("".join(text for text, _, _ in line) for line in pretty(raw, elide=elide))
 
 
@@ -166,7 +166,7 @@ def test_a_diff_has_the_lines_that_changed() -> None:
 
 
 def test_a_file_has_its_lines(tmp_path: Path) -> None:
-    """`log --seq` prints a text of several lines below the message, with its JSON pointer."""
+    """`log --seq` repeats a text of several lines below the message, after its JSON pointer."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         written = {"sessionId": "s", "path": "/a", "content": "one\n\x1b[2Jtwo\n"}
@@ -218,7 +218,7 @@ def test_the_answer_is_unfolded_as_well(tmp_path: Path) -> None:
 
 
 def test_an_invalid_line_has_no_unfolded_texts() -> None:
-    """If a line is invalid JSON, `log --seq` prints no texts below it."""
+    """If a line is invalid JSON, `log --seq` unfolds no texts from the line."""
     assert list(unfolded(b"not json")) == []
     assert list(unfolded(b"[" * 1000)) == []
     assert texts({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [
@@ -240,7 +240,7 @@ def test_a_row_has_offset_bytes_and_ascii() -> None:
 
 @pytest.mark.parametrize("raw", [b"", b"text", "你好é😀".encode() * 3000])
 def test_utf8_has_no_rows(raw: bytes) -> None:
-    """`log --seq` has no hex view of valid UTF-8."""
+    """If a frame is valid UTF-8, `log --seq` shows no hex view."""
     assert list(hex_view(raw)) == []
 
 
@@ -259,7 +259,7 @@ def test_the_number_of_rows_is_limited() -> None:
 
 
 def test_half_a_character_at_the_end_is_found() -> None:
-    """`log --seq` has a hex view of a line whose last UTF-8 character is incomplete."""
+    """If a line ends within a UTF-8 character, `log --seq` shows a hex view."""
     assert list(hex_view("é".encode()[:1])) == [
         "00000000  c3                                               ."
     ]

@@ -183,7 +183,7 @@ def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
 
 
 def test_a_batch_in_full(tmp_path: Path) -> None:
-    """For a JSON-RPC batch, `log --seq` prints a line for each message and then all of the JSON."""
+    """For a JSON-RPC batch, `log --seq` prints a line for each message, and then the whole JSON."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client([notification("_a"), notification("_b")])
     out = run("inspect", "log", "--seq", "2", recorder.path).stdout
@@ -193,7 +193,7 @@ def test_a_batch_in_full(tmp_path: Path) -> None:
 
 
 def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
-    """For a message of a JSON-RPC batch, `log --seq` prints the same line as `log`."""
+    """`log --seq` describes each message of a JSON-RPC batch by the same line as `log`."""
     path = tmp_path / "batches.jsonl"
     path.write_bytes(b"".join(lines_of(*CHAT)))
     lines = run("inspect", "log", path, "seq:4").stdout.splitlines()
@@ -202,7 +202,8 @@ def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
 
 
 def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
-    """If a frame is megabytes long, `log --seq` cuts the frame and says how to print the rest."""
+    """If a frame is megabytes long, `log --seq` cuts it and names the option that prints all of it.
+    """
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "_ask", x="y" * (3 << 20)))
         recorder.to_client(result(1, x="z" * (3 << 20)))
@@ -252,7 +253,7 @@ def test_raw_and_json_exclude_each_other(story: Path) -> None:
 
 @pytest.mark.parametrize("other", [["--seq", "1"], ["--follow"], ["--lines", "1"]])
 def test_around_excludes_other_choices(story: Path, other: list[str]) -> None:
-    """`log --around` is refused together with options that select frames."""
+    """`log --around` is refused together with `--seq`, `--follow` or `--lines`."""
     assert complaint("inspect", "log", "--around", "5", *other, story) == (
         "expected --around without --seq, --lines and --follow"
     )
@@ -338,7 +339,7 @@ def test_a_missing_recording_is_reported(streamed: Path) -> None:
 
 
 def test_around_a_frame(streamed: Path) -> None:
-    """`log --around` prints a frame and its answer on lines of their own."""
+    """`log --around` never joins the chosen frame or its answer with other chunks in one line."""
     lines = run("inspect", "log", "--around", "5", "--context", "2", streamed).stdout.splitlines()
     assert [line[:2].strip() for line in lines] == ["", "", "▸", ""]
     assert [line[2:].split()[0] for line in lines] == ["3", "4", "5", "6–7"]
@@ -413,7 +414,7 @@ def test_following_a_finished_recording_reads_it(story: Path) -> None:
 
 
 def test_a_finished_recording_may_have_had_a_problem(story: Path) -> None:
-    """`log --follow --until problem` of a finished recording exits with 1 if there was an error."""
+    """If a finished recording has an error, `log --follow --until problem` exits with 1."""
     ended = f"acp-proxy: the recording has ended: {story}\n"
     for until in ("end", "stall:1s"):
         result = run("inspect", "log", "-n", "0", "-f", "--until", until, story)
@@ -440,7 +441,8 @@ def test_a_condition_needs_a_recording_that_is_followed(story: Path, words: list
 
 
 def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path) -> None:
-    """`log` prints frames of the database and of the capture log in the order of their numbers."""
+    """`log` sorts frames by number, whether they are in the database or still in the capture log.
+    """
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -462,7 +464,7 @@ def test_a_large_frame_is_printed_whole(tmp_path: Path) -> None:
 def test_times_by_the_clock_and_between_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`log --time` prints the seconds between lines."""
+    """`log --time` prints clock times, seconds between lines, or seconds since the start."""
     monkeypatch.setenv("TZ", "Etc/GMT-2")
     time.tzset()
     with LogWriter(tmp_path / "x.db") as recorder:

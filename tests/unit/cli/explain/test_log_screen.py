@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Returns the expected text of each golden file."""
+    """Returns the output of `log` by the name of its golden file."""
     return dict(screens(tmp_path_factory.mktemp("screens")))
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.iterdir()))
 def test_screens_match_the_golden_files(shown: dict[str, str], name: str) -> None:
-    """The output of `log` is the same as in the golden files."""
+    """Each output of `log` on the recordings of the tests equals its golden file."""
     assert shown[name] == (GOLDEN / name).read_text(encoding="utf-8")
 
 
 def test_every_screen_has_a_golden_file(shown: dict[str, str]) -> None:
-    """Each golden file of `log` belongs to a tested output."""
+    """Each golden file of `log` has an output, and each output has a golden file."""
     assert set(shown) == {path.name for path in GOLDEN.iterdir()}
 
 
@@ -71,7 +71,8 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path, columns: int, color:
 
 
 def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
-    """The text of all lines of `log` begins in the same column."""
+    """The content column of `log` begins at the same place in all lines, despite wide characters.
+    """
     with LogWriter(tmp_path / "x.db") as recorder:
         for method in ("_a", "_你好", "_😀", "_e\u0301"):
             recorder.to_client(notification(method, x="HERE"))
@@ -114,7 +115,7 @@ def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
 
 
 def test_only_half_of_a_wide_terminal_is_before_the_content(tmp_path: Path) -> None:
-    """On a terminal of 120 columns, `log` gives at least half of each line to recorded text."""
+    """On a terminal of 120 columns, the content column of `log` begins in the left half."""
     path = record_odd(tmp_path / "x.db")
     for columns, titles in (
         (80, ["#", "seconds", "message", "id", "content"]),
@@ -128,7 +129,7 @@ def test_only_half_of_a_wide_terminal_is_before_the_content(tmp_path: Path) -> N
 
 
 def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
-    """If a filter leaves out frames, `log` prints no pause in their place."""
+    """If a filter leaves out frames, `log` does not mark the time between the others as a pause."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.t_ns += 6_000 * MS
@@ -168,7 +169,7 @@ def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
 def test_a_span_of_numbers_is_short_on_a_terminal(
     tmp_path: Path, numbers: tuple[int, int], shown: str
 ) -> None:
-    """On a terminal, `log` shortens a range of frame numbers to 12340–99."""
+    """On a terminal, `log` shortens frame numbers such as 12340–12399 to 12340–99."""
     first, last = numbers
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):

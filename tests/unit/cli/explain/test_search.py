@@ -89,7 +89,8 @@ def test_a_terminal_is_told_that_nothing_was_found(
 
 
 def test_a_hit_in_a_name_has_its_method(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal, a match in a name has its frame's method instead of the call's title."""
+    """If `search` finds a name such as a method, its line on a terminal shows the frame's method.
+    """
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 120)
     for pattern in ('"session/request_permission"', "session/request_permission"):
         hit = run("search", pattern, "new", home=home).stdout.splitlines()[1]
@@ -246,7 +247,7 @@ def test_colour_marks_the_match(home: Path) -> None:
 def test_a_huge_line_is_searched_without_being_held(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`search` reads a very long line in pieces and finds text in the line."""
+    """`search` finds text in a very long line, which it reads in pieces."""
     monkeypatch.setattr(frame_table, "WHOLE_LINE", 100)
     result = run("inspect", "search", "hello 你", "new", home=home)
     assert result.stdout.startswith("new:6:0.005:to-agent:session/prompt:")
@@ -283,7 +284,7 @@ def test_a_pattern_that_never_ends_is_given_up(
 
 
 def test_a_search_that_goes_on_has_no_limit() -> None:
-    """`search` may take any time in total, as long as no single frame takes too long."""
+    """The time limit of `search` holds for each frame, not for the whole search."""
     limit = time_limit.TimeLimit()
     tick = partial(limit._tick, signal.SIGVTALRM, None)
     for _ in range(3):

@@ -38,7 +38,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown(path: Path) -> dict[str, str]:
-    """Returns the rows with labels, by label."""
+    """Returns the rows of `show` that have a label, by label."""
     result = run("inspect", "show", path)
     assert result.exit_code == 0
     return {row[:12].strip(): row[12:] for row in result.stdout.splitlines() if row[:1].isalpha()}
@@ -175,7 +175,7 @@ def test_a_recording_failure_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_hint_is_no_problem(tmp_path: Path) -> None:
-    """If a recording has only hints, the first line of `show` counts them."""
+    """If a recording has hints but no problems, the first line of `show` says both."""
     path = tmp_path / "x.jsonl"
     lines = [*before(SESSION), "== 90 bytes are left for the agent", "== client leaves"]
     path.write_bytes(b"".join(text_form_of(lines)))
@@ -198,7 +198,7 @@ def test_a_child_session_names_its_parent() -> None:
 
 
 def test_rules_of_the_first_messages_are_checked(tmp_path: Path) -> None:
-    """`show` says up to which frame it has checked the rules."""
+    """In a long recording, `show` says up to which frame it has checked the rules."""
     path = tmp_path / "x.jsonl"
     plan = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}'
@@ -238,7 +238,7 @@ def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None:
-    """`show` does not mistake a gap in a recording for its end."""
+    """If frames follow a gap, `show` does not take the gap for the end of the recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
         handshake(recorder)
@@ -265,7 +265,7 @@ def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
 def test_a_running_recording_that_waits_has_no_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first line of `show` names whom the conversation waits for."""
+    """In a running recording, the first line of `show` names whom the conversation waits for."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(
@@ -285,7 +285,7 @@ def test_a_running_recording_that_waits_has_no_problem(
 def test_a_running_recording_never_only_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a running recording has no open prompt, the first line of `show` says so."""
+    """If nothing is open in a running recording, the first line of `show` says so."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         now = ORIGIN_NS + recorder.t_ns
@@ -373,7 +373,7 @@ def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
 
 
 def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
-    """`show` reads a recording in text form that does not say why its dialect was detected."""
+    """`show` prints the dialect even if a text form does not say how it was detected."""
     path = tmp_path / "draft.jsonl"
     header = {"id": "0", "name": "x", "dialect": "draft-1.0", "tool_version": "0"}
     header["started_at"] = "2025-01-01T00:00:00Z"
@@ -416,7 +416,7 @@ def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
 def test_turns_of_several_sessions_fit_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """If there are several sessions, `show` cuts the lines of turns to the terminal's width."""
+    """If there are several sessions, the lines about turns in `show` still fit the terminal."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         for number in (1, 2, 3):
@@ -467,7 +467,7 @@ def test_a_permission_names_its_tool_call(tmp_path: Path) -> None:
 def test_a_silence_that_nothing_ended_says_how_far_it_is_counted(
     tmp_path: Path, closed: bool, end: str
 ) -> None:
-    """If a silence lasts until the end, `show` says up to which moment it counted the silence."""
+    """For a silence that nothing ended, `show` says up to which moment the silence was counted."""
     recorder = LogWriter(tmp_path / "x.db")
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))

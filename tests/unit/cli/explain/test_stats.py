@@ -107,7 +107,7 @@ def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_prompts_are_counted_in_a_recording_without_times(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`stats` counts the prompts of a recording without times."""
+    """`stats` can summarize a recording whose frames have no times."""
     header, *lines = run(
         "inspect", "export", record_conversation(tmp_path / "x.db")
     ).stdout.splitlines()
@@ -184,7 +184,7 @@ def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
 
 
 def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:
-    """`stats --turn` may name a turn that does not match the filter."""
+    """`stats --turn` can show a turn that the filter leaves out."""
     statistics = values(waiting_chat, "turn:1", "--turn", "2")
     assert [turn["id"] for turn in statistics["turns"]] == [1]
     assert statistics["waterfall"]["turn"] == 2
@@ -216,7 +216,7 @@ def test_numbers_are_exact(waiting_chat: Path) -> None:
 
 
 def test_a_silence_is_named_as_show_names_it(tmp_path: Path) -> None:
-    """For a silence during a tool call, `stats` names the same call as `show`."""
+    """For a silence during a tool call, `stats` names the call, and so does `show`."""
     hang = DIRECTORY / "hang.db"
     assert "4.0 s, 100% call pytest -q" in run("show", hang).stdout
     told = run("stats", hang).stdout
@@ -241,7 +241,7 @@ def test_a_silence_is_named_as_show_names_it(tmp_path: Path) -> None:
 
 
 def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """In a running recording, `stats` counts the time of an open turn until now."""
+    """In a running recording, `stats` counts an open turn up to the present moment."""
     recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
     monkeypatch.setattr(time, "time_ns", lambda: WALL_NS + 3600 * SECOND)
     try:
@@ -259,7 +259,7 @@ def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_help_has_valid_examples(tmp_path: Path) -> None:
-    """The examples in the help of `stats` are valid."""
+    """The examples in the help of `stats` are commands that run without an error."""
     path = record_conversation(tmp_path / "latest.db")
     shown = run("inspect", "stats", "--help-all").stdout
     examples = re.findall(r"^ +acp-proxy (stats latest[^|\n]*)", shown, re.MULTILINE)

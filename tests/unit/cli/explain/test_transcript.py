@@ -73,7 +73,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
 
 
 def test_what_failed_is_open_and_the_rest_is_folded(tmp_path: Path) -> None:
-    """In a Markdown transcript, the details of a failed request are unfolded."""
+    """In a Markdown transcript, a failed tool call is unfolded, and other calls are folded."""
     conversation = Talk()
     conversation.call("toolu_01XyZ", title="Read a.py")
     conversation.call("b", title="pytest -q")
@@ -109,7 +109,7 @@ def test_long_texts_are_cut_unless_full(tmp_path: Path) -> None:
 
 
 def test_a_turn_or_a_filter(tmp_path: Path) -> None:
-    """A transcript of one turn begins with the number of the turn."""
+    """`transcript --turn` prints only the requested turn, and says so at the top."""
     conversation = Talk()
     conversation.to_client(result(3, stopReason="end_turn"))
     conversation.prompt()

@@ -1,4 +1,4 @@
-"""A recorded text stays a text in the Markdown of a transcript."""
+"""In a Markdown transcript, recorded text has no effect as Markdown."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_long_lines_are_wrapped_but_not_those_of_code() -> None:
 
 @given(text=HOSTILE)
 def test_a_code_span_holds_its_text(text: str) -> None:
-    """A code span in a Markdown transcript is one line, whatever the recorded text is."""
+    """In a Markdown transcript, a code span holds any recorded text on one line."""
     span = code_span(text)
     assert span.isprintable()
     assert [*outside_of_code([f"before {span} after"])] == ["before  after"]

@@ -37,7 +37,7 @@ def test_a_terminal_gets_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_markdown_of_a_message_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On a terminal, `transcript` prints Markdown headings and bold words in colour."""
+    """On a terminal, `transcript` renders the Markdown of a message, such as bold words."""
     conversation = Talk()
     said = "## A *title*\nfor **all** `x = 1` of it\n```py\n**kwargs\n```\n2 ** 3 ** 4\n- one"
     conversation.update("agent_message_chunk", content=text(said))
@@ -88,7 +88,7 @@ def test_what_belongs_to_a_call_is_below_it(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_findings_and_pauses_are_below_their_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal, `transcript` prints a problem below the entry that it belongs to."""
+    """On a terminal, `transcript` prints a problem below the entry that the problem is about."""
     late = screen(monkeypatch, 100, ROOT / "recordings" / "late-updates.db")
     title, peers = late.splitlines()[:2]
     assert title.endswith("  agent broke a rule #10 · 4 warnings")
@@ -110,7 +110,7 @@ def test_findings_and_pauses_are_below_their_entries(monkeypatch: pytest.MonkeyP
 def test_calls_at_the_same_time_share_no_request(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """If two tool calls run at once, `transcript` puts a file request below neither of them."""
+    """If two tool calls run at once, `transcript` prints a file request apart from both."""
     conversation = Talk()
     conversation.call("a", title="First")
     conversation.call("b", title="Second")
@@ -135,7 +135,7 @@ def test_the_end_of_a_turn_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_numbers_of_frames_are_at_the_right(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    """On a terminal, headings of `transcript` end with frame numbers in one column."""
+    """On a terminal, frame numbers end in the same column in all headings of `transcript`."""
     for name in ("tour", "terminal", "crash"):
         shown = screen(monkeypatch, columns, ROOT / "recordings" / f"{name}.db")
         heads = re.findall(r"^.*  #\d.*$", shown, re.MULTILINE)
@@ -146,7 +146,7 @@ def test_numbers_of_frames_are_at_the_right(monkeypatch: pytest.MonkeyPatch, col
 def test_a_terminal_is_not_named_where_it_has_an_entry(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`transcript` does not name a tool call's terminal if the terminal has its own entry."""
+    """`transcript` names the terminal of a tool call only if the terminal has no entry itself."""
     path = ROOT / "recordings" / "terminal.db"
     assert "│ terminal terminal-1" not in screen(monkeypatch, 80, path)
     assert "\n  │ terminal terminal-1\n" in screen(monkeypatch, 80, path, "--full")
@@ -172,7 +172,8 @@ def test_hostile_text_fits_the_terminal_and_does_not_command_it(
 def test_long_output_is_short_unless_all_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """On a terminal, `transcript` cuts the output of a command unless the command failed."""
+    """On a terminal, `transcript` cuts the output of successful commands, but not of failed ones.
+    """
     output = "\n".join(f"line {n}" for n in range(30))
     conversation = Talk()
     for name, status in (("a", "completed"), ("b", "failed")):

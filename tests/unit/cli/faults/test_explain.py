@@ -23,7 +23,7 @@ def test_explain_in_words() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_can_be_explained(kind: str) -> None:
-    """For every kind of fault, `faults explain` describes the effect on a frame."""
+    """`faults explain` can describe every kind of fault."""
     setting = "frame=x" if kind == "replace" else ""
     said = run("faults", "explain", "-", "--fault", f"{kind} {setting}").stdout
     assert said.startswith(f"{kind}: any frame ")

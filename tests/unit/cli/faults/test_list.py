@@ -21,7 +21,7 @@ def test_list_has_all_kinds_and_plans() -> None:
 
 
 def test_each_plan_is_in_one_group() -> None:
-    """`faults list` prints each fault plan of acp-proxy in exactly one group."""
+    """Each ready fault plan is in exactly one group of `faults list`."""
     assert sorted(name for names in PLANS.values() for name in names) == sorted(ready_plans())
 
 

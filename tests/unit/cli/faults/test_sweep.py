@@ -102,7 +102,7 @@ def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "outcome"), [("shows", "error shown"), ("silent", "failed")])
 def test_a_client_that_handles_its_errors_passes(sweep: list[str], mode: str, outcome: str) -> None:
-    """In `faults sweep`, a client that exits with an error code passes."""
+    """A client that exits with an error code because of a fault passes `faults sweep`."""
     plan("gone", 'kind = "close"')
     options = ["--plans", "plans/gone.toml", "--timeout", "60"]
     result = run(*sweep, *options, "--client", client(mode))
@@ -129,7 +129,7 @@ UNTESTED = (
 @pytest.mark.slow
 @pytest.mark.parametrize(("code", "answer"), UNTESTED, ids=["no-agent", "silent-client"])
 def test_a_sweep_that_tests_nothing_fails(sweep: list[str], code: str, answer: str) -> None:
-    """If a client never used the agent, `faults sweep` exits with 2."""
+    """If a client never uses the agent, `faults sweep` exits with 2, since nothing was tested."""
     Path("idle.py").write_text(code)
     command = f"{shlex.quote(sys.executable)} idle.py {{agent}}"
     result = run(*sweep, "--plans", "@all", "--junit", "out.xml", "--json", "--client", command)
@@ -156,7 +156,7 @@ def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> N
 
 @pytest.mark.slow
 def test_a_plan_that_never_fired_is_not_reached(sweep: list[str]) -> None:
-    """`faults sweep` reports a fault plan whose faults never occurred as not reached."""
+    """`faults sweep` reports a plan as "not reached" if no rule of the plan has fired."""
     Path("plans", "none.toml").write_text('[[fault]]\nkind = "drop"\nwhere = "method:none"\n')
     options = ["--plans", "plans", "--timeout", "60", "--junit", "out.xml"]
     result = run(*sweep, *options, "--client", client("plain"))
@@ -169,7 +169,7 @@ def test_a_plan_that_never_fired_is_not_reached(sweep: list[str]) -> None:
 
 
 def test_a_run_that_starts_no_agent_tests_nothing() -> None:
-    """If a client started no agent, `faults sweep` says that the run tested nothing."""
+    """If a run of `faults sweep` starts no agent, its result counts as untested."""
     took_it = ClientRun("@x", "error shown", 1, 0.1, None, "", started=True, received=None)
     assert took_it.untested is None
     assert "never started" in str(evolve(took_it, started=False).untested)

@@ -42,5 +42,5 @@ def test_wrong_use_is_one_line(
 
 
 def test_a_limit_is_none_only_for_zero() -> None:
-    """A time limit of `verify` above zero is never rounded down to zero."""
+    """`verify` never rounds a time limit above zero down to zero, which means no limit."""
     assert [limit_ns(seconds) for seconds in (0, 1e-12, 30)] == [None, 1, 30 * 10**9]

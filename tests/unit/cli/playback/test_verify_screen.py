@@ -1,4 +1,4 @@
-"""Tests which facts of a verification are printed, and which are never computed."""
+"""Tests which facts about a verification `verify` prints, and which it does not compute."""
 
 from __future__ import annotations
 

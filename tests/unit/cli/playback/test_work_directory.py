@@ -68,7 +68,7 @@ def test_a_relative_directory_is_resolved_like_the_recorded_one(tmp_path: Path) 
 def test_a_relative_directory_leads_nowhere_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
 ) -> None:
-    """A recorded relative path cannot lead out of the temporary directories of `verify`."""
+    """A recorded relative path never leads `verify` out of its temporary directories."""
     scratch, work = tmp_path / "scratch", tmp_path / "work"
     scratch.mkdir()
     work.mkdir()
@@ -88,7 +88,8 @@ def test_a_relative_directory_leads_nowhere_else(
 
 
 def test_relative_directories_of_other_systems() -> None:
-    """`verify` resolves a recorded Windows path from the agent's directory if it is relative."""
+    """`verify` resolves a relative Windows path in a recording from the recorded agent's directory.
+    """
     with directories(["..\\x", "D:y"], None, "C:\\w\\z") as places:
         assert Path(places["C:\\w\\x"]).name == "x"
         assert places["..\\x"] == places["C:\\w\\x"]
@@ -96,7 +97,7 @@ def test_relative_directories_of_other_systems() -> None:
 
 
 def test_other_systems_have_other_paths() -> None:
-    """A recorded Windows path cannot lead out of the temporary directory of `verify`."""
+    """A recorded Windows path never leads `verify` out of its temporary directory."""
     with directories(["C:\\Users\\me", "/a/..", "/..", "\\\\host\\share\\x"], None) as places:
         assert places["C:\\Users\\me"].endswith("/me")
         scratch = places["C:\\Users\\me"].rsplit("/", 1)[0]
@@ -106,7 +107,7 @@ def test_other_systems_have_other_paths() -> None:
 
 @pytest.mark.parametrize("name", ["x" * 300, "💥" * 90])
 def test_a_long_name_is_cut(name: str) -> None:
-    """If the name of a temporary directory is too long, `verify` cuts it between characters."""
+    """`verify` cuts a long name of a temporary directory only between characters."""
     with directories([f"/{name}", f"/a/{name}"], None) as places:
         assert all(Path(place).is_dir() for place in places.values())
         assert name.startswith(Path(places[f"/{name}"]).name)
@@ -133,7 +134,7 @@ def test_no_link_leads_out(tmp_path: Path) -> None:
 
 
 def test_directories_that_were_made_are_removed_if_empty(tmp_path: Path) -> None:
-    """At its end, `verify` removes only empty directories that it has made itself."""
+    """When `verify` ends, it removes the directories that it made, if they are empty."""
     work, outside = tmp_path / "work", tmp_path / "outside"
     (work / "there").mkdir(parents=True)
     (outside / "deep").mkdir(parents=True)

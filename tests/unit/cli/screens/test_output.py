@@ -142,14 +142,14 @@ class Terminal(io.StringIO):
 
 
 def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Makes stderr a terminal; within the test, since pytest has its own before that."""
+    """Makes stderr a terminal, after pytest has replaced stderr for the test."""
     stderr = Terminal()
     monkeypatch.setattr(sys, "stderr", stderr)
     return stderr
 
 
 def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a second of work, a progress bar is shown; it disappears at the end."""
+    """A progress bar appears after a second of work, and disappears when the work ends."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     result = list(progress(clock.work(20, 0.2), 20, "searching", clock=clock))
@@ -162,7 +162,7 @@ def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.M
 
 
 def test_before_a_second_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work of less than a second shows no progress bar."""
+    """For work that takes less than a second, no progress bar is shown."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     assert len(list(progress(clock.work(9, 0.1), 9, "x", clock=clock))) == 9

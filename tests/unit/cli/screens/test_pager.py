@@ -18,25 +18,25 @@ TOUR = Path(__file__).parents[4] / "recordings" / "tour.db"
 
 
 class Terminal:
-    """A pager that writes what it reads into a file, and a standard output that is a terminal."""
+    """Stands for a terminal with a pager that writes its input into a file."""
 
     def __init__(self, directory: Path) -> None:
         self.file = directory / "page"
 
     @property
     def command(self) -> str:
-        """Returns the command of the pager."""
+        """Returns the shell command that stands for the pager."""
         return f"sh -c 'cat > {self.file}'"
 
     @property
     def shown(self) -> str | None:
-        """Returns the text that the pager has read; None if it was not started."""
+        """Returns the text that the pager has read, or None if the pager was not started."""
         return self.file.read_text(encoding="utf-8") if self.file.exists() else None
 
 
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Makes every stdout of a command a terminal."""
+    """Makes stdout a terminal for every command that the test runs."""
     from click import testing
 
     monkeypatch.setattr(testing._NamedTextIOWrapper, "isatty", lambda _: True)
@@ -88,7 +88,7 @@ def test_a_pipe_has_none(tmp_path: Path) -> None:
 
 
 def test_a_failure_starts_none(terminal: Terminal) -> None:
-    """A command starts the pager at its first output, and not for an error."""
+    """A command that fails before its first output starts no pager."""
     failed = run("inspect", "log", "nowhere", ACP_PROXY_PAGER=terminal.command)
     assert failed.exit_code == 2
     assert terminal.shown is None
@@ -102,7 +102,7 @@ def test_who_quits_early_sees_no_error(terminal: Terminal) -> None:
 
 
 def test_an_error_comes_after_what_was_printed(terminal: Terminal) -> None:
-    """A command with a pager has its usual exit code, even if the user quits the pager early."""
+    """A command has the same exit code with a pager, even if the user quits the pager early."""
     other = TOUR.with_name("hello.db")
     for pager in (terminal.command, "true"):
         assert run("inspect", "diff", TOUR, other, ACP_PROXY_PAGER=pager).exit_code == 1
@@ -121,7 +121,7 @@ def test_an_empty_or_missing_pager_is_none(terminal: Terminal, pager: str) -> No
 def test_no_progress_bar_is_drawn_beside_it(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After the pager has been started, no progress bar is drawn."""
+    """After a command has started the pager, it draws no progress bar."""
     times = iter(range(1000))
     before = ""
 
