@@ -133,8 +133,7 @@ def test_every_rule_declares_what_it_needs() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_missing_lines_are_nobodys_fault(group: str) -> None:
-    """`check` finds no error in a correct conversation, even if an imported log lacks some lines.
-    """
+    """If an imported log lacks lines of a correct conversation, `check` still finds no error."""
     healthy = (example for example in examples(group) if not example.is_broken)
     for cut, example in zip(itertools.cycle(_CUTS), healthy):
         _judge_parts(example, [cut], every=False)

@@ -41,8 +41,7 @@ def test_rules_can_be_chosen() -> None:
 
 
 def test_an_agent_of_v1_is_not_accused_because_its_client_writes_initialize_otherwise() -> None:
-    """In v1, `check` does not blame an agent whose client sends the `initialize` of the 1.0 draft.
-    """
+    """In v1, an agent is not blamed by `check` because its client sends a draft's `initialize`."""
     result = check_lines(
         [
             '-> {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":'

@@ -207,8 +207,7 @@ def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
 
 
 def test_a_missing_discriminator_is_named() -> None:
-    """If a JSON object lacks the name of its kind, the schema check reports only the missing name.
-    """
+    """If a JSON object lacks the name of its kind, the schema check reports only the lack."""
     problems = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
     assert [*map(str, problems)] == [
         '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'
@@ -265,8 +264,7 @@ def test_a_member_is_typed_by_the_version_that_has_it(name: Any) -> None:
 
 
 def test_the_type_of_an_unstable_member_holds_for_a_stable_result() -> None:
-    """The schema check judges `usage` in a prompt's result, which only the unstable schema defines.
-    """
+    """The schema check judges `usage` in a prompt's result by the unstable schema."""
     (problem,) = wrong_result(
         V1, TO_AGENT, "session/prompt", {"stopReason": "end_turn", "usage": "many"}
     )

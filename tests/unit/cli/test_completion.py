@@ -24,7 +24,7 @@ PROGRAM = shutil.which("acp-proxy", path=os.path.dirname(sys.executable))  # noq
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A recordings directory with a recording, one that runs, and other files."""
+    """A recordings directory with a finished, a running and a broken recording, and a text file."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     directory = tmp_path / "recordings"
@@ -38,7 +38,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def offered(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
-    """Returns the offers that bash gets for a line whose last word is being typed."""
+    """Returns the completions that bash gets for the last of some words."""
     monkeypatch.setenv("COMP_WORDS", "\n".join(("acp-proxy", *words)))
     monkeypatch.setenv("COMP_CWORD", str(len(words)))
     complete = BashComplete(cli, {}, "acp-proxy", "_ACP_PROXY_COMPLETE").complete()
@@ -55,7 +55,7 @@ def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a slash, the shell itself completes the name of a recording."""
+    """The name of a recording after a slash is left to the shell to complete."""
     assert offered(monkeypatch, "inspect", "note", f"{home}/he") == [f"{home}/he"]
 
 

@@ -1,4 +1,4 @@
-"""Tests command lines as people type them: without `inspect`, without REC, with typing errors."""
+"""Tests command lines with short forms and typing errors, such as `show` for `inspect show`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
 
 
 def test_help_and_mistakes_name_what_was_typed() -> None:
-    """If `acp-proxy show` is typed without `inspect`, its help also leaves out `inspect`."""
+    """If `acp-proxy show` is typed without `inspect`, its help and errors leave it out, too."""
     assert run("show", "--help").stdout.startswith("Usage: acp-proxy show [OPTIONS] [REC]\n")
     assert complaint("log", "--lin", "3") == (
         "no such option '--lin'; did you mean --lines? See `acp-proxy log --help`"
@@ -51,7 +51,7 @@ def test_a_group_without_a_command_prints_its_help() -> None:
 
 @pytest.mark.parametrize("word", ["show", "log", "stats", "audit", "secrets", "export"])
 def test_what_only_reads_takes_the_latest(word: str) -> None:
-    """Without an argument, a command that writes nothing reads the latest recording."""
+    """Commands that only read, such as `show`, read the latest recording if none is given."""
     without = run(word, home=RECORDINGS)
     assert without.exit_code == 0
     assert without.output == run("inspect", word, "latest", home=RECORDINGS).output
@@ -62,7 +62,7 @@ def test_what_only_reads_takes_the_latest(word: str) -> None:
     [["note"], ["import"], ["replay"], ["verify"]],
 )
 def test_what_writes_or_plays_names_its_recording(arguments: list[str]) -> None:
-    """A command that writes a file refuses to run without an argument."""
+    """A command that writes or plays refuses to run without an argument."""
     assert complaint(*arguments, home=RECORDINGS).startswith("missing argument '")
 
 
@@ -112,7 +112,7 @@ def test_help_stands_before_a_command_as_well() -> None:
 
 @pytest.mark.parametrize("typed", MEANT)
 def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
-    """The hints for mistyped commands name commands that exist."""
+    """The table of mistyped commands has only commands that do not exist, with ones that exist."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     if name != "*":

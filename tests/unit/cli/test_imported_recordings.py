@@ -91,7 +91,7 @@ SIZES = {"size", "bytes", "newline"}
 
 @pytest.fixture(scope="module")
 def output_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Origin | None, str], str]:
-    """Runs a command on the conversation as it came from somewhere, each once."""
+    """Runs a command on a conversation with an origin; equal commands run once for each origin."""
     directory = tmp_path_factory.mktemp("imported")
     known: dict[tuple[Origin | None, str], str] = {}
 
@@ -115,7 +115,7 @@ EVERYTHING = log_of("zed", *LOST)
 
 
 def test_every_loss_has_claims() -> None:
-    """The tests have a table that covers each kind of data that an imported log may lack."""
+    """For each kind of data that an imported log may lack, a table lists what commands print."""
     assert set(CLAIMS) == set(LOST)
 
 
@@ -123,7 +123,7 @@ def test_every_loss_has_claims() -> None:
 def test_what_was_lost_is_not_claimed(
     output_of: Callable[[Origin | None, str], str], lost: Any
 ) -> None:
-    """Commands do not print data that an imported log lacks."""
+    """If an imported log lacks some data, no command prints a claim that needs these data."""
     for name, pattern in CLAIMS[lost].items():
         assert re.search(pattern, output_of(None, name)), name
         match = re.search(pattern, output_of(log_of("zed", lost), name))
@@ -158,7 +158,7 @@ def test_members_that_are_not_known_are_null(
 
 
 def members(value: Any) -> Iterator[tuple[str, Any]]:
-    """The members of all objects in a value."""
+    """Yields the members of all JSON objects in a value, except those within messages."""
     if isinstance(value, list):
         for item in value:
             yield from members(item)
@@ -293,7 +293,7 @@ def test_a_recorded_pace_that_nobody_knows_is_not_played(tmp_path: Path) -> None
 
 
 def test_an_ending_that_was_lost_is_not_played(tmp_path: Path) -> None:
-    """If an imported log has no end, the replayed agent runs until the client leaves."""
+    """The replay of an imported log without an end runs until the client leaves."""
     for origin in (None, log_of("zed", "ending")):
         path = text_form(tmp_path / "roof.jsonl", origin)
         with RecordingReader(path) as reader:
@@ -333,7 +333,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("option", NEEDED)
 def test_an_option_is_refused_if_what_it_needs_was_lost(tmp_path: Path, option: str) -> None:
-    """An option that needs data which an imported log lacks is refused."""
+    """An option is refused if it needs data that an imported log lacks."""
     words, expected = REFUSED[option]
     for lost in {"times" if fact == "durations" else fact for fact in NEEDED[option][0]}:
         path = text_form(tmp_path / f"{lost}.jsonl", log_of("zed", lost))

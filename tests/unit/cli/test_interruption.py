@@ -35,7 +35,7 @@ def group(command: Callable[[], object]) -> click.Group:
 
 
 def in_a_class() -> None:
-    """Is interrupted where Python makes another exception of it, in versions before 3.12."""
+    """Raises Ctrl-C where Python before 3.12 turns it into a RuntimeError."""
 
     class Name:
         def __set_name__(self, *_: object) -> None:
@@ -45,7 +45,7 @@ def in_a_class() -> None:
 
 
 def in_a_chain() -> None:
-    """Is interrupted where something makes another exception of it."""
+    """Raises Ctrl-C within another exception that hides it."""
     try:
         raise KeyboardInterrupt
     except KeyboardInterrupt as e:
@@ -53,17 +53,17 @@ def in_a_chain() -> None:
 
 
 def in_a_group() -> None:
-    """Is interrupted within several tasks."""
+    """Raises Ctrl-C within a group of exceptions."""
     raise BaseExceptionGroup("tasks", [ValueError(), KeyboardInterrupt()])
 
 
 def itself() -> None:
-    """Is interrupted by a signal."""
+    """Sends Ctrl-C as a signal."""
     signal.raise_signal(signal.SIGINT)
 
 
 def where_nothing_can_be_raised() -> None:
-    """Is interrupted while something is forgotten, and would go on for long."""
+    """Sends Ctrl-C while an object is deleted, where Python ignores exceptions."""
 
     class Forgotten:
         def __del__(self) -> None:
@@ -97,7 +97,7 @@ def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> N
 
 @pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [ValueError()])])
 def test_other_mistakes_are_reported(error: Exception) -> None:
-    """If a command fails for another reason than Ctrl-C, its own exception is raised."""
+    """If a command raises an error other than Ctrl-C, the error reaches the caller."""
 
     def run() -> None:
         raise error from ValueError()

@@ -39,7 +39,7 @@ COMMANDS = [
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Recordings, one of them with such characters in every text."""
+    """Recordings, one of them with invisible and control characters in every text."""
     bad = f"needle{UNSEEN}"
     tmp_path /= bad
     tmp_path.mkdir()
@@ -70,7 +70,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def raw(message: dict[str, Any]) -> bytes:
-    """A message as a peer sends it that escapes nothing which it need not."""
+    """Returns a message as JSON that escapes only the characters which JSON forbids."""
     return json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode() + b"\n"
 
 

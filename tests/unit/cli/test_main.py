@@ -44,13 +44,13 @@ def other_database(path: Path) -> None:
 
 
 def newer_version(path: Path) -> None:
-    """A recording in a format of the future."""
+    """Makes a recording in a format that this version does not know yet."""
     with contextlib.closing(sqlite3.connect(record_conversation(path))) as connection:
         connection.execute("PRAGMA user_version = 1000")
 
 
 def truncated(path: Path) -> None:
-    """A recording without its second half."""
+    """Makes a recording, and removes the second half of its file."""
     os.truncate(record_conversation(path), path.stat().st_size // 2)
 
 
@@ -67,7 +67,7 @@ def broken_schema(path: Path) -> None:
 
 
 def empty_log(path: Path) -> None:
-    """A log without a byte, and no database."""
+    """Makes an empty capture log without a database."""
     path.with_name(f"{path.name}.log").touch()
 
 
@@ -77,7 +77,7 @@ def other_log(path: Path) -> None:
 
 
 def lost_database(path: Path) -> None:
-    """A log whose beginning is in a database that was deleted."""
+    """Makes a capture log whose beginning was in a database that is now deleted."""
     with LogWriter(path) as recorder:
         handshake(recorder)
         recorder.index()
@@ -135,7 +135,7 @@ def test_an_unreadable_file_is_reported(
 def test_an_unknown_recording_is_reported(
     tmp_path: Path, command: list[str], word: str, answer: str
 ) -> None:
-    """The error about an unknown recording differs from the error about an ambiguous id."""
+    """The error about an unknown recording and the error about an ambiguous id differ."""
     record_conversation(tmp_path / "one.db", id="aacc", wall=10**18)
     record_conversation(tmp_path / "two.db", id="aabb")
     assert complaint("inspect", *command, word, home=tmp_path).startswith(answer.format(tmp_path))
@@ -201,7 +201,7 @@ def test_wrong_use(arguments: list[str], answer: str) -> None:
 
 
 def test_wrong_use_in_the_environment(tmp_path: Path) -> None:
-    """If an environment variable sets an option to a wrong value, the error names the option."""
+    """If a variable such as ACP_PROXY_LOG_SEQ has a wrong value, the error names the option."""
     path = record_conversation(tmp_path / "x.db")
     assert complaint("inspect", "log", path, ACP_PROXY_LOG_SEQ="x").startswith(
         "--seq takes a number, not 'x'"

@@ -34,7 +34,7 @@ def test_a_command_masks_what_it_prints(
 
 
 def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
-    """If a recording was masked when it was made, `--unredacted` prints a notice about that."""
+    """If secrets were masked during recording, `--unredacted` says that it cannot show them."""
     plain = record_conversation(tmp_path / "plain.db")
     assert run("inspect", "show", plain).stderr == ""
     assert run("inspect", "show", plain, "--unredacted").stderr == ""
@@ -46,7 +46,7 @@ def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
 
 
 def test_unredacted_shows_what_the_file_holds(tmp_path: Path) -> None:
-    """With `--unredacted`, `list` prints secrets."""
+    """With `--unredacted`, commands print secrets."""
     path = record_planted(tmp_path / "x.db")
     assert ENV in run("inspect", "log", path, "--unredacted").stdout
     assert ENV in run("inspect", "list", tmp_path, "--unredacted").stdout

@@ -48,7 +48,7 @@ def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWriter]:
     ids=lambda words: words[0],
 )
 def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[str]) -> None:
-    """`latest` prefers recordings of the current directory to newer ones elsewhere."""
+    """`latest` means the latest recording of the current directory; stderr names a newer one."""
     words = ["search", "x", "latest"] if command[0] == "search" else command
     if command[0] != "search":
         words = [command[0], "latest", *command[1:]]
@@ -61,7 +61,7 @@ def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[s
 def test_the_newest_recording_of_all_gives_no_warning(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If `latest` selects the newest of all recordings, no warning is printed."""
+    """If `latest` is the newest of all recordings, commands print no warning about `latest`."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "latest", home=home).stderr == ""
 
@@ -100,7 +100,7 @@ def test_a_word_of_a_file_that_is_no_recording_is_a_filter(home: Path) -> None:
 
 @pytest.mark.parametrize("word", ["newer", "newer.db", "bbbb"])
 def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
-    """If a file in the current directory hides a recording of the same name, stderr says so."""
+    """If a file in this directory hides a recording of the same name, stderr names both."""
     here = home.parent / "a"
     record_conversation(here / f"{word.removesuffix('.db')}.db", id="eeee", cwd=str(here))
     assert run("inspect", "show", word, home=home).stderr.startswith(
@@ -112,7 +112,7 @@ def test_a_file_that_hides_a_recording_is_named(home: Path, word: str) -> None:
 def test_a_recording_in_its_own_directory_hides_none(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the recordings directory, a command reads a recording by name without a warning."""
+    """In the recordings directory, a recording's own file causes no warning about its name."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "newer", home=home).stderr == ""
 
@@ -125,7 +125,7 @@ def test_following_prefers_what_runs(home: Path, running: LogWriter) -> None:
 
 
 def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: LogWriter) -> None:
-    """If `log --follow latest` selects a running recording, stderr names a newer one."""
+    """If a newer recording has ended, `log --follow latest` follows the running one and says so."""
     record_conversation(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
     told = run("inspect", "log", "latest", "--follow", home=home).stderr.splitlines()
     assert told == [
@@ -188,18 +188,18 @@ THINGS = range(250)
 
 
 def where(number: int) -> tuple[int, int, bool]:
-    """Returns the number, the id of its process, and whether Ctrl-C would end the process."""
+    """Returns a number, the id of this process, and whether Ctrl-C would end this process."""
     return number, os.getpid(), signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
 def broken(number: int) -> int:
-    """Raises an error at one of the numbers."""
+    """Raises ZeroDivisionError for the number 130."""
     return 1 // (number - 130)
 
 
 @pytest.fixture(autouse=True)
 def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes the machine have two processors, whatever it has."""
+    """Makes the machine appear to have two processors."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
 
 
@@ -227,6 +227,6 @@ def test_other_systems_use_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_failure_is_raised() -> None:
-    """If one of several processes raises an exception, the command raises the exception too."""
+    """If a parallel process raises an exception, the command raises the exception too."""
     with pytest.raises(ZeroDivisionError):
         list(mapped(broken, THINGS))

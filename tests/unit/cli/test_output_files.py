@@ -54,7 +54,7 @@ def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str, ...]) -> None:
-    """A report is never written over the recording that it is about, even by a symbolic link."""
+    """A report is never written over its own recording, not even through a symbolic link."""
     Path("here").symlink_to(".")
     Path("link").symlink_to("golden.db")
     if "other.db" in words:
@@ -107,7 +107,7 @@ def test_no_report_takes_the_place_of_any_other_recording(golden: Path, other: s
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can say what stdin is")
 def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> None:
-    """A report of a command is not written over the file that is its standard input."""
+    """`verify - --report FILE` refuses to overwrite the file that is its standard input."""
     text = golden.with_name("golden.jsonl")
     run("inspect", "export", golden, "-o", text)
     before = text.read_bytes()
@@ -142,7 +142,7 @@ def test_two_reports_are_not_written_into_one_file(golden: Path, command: str, o
 )
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe"])
 def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], kind: str) -> None:
-    """A report is not written through a symbolic link."""
+    """A report is refused if its path is a symbolic link or a pipe."""
     place, target = Path("place"), Path("target")
     if kind == "pipe":
         os.mkfifo(place)
@@ -172,7 +172,7 @@ def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
 
 
 def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> None:
-    """If a symbolic link appears at a report's path during the write, the link is not followed."""
+    """If a symbolic link is at the path of a report, the link is not followed."""
     target = tmp_path / "target"
     target.write_text("mine")
     (tmp_path / "report").symlink_to(target)

@@ -23,7 +23,7 @@ def test_what_was_removed_says_what_serves_instead(typed: str) -> None:
 def test_the_command_of_an_editor_starts_whatever_was_removed(
     typed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An option of earlier versions prints what replaces it, and the command starts."""
+    """If `record` or `replay` gets a removed option, it prints the successor and starts anyway."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
@@ -57,14 +57,14 @@ def test_nothing_that_exists_is_in_the_table() -> None:
 
 
 def test_a_variable_of_a_removed_option_changes_nothing() -> None:
-    """An environment variable for a removed option has no effect."""
+    """Environment variables for removed options of `record` and `replay` are ignored."""
     for name in STARTERS:
         for option in removed_options(name):
             assert option.resolve_envvar_value(click.Context(cli)) is None
 
 
 def test_only_the_removed_values_of_an_option_are_refused() -> None:
-    """If a value of an option was removed, the error names what replaces the value."""
+    """Of an option's values, only removed values are refused; the error names the successor."""
     assert instead("verify", "--order", "session") is None
     assert instead("verify", "--timing", "fixed:2.5") == instead("verify", "--timing", "fixed:MS")
     assert instead("verify", "--timing") is None
@@ -73,7 +73,7 @@ def test_only_the_removed_values_of_an_option_are_refused() -> None:
 def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """If an environment variable has a removed value, `replay` ignores the variable."""
+    """If a variable has a removed value, `replay` prints the successor and ignores the variable."""
     env = {"ACP_PROXY_REPLAY_ORDER": "causal", "ACP_PROXY_VERIFY_ORDER": "causal"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
@@ -92,7 +92,7 @@ def test_a_removed_value_in_a_variable_is_treated_as_a_typed_one(
 
 
 def test_a_variable_of_what_was_removed_is_known() -> None:
-    """acp-proxy recognizes an environment variable of a removed option."""
+    """`of_variable` finds the successor of a removed option that an environment variable sets."""
     assert of_variable("ACP_PROXY_DIALECT", "v1") == instead("record", "--dialect")
     assert of_variable("ACP_PROXY_REDACT_LEVEL", "private") == instead("redact")
     assert of_variable("ACP_PROXY_VERIFY_ORDER", "causal") == instead("verify", "--order", "causal")

@@ -22,7 +22,7 @@ SECRET = "ghp_" + "x7Kq2Zp9Lw4Vb8Nc3Rt6Ym1Hd5Gf0JsAeUiO"
 
 
 def banner(page: str) -> str:
-    """The warning at the top of a page, if any, and the text about what the file has."""
+    """Returns the warning at the top of a page, and the text about the contents of its file."""
     parts = re.findall(
         r'<header id="banner"[^>]*>.*?</header>|<p id="contents"[^>]*>.*?</p>', page, re.DOTALL
     )
@@ -209,7 +209,7 @@ def test_a_comparison_is_of_what_a_filter_matches(tmp_path: Path) -> None:
 
 
 def test_a_comparison_masks_the_secrets_of_both(tmp_path: Path) -> None:
-    """If one of two compared recordings contains a secret, the report page masks it in both."""
+    """A report page that compares two recordings masks the secrets of both."""
     for name, secret in (("a", SECRET), ("b", "nothing")):
         with LogWriter(tmp_path / f"{name}.db") as recorder:
             handshake(recorder)

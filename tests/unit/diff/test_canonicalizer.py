@@ -27,7 +27,7 @@ def _output(run: Run, output: Any, **fields: Any) -> Run:
     "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
 )
 def test_keys_that_are_different_values_stay_different_keys(keys: tuple[str, str]) -> None:
-    """If a generated id is a JSON key, `diff` does not confuse it with another generated key."""
+    """For `diff`, JSON keys that are different generated values stay different keys."""
 
     def run(first: int, other: int) -> Run:
         made = Run(0)
@@ -58,7 +58,7 @@ def test_keys_that_are_values_keep_their_order() -> None:
 
 
 def test_a_rule_is_learned_for_keys_that_are_values() -> None:
-    """A rule that `diff` learns for generated JSON keys has `*` in place of the key."""
+    """If JSON keys are generated values, `diff --learn` proposes a rule with `*` for the key."""
     a, b = (_output(Run(n), {UUIDS[n]: word}) for n, word in ((0, "a"), (1, "b")))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == (("/params/update/rawOutput/*",), Counts())
@@ -79,7 +79,7 @@ def test_any_number_of_keys_may_be_values() -> None:
 
 
 def _asked(number: int, *, parent_first: bool) -> Run:
-    """Returns a run with two parallel tool calls that both name the call that started them."""
+    """Returns a run with two parallel tool calls that both name their parent call."""
     run = Run(number)
     meta = {"claude": {"parent": run.call("parent")}}
     run.tell("tool_call", toolCallId=run.call("parent"), title="Task", kind="think")
@@ -92,12 +92,12 @@ def _asked(number: int, *, parent_first: bool) -> Run:
 
 
 def test_calls_that_name_another_may_still_race() -> None:
-    """If a tool call names its parent call, `diff` still ignores the order of parallel calls."""
+    """`diff` ignores the order of parallel tool calls even if they name their parent call."""
     assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
 
 
 def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
-    """`diff` compares the order of a tool call that mentions the id of a call that only reads."""
+    """If a tool call names the id of a call that only reads, `diff` still compares its order."""
 
     def run(number: int, *, is_done_first: bool) -> Run:
         made = Run(number)
@@ -118,7 +118,7 @@ def test_a_call_that_names_a_reading_call_is_not_a_reading_call() -> None:
 
 
 def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
-    """`diff` ignores the order of parallel tool calls, even if updates are compared separately."""
+    """`diff` ignores the order of parallel tool calls, with and without an `apart` rule."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -135,7 +135,7 @@ def test_calls_still_race_when_one_kind_of_update_is_apart() -> None:
 
 @pytest.mark.parametrize("ids", [UUIDS, ("call_12345678", "call_87654321")], ids=["UUID", "other"])
 def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[str, str]) -> None:
-    """`diff` ignores a changed tool call id, even in a message before the call's first update."""
+    """`diff` recognizes a changed tool call id even in a message before the call starts."""
 
     def run(number: int, *, is_swapped: bool) -> Run:
         made, call = Run(number), ids[number]
@@ -197,7 +197,7 @@ def test_everything_below_an_ignored_place_is_left_out(pointer: str) -> None:
 
 
 def test_process_ids_are_recognized_in_texts_of_their_message() -> None:
-    """`diff` ignores changed process ids in one message, even in texts that mention them."""
+    """`diff` ignores changed process ids, and texts of the same message that mention them."""
 
     def run(number: int) -> Run:
         pids = range(5000 + number * 777, 5300 + number * 777)
@@ -226,7 +226,7 @@ def test_a_directory_may_be_half_a_character_short() -> None:
 
 
 def test_a_directory_is_known_among_many() -> None:
-    """`diff` ignores a changed session directory, even if the agent has listed many sessions."""
+    """`diff` ignores a changed session directory even if the agent lists many directories."""
 
     def run(number: int) -> Run:
         made = Run(number)

@@ -1,4 +1,4 @@
-"""For `diff`, an order counts only if somebody chose it; changed items are paired."""
+"""`diff` compares an order only if a peer chose it, and pairs the items that have changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.scenario_runs import IN, Run, compare
 
 
 def telling(number: int, *told: str) -> Run:
-    """Returns a run with calls; each statement gives the progress of one call."""
+    """Returns a run with tool calls. Each word pair, such as `a done`, is an update of a call."""
     made = Run(number)
     for step in told:
         name, status = step.split()
@@ -68,7 +68,7 @@ def test_calls_that_only_read_have_no_order() -> None:
 
 
 def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
-    """If a file request precedes its tool call in only one recording, `diff` reports a move."""
+    """`diff` reports a move if a file request comes before its tool call in only one recording."""
     told = ("a begun", "fs x", "b begun", "a done", "fs y", "b done")
     early = ("fs x", "a begun", "b begun", "a done", "fs y", "b done")
     assert compare(reading(0, *told), reading(1, *early))[0].counts == Counts(moved=1)
@@ -93,7 +93,7 @@ def test_a_call_that_becomes_an_edit_is_not_a_reading_call() -> None:
 
 
 def test_differences_come_in_the_order_of_a() -> None:
-    """`diff` lists differences in the order of A."""
+    """`diff` lists differences in the order of frames in A."""
     a, b = Run(0), Run(1)
     for word in ("begin", "gone", "same", "one", "last", "moved", "late"):
         a.tell("x", word=word)
@@ -163,7 +163,7 @@ def test_two_changes_next_to_repeated_items_are_two_changes() -> None:
 
 
 def test_a_missing_call_does_not_shift_the_names_of_others() -> None:
-    """If B lacks the first of three tool calls, `diff` still pairs the other two calls."""
+    """If B lacks the first of three tool calls, `diff` pairs the second and third calls rightly."""
 
     def calls(run: Run, *names: str) -> Run:
         for name in names:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def draft(run: Run, kind: str, data: dict[str, Any]) -> Run:
-    """Adds a session update of the 1.0 draft."""
+    """Adds a session update as the 1.0 draft writes it."""
     params = {"sessionId": run.session, "type": kind, "data": data}
     return run.add(IN, notification("session/update", **params))
 
 
 def official(run: Run, kind: str, **fields: Any) -> Run:
-    """Adds a session update of v1 or v2."""
+    """Adds a session update as v1 and v2 write it."""
     return run.tell(kind, **fields)
 
 
@@ -87,14 +87,14 @@ def test_a_time_that_is_gone_is_a_difference(beside: dict[str, Any]) -> None:
 
 
 def test_plans_with_different_ids_are_different_plans() -> None:
-    """`diff` reports a plan with a different id as a difference."""
+    """If two updates of one plan become updates of two plans, `diff` reports a difference."""
     a = plan(plan(Run(0), ("p1", "s1")), ("p1", "s1")).end()
     b = plan(plan(Run(1), ("q1", "s1")), ("q2", "s1")).end()
     assert not compare(a, b)[0].is_equal
 
 
 def test_the_commands_of_the_draft_come_at_any_time() -> None:
-    """`diff` ignores where an update of the available commands stands among other messages."""
+    """`diff` ignores when an agent of the 1.0 draft announces its commands, but not which."""
 
     def run(number: int, *, first: bool, name: str = "plan") -> Run:
         made, commands = Run(number), {"commands": [{"name": name, "description": "x"}]}

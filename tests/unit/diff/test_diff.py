@@ -1,4 +1,4 @@
-"""For `diff`, two runs of one scenario are equal, and other changes are differences."""
+"""`diff` calls two runs of one scenario equal, and reports all other changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.scenario_runs import IN, OUT, UUIDS, Run, compare, rules
 
 
 def told(run: Run) -> Run:
-    """Adds a scenario that contains everything that differs between any two runs."""
+    """Adds a scenario with every kind of value that differs between any two runs."""
     path = f"{run.cwd}/src/main.py"
     number = 4000 + run.number
     return (
@@ -109,7 +109,7 @@ def test_an_agent_may_write_spaces() -> None:
 
 
 def test_the_same_id_of_two_kinds_is_two_values() -> None:
-    """If a tool call and a terminal have one id, `diff` does not confuse the two."""
+    """If a tool call and a terminal have the same id, `diff` treats the id as two values."""
 
     def run(number: int, call: str, terminal: str) -> Run:
         made = Run(number).tell("tool_call", toolCallId=call, title="x")
@@ -151,7 +151,7 @@ def test_the_handshake_has_values_too() -> None:
 
 
 def test_a_repeated_update_is_counted_twice() -> None:
-    """If an update is repeated in only one recording, `diff` reports a difference."""
+    """If an update is repeated in only one recording, `diff` reports the repetition."""
 
     def run(number: int, *names: str) -> Run:
         made = Run(number)
@@ -165,7 +165,7 @@ def test_a_repeated_update_is_counted_twice() -> None:
 
 
 def test_a_line_that_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None:
-    """`diff` compares a line byte for byte if it is too large or nested too deeply."""
+    """`diff` compares a line by its bytes if it is larger than a limit or nested too deeply."""
 
     def large(number: int, letter: str) -> Run:
         return Run(number).tell("plan", text=letter * (5 << 20)).end()
@@ -205,7 +205,7 @@ def test_values_in_the_output_of_commands_have_names() -> None:
 
 
 def test_a_directory_below_a_known_one_gets_no_name() -> None:
-    """If a command's directory differs below the session's directory, `diff` reports it."""
+    """If the directory of a command changes below the session's directory, `diff` reports this."""
 
     def run(number: int, below: str) -> Run:
         made = Run(number)
@@ -235,13 +235,13 @@ def test_a_null_is_a_line() -> None:
 
 
 def test_a_text_that_looks_like_a_stable_name_stays_a_text() -> None:
-    """A recorded text that looks like `session:1`, a name made by `diff`, is compared as text."""
+    """`diff` does not confuse the recorded text `session:1` with its own name for a session."""
     a = Run(0).tell("plan", entries=[], of=Run(0).session)
     assert not compare(a, Run(1).tell("plan", entries=[], of="session:1"))[0].is_equal
 
 
 def test_two_values_of_different_kinds_may_have_the_same_text() -> None:
-    """If a tool call and a terminal have one id, `diff` tells them apart, even in texts."""
+    """If a tool call's id is also the text of a plan entry, `diff` ignores its change in both."""
 
     def run(number: int, text: str) -> Run:
         made = Run(number).tell("plan", entries=[{"content": text}])
@@ -270,7 +270,7 @@ def test_sessions_are_paired_by_their_contents() -> None:
 
 
 def test_updates_of_a_state_may_come_at_any_time() -> None:
-    """`diff` ignores the position of an update of a session's state."""
+    """`diff` ignores when an update of a session's state, such as its commands, is sent."""
     commands = [{"name": "a", "description": "b"}]
     a = Run(0).tell("available_commands_update", availableCommands=commands).words("hi")
     b = Run(1).words("hi").tell("available_commands_update", availableCommands=commands)

@@ -202,8 +202,7 @@ def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
 
 
 def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
-    """If a frame is megabytes long, `log --seq` cuts it and names the option that prints all of it.
-    """
+    """`log --seq` cuts a frame of megabytes, and names the option that prints the whole frame."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "_ask", x="y" * (3 << 20)))
         recorder.to_client(result(1, x="z" * (3 << 20)))
@@ -441,8 +440,7 @@ def test_a_condition_needs_a_recording_that_is_followed(story: Path, words: list
 
 
 def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path) -> None:
-    """`log` sorts frames by number, whether they are in the database or still in the capture log.
-    """
+    """`log` sorts frames of the database and of the capture log together, by their numbers."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

@@ -71,8 +71,7 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path, columns: int, color:
 
 
 def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
-    """The content column of `log` begins at the same place in all lines, despite wide characters.
-    """
+    """The content column of `log` begins at the same place in all lines."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for method in ("_a", "_你好", "_😀", "_e\u0301"):
             recorder.to_client(notification(method, x="HERE"))

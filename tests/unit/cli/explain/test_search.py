@@ -89,8 +89,7 @@ def test_a_terminal_is_told_that_nothing_was_found(
 
 
 def test_a_hit_in_a_name_has_its_method(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If `search` finds a name such as a method, its line on a terminal shows the frame's method.
-    """
+    """If a match of `search` is in a name, its line on a terminal shows the frame's method."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 120)
     for pattern in ('"session/request_permission"', "session/request_permission"):
         hit = run("search", pattern, "new", home=home).stdout.splitlines()[1]

@@ -172,8 +172,7 @@ def test_hostile_text_fits_the_terminal_and_does_not_command_it(
 def test_long_output_is_short_unless_all_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """On a terminal, `transcript` cuts the output of successful commands, but not of failed ones.
-    """
+    """On a terminal, `transcript` cuts the output of a command that has not failed."""
     output = "\n".join(f"line {n}" for n in range(30))
     conversation = Talk()
     for name, status in (("a", "completed"), ("b", "failed")):

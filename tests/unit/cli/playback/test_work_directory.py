@@ -88,8 +88,7 @@ def test_a_relative_directory_leads_nowhere_else(
 
 
 def test_relative_directories_of_other_systems() -> None:
-    """`verify` resolves a relative Windows path in a recording from the recorded agent's directory.
-    """
+    """`verify` resolves a relative Windows path from the recorded agent's directory."""
     with directories(["..\\x", "D:y"], None, "C:\\w\\z") as places:
         assert Path(places["C:\\w\\x"]).name == "x"
         assert places["..\\x"] == places["C:\\w\\x"]

@@ -45,7 +45,7 @@ def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
 
 
 def test_characters_that_are_not_looked_up_take_one_column() -> None:
-    """Each character that acp-proxy counts as one column has this width in Unicode."""
+    """Unicode gives a width of one to every character that acp-proxy counts as one column."""
     narrow = [chr(code) for code in range(0x3000) if _NARROW.fullmatch(chr(code))]
     assert len(narrow) > 500
     assert {character for character in narrow if wcwidth(character) != 1} == set()
@@ -116,7 +116,7 @@ def test_control_characters_become_visible(text: str, shown: str) -> None:
     ],
 )
 def test_text_is_painted(ink: Ink | None, bold: bool, painted: str) -> None:
-    """The colour of a printed text ends with the text."""
+    """After a coloured text, acp-proxy prints the code that ends the colour."""
     screen = Screen(color=True)
     assert screen.line(piece("a", ink, bold=bold)) == painted
     assert screen.line(piece("", ink, bold=bold)) == ""
@@ -141,7 +141,7 @@ def test_colours_can_be_read_on_dark_and_on_light(ink: Ink) -> None:
 
 
 def test_a_text_is_cut_at_its_beginning() -> None:
-    """When a text is cut at its beginning, wide characters count as two columns."""
+    """If a text with wide characters is cut at its beginning, it still fits the given columns."""
     assert [fit_end("a你好", n) for n in (5, 4, 3, 2, 1, 0)] == [
         "a你好",
         "…好",

@@ -57,13 +57,13 @@ ROW = ("1", "a long name", "22", "some text")
 
 
 def test_without_a_terminal_everything_is_there() -> None:
-    """In a pipe, a table has all its columns."""
+    """In a pipe, a command prints all columns of a table."""
     assert _layout(HEADINGS, [ROW], None) == [(0, 1), (1, 11), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [("1", "n", "", "")], None) == [(0, 1), (1, 4), (2, 1), (3, 1)]
 
 
 def test_a_column_of_negative_rank_gets_space_before_others() -> None:
-    """A table cuts a column of rank 0 before a column of a negative rank; it keeps both."""
+    """A table that is too wide first cuts a column of rank 0, then one of a negative rank."""
     columns = (Column("A", least=2), Column("B", least=2, rank=-1))
     rows = [("a" * 10, "b" * 10)]
     assert _layout(columns, rows, 17) == [(0, 5), (1, 10)]
@@ -71,7 +71,7 @@ def test_a_column_of_negative_rank_gets_space_before_others() -> None:
 
 
 def test_columns_of_high_rank_are_left_out_first() -> None:
-    """If a table is too wide, columns that are marked as indispensable are never left out."""
+    """A table that is too wide never leaves out columns that are marked as indispensable."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]
@@ -79,7 +79,7 @@ def test_columns_of_high_rank_are_left_out_first() -> None:
 
 
 def test_room_goes_to_what_matters_most() -> None:
-    """A column of a table is first widened to its preferred width, then to its widest cell."""
+    """A table widens each column first to its preferred width, then to its widest cell."""
     assert _layout(HEADINGS, [ROW], 18) == [(0, 1), (1, 6), (2, 2), (3, 3)]
     assert _layout(HEADINGS, [ROW], 24) == [(0, 1), (1, 6), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [ROW], 99) == [(0, 1), (1, 11), (2, 2), (3, 9)]
@@ -91,7 +91,7 @@ def test_an_empty_column_is_left_out_on_a_terminal() -> None:
 
 
 def test_cells_are_cut_and_filled() -> None:
-    """If a path is too long for its cell, the path is cut at its beginning."""
+    """A path that is too long for its cell of a table is cut at its beginning."""
     columns = [
         Column("A", [cell("abcdef"), cell("a")], least=4),
         Column("B", [cell("a/b/cd"), cell("b")], keeps_end=True, least=5),
@@ -124,6 +124,6 @@ def test_a_bar_is_drawn_at_its_time(start: int, duration: int, shown: str) -> No
 
 
 def test_a_turn_of_zero_length_has_bars() -> None:
-    """In `stats --turn`, a bar is not empty even if the turn took no time."""
+    """In `stats --turn`, a bar has at least one character, even for a turn that took no time."""
     assert text_of(placed(0, 0, 0, 3, piece("#"))) == "#  "
     assert stacked({piece("#"): 1}, 0, 3)

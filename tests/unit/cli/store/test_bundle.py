@@ -31,7 +31,7 @@ def contents(path: Path) -> dict[str, str]:
 
 
 def test_it_has_all_that_is_needed(tmp_path: Path) -> None:
-    """Each file in the archive of `bundle` equals the output of the matching command."""
+    """Each file in the archive of `bundle` is what `export`, `transcript` or `report` writes."""
     output = tmp_path / "bug.zip"
     result = run("inspect", "bundle", TOUR, "-o", output)
     assert (result.exit_code, result.stdout) == (0, "")

@@ -39,7 +39,7 @@ def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
 
 
 def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
-    """`export --format raw` prints the bytes of the selected stream."""
+    """`export --format raw` prints the bytes of all streams, or of one stream with `--dir`."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(1, b"\xff\0\r\nab")
         recorder.chunk(2, b"\n\r\n")
@@ -55,7 +55,7 @@ def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
 
 
 def test_a_partial_export_begins_with_its_filter(path: Path) -> None:
-    """`export` with a filter and `--dir` prints only frames that match both."""
+    """`export` with a filter and `--dir` prints frames that match both, and names the filter."""
     result = run("inspect", "export", path, "kind:request or kind:stderr", "--dir", "to-agent")
     first, *rest = result.stdout.splitlines()
     assert first == "# Not the whole recording, only: kind:request or kind:stderr dir:to-agent"

@@ -67,7 +67,7 @@ def test_a_recording_can_be_named(text: Path, home: Path) -> None:
 
 
 def test_several_are_imported_in_their_order(text: Path, home: Path) -> None:
-    """`import` of several files prints one line for each file."""
+    """`import` of several files prints the path of each new recording, in the given order."""
     other = text.with_name("other.jsonl")
     other.write_bytes(HEADER)
     result = run("inspect", "import", other, text, home=home)
@@ -135,7 +135,7 @@ def test_every_command_reads_standard_input(command: str) -> None:
 
 
 def test_a_terminal_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If standard input is a terminal, a command refuses to read a recording from there."""
+    """If standard input is a terminal, commands refuse `-` as a recording."""
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -172,7 +172,7 @@ def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path
 @pytest.mark.skipif(os.name == "nt", reason="expected a terminal of Unix")
 @pytest.mark.parametrize("head", [1 << 10, 4])
 def test_nothing_is_read_after_the_end_of_what_a_terminal_sends(head: int) -> None:
-    """After Ctrl-D on a terminal, `import` reads nothing more."""
+    """On a terminal, `import` stops reading at Ctrl-D."""
     import pty
     import termios
 

@@ -83,7 +83,7 @@ def test_a_log_becomes_a_recording_of_its_name(tmp_path: Path, home: Path) -> No
     ("part", "step_ns", "said"), [("", 10**9, "<1 s"), (".250", 10**7, "<10 ms")]
 )
 def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: str) -> None:
-    """`import` finds out from the times in a log how exact they are."""
+    """`import` infers the resolution of a log's times, such as a second, from these times."""
     at = f"2026-01-02 03:04:05{part}"
     text = f"{at} OUT: {INITIALIZE.decode()}\n{at} IN: {ANSWER.decode()}\n"
     run_with(text.encode(), "inspect", "import", "-", "--name", "x", home=home)
@@ -95,7 +95,7 @@ def test_the_unit_of_times_is_found(home: Path, part: str, step_ns: int, said: s
 
 
 def test_times_that_go_back_are_not_believed(home: Path) -> None:
-    """If the time in an imported log goes back, `import` uses the previous time instead."""
+    """If a time in an imported log is before the time above it, `import` uses the time above."""
     stamps = ("03:04:05", "02:04:06", "02:04:07", "03:04:08", "2026-01-02T03:04:09Z")
     message = '{"jsonrpc":"2.0","id":0,"method":"session/prompt"}'
     text = "".join(f"{stamp} → {message}\n" for stamp in stamps)
@@ -149,7 +149,7 @@ def test_a_log_may_have_more_connections_than_a_process_has_files(
 
 
 def test_each_connection_is_a_recording(tmp_path: Path, home: Path) -> None:
-    """`import` makes a new recording at each `initialize` request of a log."""
+    """If a log has several `initialize` requests, `import` makes a recording of each connection."""
     conversation = [Sent(TO_AGENT, INITIALIZE), Sent(TO_CLIENT, ANSWER)]
     log = tmp_path / "a.log"
     log.write_text(WRITERS["arrows"].write([*conversation[1:], *conversation, *conversation]))
@@ -197,7 +197,7 @@ def test_secrets_are_masked(tmp_path: Path, home: Path, level: str) -> None:
     ],
 )
 def test_logs_without_messages_are_refused(home: Path, text: str, expected: str) -> None:
-    """If a log contains no messages, the error of `import` gives advice."""
+    """If a log contains no messages, the error of `import` says what the log contains instead."""
     said = refused(text, "inspect", "import", "-", home=home)
     assert expected in said
     assert "; `acp-proxy record` makes a recording" in said
@@ -250,7 +250,7 @@ def test_what_is_in_the_way_is_named(home: Path, text: str, says: str) -> None:
 
 
 def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
-    """If `show -` gets the log of another tool, its error suggests `import`."""
+    """If `show -` gets the log of another tool, the error suggests `acp-proxy import -`."""
     result = run_with(b"OUT: " + INITIALIZE + b"\n", "show", "-", home=home)
     assert result.stderr == (
         "acp-proxy: cannot read standard input as a recording: it looks like a plain log:"
@@ -259,7 +259,7 @@ def test_a_log_on_standard_input_is_named_before_all_else(home: Path) -> None:
 
 
 def test_a_log_is_recognized_by_its_beginning(home: Path) -> None:
-    """If a long log is in no known format, `import` says that it searched only the beginning."""
+    """If `import` knows no format for a long log, it says that it has read only the beginning."""
     text = "2026-01-02 03:04:05,000 INFO - a.Service - started {x: 1}\n" * 1_200
     late = f"{text}OUT: {INITIALIZE.decode()}\n"
     said = refused(late, "inspect", "import", "-", home=home)

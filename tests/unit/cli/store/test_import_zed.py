@@ -68,7 +68,7 @@ def imported(entries: list[dict[str, Any]], home: Path) -> str:
 
 
 def test_an_answer_keeps_the_method_that_zed_names(home: Path) -> None:
-    """In an imported log of Zed, a response has a method even if its request is missing."""
+    """If a log of Zed lacks a request, its response still has the method that Zed wrote."""
     imported(EXCERPT, home)
     with RecordingReader(home / "zed.db") as reader:
         rows = list(reader.query("SELECT method, exchange FROM frames ORDER BY seq"))
@@ -145,13 +145,13 @@ def test_the_history_before_a_named_answer_is_history(home: Path) -> None:
     ids=["the answer to a prompt", "a session that was opened"],
 )
 def test_what_may_have_been_done_now_counts(more: list[dict[str, Any]], home: Path) -> None:
-    """If an action in a log of Zed may not be history, `audit` lists the action."""
+    """If a log of Zed shows that an action may be new, `audit` does not take it for history."""
     imported([*more, *HISTORY, LOADED], home)
     assert "rm -rf old" in run("inspect", "audit", "zed", home=home).stdout
 
 
 def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Path) -> None:
-    """If a log of Zed ends before the answer to `session/load`, `show` calls the request open."""
+    """If a log of Zed ends before the answer to `session/load`, `show` calls the load open."""
     load = {"sessionId": "s", "cwd": "/x", "mcpServers": []}
     imported([*EXCERPT[:2], entry(OUT, "request", "l", "session/load", load)], home)
     said = run("inspect", "show", "zed", home=home).stdout
@@ -165,7 +165,7 @@ def test_a_session_is_not_called_lost_if_the_log_ends_before_the_answer(home: Pa
 
 
 def test_the_brackets_of_arrays_are_called_so(home: Path) -> None:
-    """`import` of a log of Zed counts the lines that contain only brackets of a JSON array."""
+    """`import` counts lines of Zed's log that contain only the brackets around its messages."""
     array = json.dumps(EXCERPT[3:], indent=0)
     lines = len(array.splitlines())
     for number, text in enumerate((array, f"{array}\n\n{array}\n")):
@@ -181,7 +181,7 @@ def test_the_brackets_of_arrays_are_called_so(home: Path) -> None:
 
 
 def test_an_audit_of_an_excerpt_names_each_file_once(home: Path) -> None:
-    """If a log of Zed lacks the working directory, `audit` lists each file of a call once."""
+    """If a log of Zed names a file by two paths, `audit` lists the file once for each call."""
     write = {"toolCallId": "c", "title": "Write", "kind": "edit", "status": "completed"}
     files = {"locations": [{"path": "/x/src/a.txt"}], "rawInput": {"path": "src/a.txt"}}
     info = {"protocolVersion": 1, "agentInfo": {"name": "agent", "version": "2"}}

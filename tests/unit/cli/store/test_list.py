@@ -72,7 +72,7 @@ def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
 
 
 def test_an_agent_without_a_name_is_called_after_its_command(home: Path) -> None:
-    """If an agent has sent no name, `list` shows a name made from the agent's command."""
+    """If an agent has sent no name, `list` takes the name from the agent's command."""
     with LogWriter(home / "x.db", arg=["npx", "-y", "@zed-industries/codex-acp"]) as recorder:
         recorder.end()
     line = run("inspect", "list", home=home).stdout.splitlines()[1]
@@ -96,7 +96,7 @@ def test_a_running_recording_is_marked(home: Path) -> None:
 
 
 def test_a_signal_is_shown_in_place_of_the_exit_code(home: Path) -> None:
-    """`list` shows the number of the signal that killed an agent."""
+    """If a signal killed an agent, `list` shows the signal's number in place of an exit code."""
     with LogWriter(home / "x.db") as recorder:
         recorder.event(6, signal=9)
     assert " sig 9 " in run("inspect", "list", home=home).stdout
@@ -284,7 +284,7 @@ def test_a_terminal_gets_what_fits(
 def test_a_terminal_sees_what_is_wrong_in_one_column(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal, `list` shows the result of each recording in one coloured column."""
+    """On a terminal, one coloured column of `list` says how each recording ended or failed."""
     monkeypatch.setattr("acp_proxy.cli.screens.output.width", lambda: 100)
     with LogWriter(home / "failed.db") as failed:
         handshake(failed)
@@ -335,7 +335,7 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
 
 
 def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
-    """If a fault was injected and nothing else went wrong, `list` marks the recording with `!`."""
+    """If only an injected fault went wrong in a recording, `list` marks the recording with `!`."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.EFFECT, capture_log.TO_CLIENT, rule="r", action="kill", signal=9)
@@ -348,7 +348,7 @@ def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
 def test_a_list_says_for_whom_a_running_chat_waits(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`list` says whom a running conversation waits for."""
+    """For a running conversation, `list` says for whom the conversation waits."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -364,14 +364,14 @@ def test_a_list_says_for_whom_a_running_chat_waits(
 
 
 def ends_by_signal(recorder: LogWriter) -> None:
-    """Ends a recording whose client stops the agent by a signal."""
+    """Ends a recording as if the client had stopped the agent by SIGTERM."""
     recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
     recorder.event(capture_log.EXIT, signal=15)
     recorder.close()
 
 
 def listed(home: Path, **environment: str) -> list[str]:
-    """Returns the rows of the list."""
+    """Returns the rows that `list` prints, without the heading."""
     lines = run("inspect", "list", home=home, **environment).stdout.splitlines()[1:]
     return list(takewhile(lambda line: " recording" not in line, lines))
 
@@ -424,7 +424,7 @@ def test_the_next_command_means_the_newest(home: Path) -> None:
 
 
 def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
-    """If all recordings are broken, `acp-proxy` without a command says why on stderr."""
+    """If no recording can be read, `acp-proxy` without a command says why on stderr."""
     (home / "x.db").write_text("hello")
     result = run(home=home)
     assert result.exit_code == 0

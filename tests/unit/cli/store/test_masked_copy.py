@@ -1,4 +1,4 @@
-"""``export`` makes copies of recordings, with or without secrets."""
+"""``export`` makes copies of recordings, in which secrets can be masked."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_copy_holds_no_secret(tmp_path: Path, name: str, level: str) -> None
 
 
 def test_markers_stay_and_more_can_be_masked(tmp_path: Path) -> None:
-    """`export` of a masked copy keeps the markers of secrets."""
+    """A second `export` keeps the markers of a masked copy, and can mask more texts."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     first, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     run("inspect", "export", path, "-o", first)
@@ -65,7 +65,7 @@ def test_the_secrets_are_counted_if_masking_was_asked_for(tmp_path: Path) -> Non
 
 
 def test_a_part_can_be_a_database(tmp_path: Path) -> None:
-    """If some frames are exported as a database, the frames keep their numbers."""
+    """If `export` makes a database of some frames, the frames keep their numbers."""
     path = record_conversation(tmp_path / "x.db")
     run("inspect", "export", path, "kind:request", "-o", tmp_path / "y.db")
     with RecordingReader(path) as whole, RecordingReader(tmp_path / "y.db") as part:

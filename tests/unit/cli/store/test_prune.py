@@ -66,7 +66,7 @@ def test_a_dry_run_deletes_nothing(home: Path) -> None:
 
 
 def test_the_oldest_are_deleted_beyond_a_size(home: Path) -> None:
-    """`prune` with a size deletes the oldest recordings until the rest is small enough."""
+    """`prune --larger-than` deletes the oldest recordings until the others fit the given size."""
     size = sum((home / name).stat().st_size for name in ("new.db", "other.db"))
     run("inspect", "prune", "--larger-than", f"{size / 1000 + 1}kB", home=home)
     assert names(home) == ["new.db", "other.db"]
@@ -88,7 +88,7 @@ def test_a_file_whose_name_has_line_ends_is_one_line(home: Path) -> None:
 
 
 def test_a_note_keeps_a_recording(home: Path) -> None:
-    """`prune` keeps a recording that has a note, unless `--noted` is given."""
+    """`prune` deletes a recording that has a note only with `--noted`."""
     set_note(home / "old.db", "precious")
     run("inspect", "prune", "--older-than", "1d", home=home)
     assert names(home) == ["new.db", "old.db", "other.db"]

@@ -30,7 +30,7 @@ DIVERGENCE = Divergence(DivergenceKind.UNMATCHED, Rank.PRIMARY, "connection", "n
 
 @pytest.fixture
 def turns(tmp_path: Path) -> Path:
-    """A recording with four turns; the last one never ended, since the recorder was killed."""
+    """A recording with four turns. The last turn is open, since the recorder was killed."""
     with LogWriter(tmp_path / "Four Turns!.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
@@ -84,7 +84,7 @@ def test_turns_are_chosen(
 
 
 def test_later_events_are_left_out(tmp_path: Path) -> None:
-    """If an exported test leaves out the last turns, it also leaves out the agent's exit."""
+    """If `export --format pytest` leaves out the last turn, it leaves out the agent's exit, too."""
     run(*EXPORT, RECORDINGS / "tour.db", "--turn", "1", *PYTEST, tmp_path)
     lines = (tmp_path / "recordings" / "tour_turn_1.jsonl").read_text().splitlines()
     events = [json.loads(line).get("event") for line in lines if line.startswith("{")]
@@ -139,7 +139,7 @@ def test_a_recording_that_does_not_replay_is_refused(
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))
 def test_recorded_text_never_becomes_code(client: str, name: str, prompts: list[str]) -> None:
-    """A recorded prompt never becomes code of an exported test."""
+    """No recorded text becomes code of the test that `export --format pytest` writes."""
     name = name_of_test(name)
     source = source_of_test(
         name, client=client, agent=client, date=client, what="turn 1", prompts=prompts
@@ -152,7 +152,7 @@ def test_recorded_text_never_becomes_code(client: str, name: str, prompts: list[
 
 @pytest.mark.parametrize("text", ['"""', "\\", 'a"""\nimport os\n"""', "\\N{x}", "{name}", "\x00"])
 def test_python_syntax_in_a_name_is_plain_text(text: str) -> None:
-    """No prompt can end the docstring of the test that `export --format pytest` writes."""
+    """Python syntax in recorded text stays text in a test that `export --format pytest` writes."""
     source = source_of_test(
         "x", client=text, agent=text, date="", what="turn 1", prompts=[text, text]
     )
@@ -171,7 +171,7 @@ def statements(source: str) -> str:
 
 
 def test_names_are_those_of_modules() -> None:
-    """In an exported test, every recording's name becomes a valid file name."""
+    """`export --format pytest` turns a recording's name into a valid name of a Python module."""
     assert name_of_test("2025-06-15 OpenCode/x.db") == "2025_06_15_opencode_x_db"
     assert name_of_test("test_hello") == "hello"
     assert name_of_test("你好") == "recording"
@@ -181,7 +181,7 @@ def test_names_are_those_of_modules() -> None:
 def test_the_test_imports_nothing_from_its_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A test written by `export --format pytest` imports nothing from its own directory."""
+    """A test that `export --format pytest` wrote imports no module from the current directory."""
     for name in ("json", "queue", "selectors", "subprocess"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
     monkeypatch.chdir(tmp_path)
