@@ -101,7 +101,7 @@ def test_a_filter_is_completed(
 def test_bash_splits_a_filter_at_its_colon(
     home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
 ) -> None:
-    """In bash, shell completion of a filter offers only the part after the colon."""
+    """In bash, shell completion of a filter such as `is:un` offers only what follows the colon."""
     assert home.is_dir()
     assert offered(monkeypatch, "log", "help", *typed) == offers
     assert offered(monkeypatch, "inspect", "log", "--json", "help", *typed) == offers

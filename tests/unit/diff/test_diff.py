@@ -85,7 +85,7 @@ def test_a_directory_may_lack_its_slash() -> None:
 
 
 def test_a_title_is_cut_somewhere() -> None:
-    """`diff` treats a title that was cut within a directory's name as equal to the whole title."""
+    """`diff` equates a title that is cut off, even in a directory's name, to the whole title."""
 
     def run(number: int, title: str) -> Run:
         return Run(number).tell("session_info_update", title=title).end()
@@ -292,7 +292,7 @@ def test_a_new_item_of_a_list_is_one_field() -> None:
 
 
 def test_capabilities_come_first() -> None:
-    """`diff` reports changed capabilities with the handshake."""
+    """`diff` reports changed capabilities as a difference of the handshake, not as an entry."""
     b = Run(1)
     b.said[1] = (IN, result(0, protocolVersion=1, agentCapabilities={"loadSession": False}))
     outcome, entries = compare(Run(0).end(), b.end())
@@ -363,7 +363,7 @@ def test_options_ignore_and_name() -> None:
 
 
 def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
-    """If an alias rule of `diff` covers two equal values of A, they must be equal in B too."""
+    """`diff` reports an aliased value of A that has two different counterparts in B."""
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
@@ -371,7 +371,7 @@ def test_an_aliased_value_must_be_the_same_in_all_places() -> None:
 
 
 def test_two_directories_can_be_one() -> None:
-    """`diff` can be told to treat two directories as the same directory."""
+    """`diff` can treat a directory of A and a directory of B as the same directory."""
     a = Run(0).words("wrote /home/a/project/x").end()
     b = Run(1).words("wrote /home/a/project/x").end()
     assert not compare(a, b)[0].is_equal
@@ -397,7 +397,7 @@ def test_rules_are_learned_names_first() -> None:
 
 
 def _raced(number: int, *, tool_first: bool) -> Run:
-    """Returns a run whose tool ends while the model continues with text."""
+    """Returns a run in which a tool call ends before or after the model's next words."""
     run, call = Run(number), Run(number).call("x")
     run.tell("tool_call", toolCallId=call, title="make", kind="execute", status="pending")
     if not tool_first:
@@ -409,7 +409,7 @@ def _raced(number: int, *, tool_first: bool) -> Run:
 
 
 def test_one_kind_of_message_can_be_compared_apart() -> None:
-    """If `diff` compares a kind of message separately, it ignores the order of these messages."""
+    """If messages of a kind are compared apart, `diff` ignores their order among other messages."""
     a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
     result, (entry,) = compare(a, b)
     assert (result.counts, entry.change) == (Counts(moved=1), Change.MOVED)
@@ -422,7 +422,7 @@ def test_one_kind_of_message_can_be_compared_apart() -> None:
 
 
 def test_an_order_is_learned_last() -> None:
-    """`diff` learns to compare a kind of message separately only if that removes differences."""
+    """`diff --learn` proposes an `apart` rule only if the rule removes differences."""
     learned = rules(_raced(0, tool_first=True), _raced(1, tool_first=False))
     assert learned == Learned((), (), ("tool_call_update",), Counts())
     a, b = Run(0).tell("plan", entries=[1]), Run(1).tell("plan", entries=[2])
@@ -433,7 +433,7 @@ def test_an_order_is_learned_last() -> None:
 
 @pytest.mark.parametrize("second", ["[redacted:token:0000000b]", "[redacted:key:0000000c]"])
 def test_secrets_of_two_runs_are_paired(second: str) -> None:
-    """If a secret changes within one run, `diff` reports a difference."""
+    """If two equal secrets of A are different secrets in B, `diff` reports a difference."""
 
     def run(number: int, *markers: str) -> Run:
         said = Run(number)

@@ -10,7 +10,7 @@ from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
 def sessions(number: int, *words: str) -> Run:
-    """Returns a run with a session for each word, and nothing else in it."""
+    """Returns a run with a session for each word, and nothing else after the handshake."""
     run = Run(number)
     del run.said[2:]
     for place, word in enumerate(words, 3):
@@ -46,7 +46,7 @@ def test_a_session_of_only_one_side_is_reported(change: Change, more: str) -> No
 
 
 def test_a_session_that_was_never_opened_is_reported() -> None:
-    """`diff` reports a session that was never opened, whichever recording has it."""
+    """`diff` reports a session that was never opened, whichever of A and B has its frames."""
 
     def run(number: int, *, has_more: bool) -> Run:
         made = Run(number).words("hello").end()
@@ -78,7 +78,7 @@ def test_only_one_direction_may_count() -> None:
 
 
 def test_only_one_half_of_the_handshake_may_count() -> None:
-    """With one direction, `diff` compares only the handshake message of that direction."""
+    """If `diff` compares only one direction, it compares only that half of the handshake."""
     a, b = Run(0).end(), Run(1).end()
     b.said[0] = (OUT, request(0, "initialize", protocolVersion=2, clientCapabilities={}))
     b.said[1] = (IN, result(0, protocolVersion=2, agentCapabilities={"loadSession": True}))
@@ -89,7 +89,7 @@ def test_only_one_half_of_the_handshake_may_count() -> None:
 
 
 def test_a_directory_of_b_is_not_recognized_in_a() -> None:
-    """Even if `diff` equates two directories, B's directory in a text of A is a difference."""
+    """Even if `diff` equates a directory of A and one of B, it reports B's directory within A."""
     a = Run(0).words(f"wrote {Run(1).cwd}/x").end()
     b = Run(1).words(f"wrote {Run(1).cwd}/x").end()
     assert compare(a, b, same=((Run(1).cwd, Run(0).cwd),))[0].counts == Counts(changed=1)
@@ -116,7 +116,7 @@ def test_the_result_has_the_first_hundred_names_of_a_kind() -> None:
 
 
 def test_a_difference_has_a_preview() -> None:
-    """The preview of a difference shows the message of A, or that of B if A has none."""
+    """The preview of a difference shows A's message, or B's message if A has none."""
     a = Run(0).words("one ", "\x1b[2J", "two").end()
     b = Run(1).words("three").tell("tool_call", toolCallId="c", title="Run\nit").end()
     previews = {entry.title: entry.preview for entry in compare(a, b)[1]}

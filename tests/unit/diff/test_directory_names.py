@@ -1,4 +1,4 @@
-"""`diff` recognizes directories and numbers in any spelling."""
+"""`diff` recognizes directories and numbers, however they are written."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_relative_directory_is_told(cwd: str) -> None:
 
 
 def test_a_relative_directory_of_a_command_is_told() -> None:
-    """If a command's directory is relative in only one recording, `diff` reports a difference."""
+    """If a command's directory is absolute in A and relative in B, `diff` reports a difference."""
     runs = [run(0, "/w/p", "") for _ in range(2)]
     for made, cwd in zip(runs, ("/w/p", "p"), strict=True):
         made.add(IN, request(9, "terminal/create", sessionId=made.session, command="x", cwd=cwd))

@@ -61,7 +61,7 @@ def test_long_sequences_are_aligned_with_few_comparisons(
 
 
 def peak(frames: int, size: int) -> int:
-    """Returns the peak memory of comparing two texts with so many chunks of so many characters."""
+    """Returns the peak memory of a `diff` of two equal texts, with chunks of the given size."""
     a, b = (Run(n).words(*repeat("x" * (size - 1) + " ", frames)).end() for n in (0, 1))
     with a.open() as of_a, b.open() as of_b:
         tracemalloc.start()
@@ -73,7 +73,7 @@ def peak(frames: int, size: int) -> int:
 
 
 def test_memory_grows_with_frames_and_not_with_their_texts() -> None:
-    """The memory that `diff` needs for a chunk does not depend on the length of its text."""
+    """The memory of `diff` grows with the number of chunks, not with the length of their texts."""
     peak(10, 60)  # whatever is made once
     short, long = peak(5000, 60), peak(5000, 600)
     assert long < short + 100_000

@@ -1,4 +1,4 @@
-"""`diff` reports the places where two values differ as deep as possible."""
+"""For two values, `diff` reports the deepest places in which they differ."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_what_has_markers_on_both_sides_is_shown(a: Any, b: Any) -> None:
 
 
 def test_each_marker_hides_what_stands_in_its_place() -> None:
-    """`diff` hides only the part of a text that is masked in the other recording."""
+    """`diff` hides only those words of a text that are masked in the other recording."""
     hidden = hide_secrets(
         Field("/a", f"user {NAMED} key {OTHER} end", f"user {OTHER} key pin7 end")
     )

@@ -1,4 +1,4 @@
-"""For `diff`, terminal output that a client pushes in the 1.0 draft is one text."""
+"""In the 1.0 draft, `diff` joins the terminal output that a client pushes into one text."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_push_that_the_agent_refuses_is_reported() -> None:
 
 
 def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
-    """`diff` reports an unusual answer to pushed terminal output only once."""
+    """If the answer to pushed terminal output lacks `received`, `diff` reports the answer once."""
 
     def run(number: int, *pieces: str, first: int = 7, **answer: Any) -> Run:
         made = Run(number)
@@ -91,7 +91,7 @@ def test_an_answer_that_does_not_say_received_is_reported_once() -> None:
 
 
 def test_output_may_be_left_out() -> None:
-    """If a rule ignores the text of terminal output, `diff` ignores the whole output."""
+    """If a rule ignores the text of terminal output, `diff` also ignores the number of pushes."""
     a, b = pushes(Run(0), ("t", "x")), pushes(Run(1), ("t", "y"), ("t", "z"))
     assert compare(a, b, ignored=("/params/data",))[0].is_equal
     assert not compare(a, b, exact=True)[0].is_equal
@@ -107,7 +107,7 @@ def test_long_output_is_not_held() -> None:
 
 @pytest.mark.parametrize("params", [{"terminalId": "t"}, {"data": 7}, [1], None])
 def test_pushes_without_output_are_messages_like_others(params: Any) -> None:
-    """`diff` compares a pushed terminal message without text as an ordinary message."""
+    """`diff` compares a `terminal/output` message without text like any other message."""
     push = {"jsonrpc": "2.0", "id": 7, "method": "terminal/output", "params": params}
     a, b = Run(0).add(OUT, push).end(), Run(1).add(OUT, push).end()
     assert compare(a, b)[0].is_equal
@@ -115,7 +115,7 @@ def test_pushes_without_output_are_messages_like_others(params: Any) -> None:
 
 
 def test_the_requests_of_a_v1_agent_still_count() -> None:
-    """In v1, if the agent of B requests a terminal's output more often, `diff` reports this."""
+    """In v1, `diff` reports a request for terminal output that only B has."""
     a, b = Run(0), Run(1)
     for run, times in ((a, 1), (b, 2)):
         for number in range(times):

@@ -1,4 +1,4 @@
-"""For `verify --runs`, noise is only what a model words differently."""
+"""Tests which differences `verify --runs` takes for noise: those of the model's wording."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def judged(*runs: Run) -> tuple[list[DiffEntry], list[DiffEntry]]:
 
 
 def places(entries: list[DiffEntry]) -> list[str]:
-    """Returns the differing places, or the titles of entries without any."""
+    """Returns the places that differ, or the titles of entries that have no such place."""
     return [field.pointer for entry in entries for field in entry.fields] or [
         f"{entry.change} {entry.title}" for entry in entries
     ]
@@ -120,7 +120,7 @@ def test_only_ids_that_look_generated_are_noise(
 
 
 def test_a_change_that_all_runs_show_is_reported() -> None:
-    """`verify --runs` reports a text that all runs have in common, but not with the recording."""
+    """`verify --runs` reports a text that is equal in all runs, but different in the recording."""
 
     def run(number: int, answer: str, title: str, thought: str) -> Run:
         made = Run(number).tell("agent_thought_chunk", content=text(thought)).words(answer)
@@ -135,7 +135,7 @@ def test_a_change_that_all_runs_show_is_reported() -> None:
 
 
 def test_a_text_that_only_some_runs_have_is_noise_in_its_turn() -> None:
-    """`verify --runs` accepts an agent that says something before a tool call in only some runs."""
+    """If only some runs have a text in a turn, `verify --runs` takes that text for noise."""
 
     def run(number: int, first: tuple[str, ...], second: tuple[str, ...]) -> Run:
         made = Run(number).words(*first).end()

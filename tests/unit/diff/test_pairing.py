@@ -31,7 +31,7 @@ def calls(*told: tuple[str, str, str]) -> Run:
 
 
 def aliases(a: Run, b: Run) -> dict[str, Any]:
-    """Returns the values behind stable names, in both runs."""
+    """Returns the names that `diff` gives to generated values, with the value in each run."""
     return compare(a, b)[0].aliases
 
 

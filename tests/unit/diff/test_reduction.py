@@ -1,4 +1,4 @@
-"""Each statement of `docs/diff.md` about frames, structure and outcome has a row here."""
+"""Tests each statement of `docs/diff.md` about the levels frames, structure and outcome."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ HANDSHAKES: dict[str, tuple[Said, Said, str]] = {
 
 
 def differs_in(a: Run, b: Run) -> str:
-    """Returns the levels of comparison that report a difference."""
+    """Returns the levels of `--expect` that make `diff` report a difference."""
     return " ".join(each for each in Expect if not compare(a, b, expect=each)[0].is_equal)
 
 

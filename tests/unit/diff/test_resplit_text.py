@@ -1,4 +1,4 @@
-"""For `diff`, a text is equal however it is split into chunks."""
+"""For `diff`, it does not matter how a text is split into chunks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_text_is_the_same_in_other_pieces() -> None:
 
 
 def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
-    """If a chunk differs in a JSON member beside its text, `diff` reports this member."""
+    """If a chunk has a JSON member that the other recording lacks, `diff` reports this member."""
     a, b = Run(0).words("one", "two"), Run(1).words("onetwo", _meta={"x": 1})
     _, (entry,) = compare(a.end(), b.end())
     assert [(field.pointer, field.only) for field in entry.fields] == [
@@ -90,7 +90,7 @@ def test_an_empty_chunk_is_no_difference() -> None:
     ],
 )
 def test_another_end_of_a_message_is_a_difference(b: str, told: int) -> None:
-    """If chunks have message ids, `diff` reports a moved boundary between two messages."""
+    """If chunks have message ids, `diff` reports that a message ends at another place of a text."""
 
     def run(number: int, pieces: str) -> Run:
         made = Run(number)
@@ -140,7 +140,7 @@ def test_a_changed_word_of_a_long_text_is_one_field() -> None:
 
 
 def test_the_text_of_chunks_can_be_left_out() -> None:
-    """If a rule ignores a text, `diff` also ignores the text if it comes in chunks."""
+    """A rule of `diff` that ignores a text also covers a text that is split into chunks."""
     a, b = Run(0).words("one", " two").end(), Run(1).words("three").end()
     assert compare(a, b, ignored=("/params/update/content/text",))[0].is_equal
     assert compare(a, b, aliases=("/params/update/content/text",))[0].is_equal
@@ -158,7 +158,7 @@ def _cancelled(number: int, *late: str, reason: str = "cancelled", said: str = "
 
 
 def test_text_that_comes_after_a_cancel_does_not_count() -> None:
-    """`diff` ignores how much text comes after a cancel."""
+    """If a turn is cancelled, `diff` ignores how much text comes after the cancel."""
     for late in ((), ("three ",), ("three ", "four ")):
         assert compare(_cancelled(0, "three "), _cancelled(1, *late))[0].is_equal
     counts = compare(_cancelled(0, "three "), _cancelled(1, said="changed "))[0].counts
@@ -188,7 +188,7 @@ def _usage(run: Run, *, used: int) -> Run:
 
 @pytest.mark.parametrize("is_late", [False, True], ids=["cut off", "after the answer"])
 def test_a_state_update_around_a_cancel_may_be_missing(*, is_late: bool) -> None:
-    """`diff` ignores a missing state update near a cancel, but reports a changed update."""
+    """If a turn is cancelled, `diff` ignores a missing state update, but reports a changed one."""
     a, b = _cancelled(0), _cancelled(1)
     _usage(a, used=8)
     if not is_late:

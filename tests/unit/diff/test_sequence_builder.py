@@ -1,4 +1,4 @@
-"""`diff` compares texts that are too long to be kept, to their last word."""
+"""`diff` compares very long texts to the last word without keeping them in memory."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_one_letter_is_one_change(word: str, place: int) -> None:
 @pytest.mark.parametrize("size", [999, 5000, 262_144, LENGTH])
 @pytest.mark.parametrize("word", ["word ", "w", "你 "], ids=["words", "no space", "wide"])
 def test_pieces_of_any_size_are_one_text(word: str, size: int) -> None:
-    """`diff` finds no difference in a long text, whatever the size of its chunks is."""
+    """`diff` finds no difference between equal long texts, whatever the size of their chunks."""
     text = (word * LENGTH)[:LENGTH]
     assert compare(said(0, text, 4000), said(1, text, size))[0].is_equal
 
 
 def test_a_text_that_goes_on_is_another() -> None:
-    """`diff` reports one additional space at the end of a long text."""
+    """`diff` reports any addition to the end of a long text, such as a space."""
     text = "word " * (LENGTH // 5)
     for more in (" ", "word ", text):
         result, _ = compare(said(0, text, 4000), said(1, text + more, 4000))

@@ -1,4 +1,4 @@
-"""`diff` compares a request together with its answer, whatever their ids are."""
+"""`diff` compares each request together with its answer, whatever its id is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.scenario_runs import IN, OUT, Run, compare
 
 
 def test_a_request_is_no_notification() -> None:
-    """`diff` reports a request that is a notification in the other recording."""
+    """If a request of one recording is a notification in the other, `diff` reports both."""
     params = {"sessionId": Run(0).session, "x": 1}
     a, b = (
         Run(0).add(IN, notification("x/y", **params)),
@@ -33,7 +33,7 @@ def test_a_request_that_is_cancelled_has_any_number() -> None:
 
 
 def asking(number: int, *answers: str) -> Run:
-    """Returns a run with two permission requests, and their answers in any order."""
+    """Returns a run with two permission requests, which are answered in the given order."""
     made = Run(number)
     for place, name in enumerate(("remove", "list")):
         call = {"toolCallId": made.call(name), "title": name}
@@ -48,7 +48,7 @@ def asking(number: int, *answers: str) -> Run:
 
 @pytest.mark.parametrize("expect", [Expect.FRAMES, Expect.STRUCTURE])
 def test_an_answer_belongs_to_its_request(expect: Expect) -> None:
-    """If two requests swap their answers, `diff` reports both answers."""
+    """If the answers to two permission requests are swapped, `diff` reports both answers."""
     a = asking(0, "allow 0", "reject 1")
     assert compare(a, asking(1, "allow 0", "reject 1"), expect=expect)[0].is_equal
     result, entries = compare(a, asking(1, "allow 1", "reject 0"), expect=expect)
@@ -57,7 +57,7 @@ def test_an_answer_belongs_to_its_request(expect: Expect) -> None:
 
 
 def test_the_missing_one_of_two_equal_answers_is_reported() -> None:
-    """If one of two equal answers is missing in B, `diff` reports the answer."""
+    """If A has two equal answers and B has only one of them, `diff` reports the missing answer."""
     _, (entry,) = compare(asking(0, "allow 0", "allow 1"), asking(1, "allow 1"))
     assert (entry.change, entry.a) == (Change.ONLY_A, 8)
 
@@ -75,7 +75,7 @@ def test_a_cancelled_request_is_the_one_that_was_made() -> None:
 
 
 def test_a_refusal_is_no_answer() -> None:
-    """If a result becomes an error, `diff` reports the result and the error."""
+    """If a result in A is an error in B, `diff` reports both as one change."""
     b = Run(1).add(IN, error(2, -32603, "no"))
     _, (entry,) = compare(Run(0).end(), b)
     assert [(field.pointer, field.only) for field in entry.fields] == [
@@ -85,7 +85,7 @@ def test_a_refusal_is_no_answer() -> None:
 
 
 def test_equal_requests_are_paired_by_their_order() -> None:
-    """`diff` pairs equal requests in their order."""
+    """`diff` pairs equal requests in the order in which they were sent."""
 
     def run(number: int, first: int, *calls: str) -> Run:
         made = Run(number)
@@ -129,7 +129,7 @@ def test_an_id_may_be_of_any_type(a: Any, b: Any) -> None:
 
 
 def test_a_session_that_is_refused_is_one_change() -> None:
-    """If only one recording has a refused session, `diff` reports the refusal as one change."""
+    """If the opening of a session fails in only one recording, `diff` reports one change."""
 
     def run(number: int, *, is_refused: bool) -> Run:
         made = Run(number).words("hello").end()

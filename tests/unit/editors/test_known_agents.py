@@ -68,7 +68,7 @@ def test_an_installed_agent_is_preferred() -> None:
 
 
 def test_a_package_that_was_not_compared_is_only_named() -> None:
-    """If the package of a known agent was never checked, acp-proxy only prints how to run it."""
+    """If a known agent's package was never compared with its project, acp-proxy only names it."""
     assert advice("opencode", lambda _: False) == (
         "opencode is not in PATH, and nobody has compared the package @opencode/cli with the"
         " project of the agent; if you trust it, type: npx -y @opencode/cli acp"
@@ -90,7 +90,7 @@ def test_a_row_with_a_package_has_the_day_of_its_comparison() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("id_", [id_ for id_, agent in AGENTS.items() if agent["compared"]])
 def test_a_compared_package_is_still_of_its_project(id_: str) -> None:
-    """The package of each known agent names the agent's repository."""
+    """Each compared package of a known agent still names the agent's repository."""
     agent = AGENTS[id_]
     assert agent["repository"] in named_repositories(agent["runner"])
 
@@ -103,12 +103,12 @@ def test_only_the_first_word_is_replaced() -> None:
 
 
 def commands(agent: KnownAgent) -> tuple[list[str], list[str]]:
-    """The command of an agent, and what runs its package."""
+    """Returns the command of an agent, and the command that runs its package."""
     return agent["command"], agent["runner"]
 
 
 def comparison(agent: KnownAgent) -> tuple[str, str]:
-    """The day on which a package was compared, and the repository."""
+    """Returns the day on which an agent's package was compared, and the agent's repository."""
     return agent["compared"], agent["repository"]
 
 
@@ -175,7 +175,7 @@ def test_an_unknown_name_is_refused(words: list[str], tmp_path: Path) -> None:
 def test_an_agent_whose_package_was_not_compared_is_not_run(
     words: list[str], code: int, tmp_path: Path
 ) -> None:
-    """If the package of a known agent was never checked, `@NAME` does not run it."""
+    """If a known agent's package was never compared with its project, `@NAME` does not run it."""
     npx = tmp_path / "npx"
     npx.write_text("#!/bin/sh\ntouch ran\n")
     npx.chmod(0o755)

@@ -80,7 +80,7 @@ def test_directories_of_the_environment_count(tmp_path: Path) -> None:
     "text", ["{", "[1]", '{"agent_servers": 1}', '{"agent_servers": {}, "agent_servers": {}}']
 )
 def test_settings_that_cannot_be_read_are_a_problem(tmp_path: Path, text: str) -> None:
-    """If the settings of one client cannot be read, `setup` still lists the others."""
+    """`setup` reports settings that it cannot read, and still lists the other clients."""
     machine = make_home(tmp_path)
     (tmp_path / ".jetbrains/acp.json").write_text(text)
     actual = {client.client.name: client for client in find_clients(machine)}
@@ -113,7 +113,7 @@ def test_settings_are_read_as_they_were_printed(tmp_path: Path, name: str) -> No
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=3))
 def test_strings_are_quoted(words: list[str]) -> None:
-    """`setup` quotes each word of a command as a string of the settings' language."""
+    """In Lua and Lisp settings, `setup` quotes every word of a command so that it is read back."""
     agent = RecordedAgent("x", (*OWN, "record", "--", "opencode", *words), id="opencode")
     for name in ("codecompanion", "avante", "agent-shell"):
         path = Path("x.el" if name == "agent-shell" else "x.lua")

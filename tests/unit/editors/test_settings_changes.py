@@ -48,7 +48,7 @@ class Interruption:
 
     @property
     def has_happened(self) -> bool:
-        """Whether the call that fails was made."""
+        """Whether the system call that is meant to fail was made."""
         return self.count > self._at
 
     def _failing(self, call: Callable[..., Any]) -> Callable[..., Any]:

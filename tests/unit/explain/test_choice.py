@@ -1,4 +1,4 @@
-"""Tests how options choose frames by a turn, a session or a number."""
+"""Tests how a turn, a session or a frame number selects frames."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
 
 
 def test_a_turn_of_a_live_recording_may_still_come(tmp_path: Path) -> None:
-    """For a running recording, `--turn` may name a turn that has not begun yet."""
+    """In a running recording, `--turn` may name a turn that has not begun yet."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -192,7 +192,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def monday(path: Path) -> Iterator[RecordingReader]:
-    """Opens the recording for reading, without masking."""
+    """Opens the recording for reading, without masking of secrets."""
     with RecordingReader(path, unredacted=True) as reader:
         yield reader
 
@@ -219,7 +219,7 @@ def monday(path: Path) -> Iterator[RecordingReader]:
 def test_a_first_guess_works(
     monday: RecordingReader, words: str, methods: list[str | None]
 ) -> None:
-    """A filter in a form that a user may guess selects the intended frames."""
+    """Filters that a user may guess, such as `failed`, select the intended frames."""
     chosen = [row["method"] for row in monday.frames(chosen_in(monday, words))]
     assert chosen == methods or (words == "latency:2s.." and set(chosen) == set(methods))
 
@@ -241,7 +241,7 @@ def test_a_first_guess_works(
     ],
 )
 def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | None) -> None:
-    """If a filter matches nothing, a message suggests a different filter."""
+    """If a filter matches nothing, a hint names a similar filter that would match."""
     assert not list(monday.frames(chosen_in(monday, words)))
     said = why_nothing(monday, words)
     begin = f"0 of {monday.count()} frames match {words}"
@@ -278,7 +278,7 @@ def test_a_kind_is_suggested_where_there_is_one(tmp_path: Path) -> None:
 
 
 def test_a_search_asks_each_recording_for_its_last_turn(path: Path) -> None:
-    """In `search`, the filter `turn:last` means the last turn of each recording."""
+    """In `search`, the filter `turn:last` means the last turn of each searched recording."""
     assert "done" in run("search", "-w", "turn:last", "done", path).stdout
     assert run("search", "-w", "turn:last", "pytest", path).exit_code == 1
 

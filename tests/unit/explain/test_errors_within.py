@@ -1,4 +1,4 @@
-"""Errors of MCP servers in results, and of turns in v2, are shown like error answers."""
+"""Errors in results, of MCP servers or of turns in v2, are treated like error answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SERVER = {"type": "acp", "name": "docs", "serverId": "m1"}
 
 
 def said(arrow: str, number: int | None, what: str, value: Any) -> str:
-    """Returns a line as `tests.support.example_checker` reads it."""
+    """Returns a line in the notation that `tests.support.example_checker` reads."""
     name = "" if number is None else f"#{number} "
     return f"{arrow} {name}{what} {json.dumps(value)}"
 
@@ -35,7 +35,7 @@ def mcp(*sessions: str, prompted: str = "") -> list[str]:
 
 
 def asked(number: int, answer: dict[str, Any]) -> list[str]:
-    """Returns a message to the server, and its answer."""
+    """Returns a request to an MCP server, and the answer."""
     inner = {"serverId": "m1", "requestId": str(number), "method": "tools/call", "params": {}}
     return [said("<-", number, "mcp/message", inner), said("->", number, "result", answer)]
 
@@ -55,13 +55,13 @@ def test_mcp_over_acp_belongs_to_the_session_that_has_declared_the_server() -> N
 
 
 def test_of_several_sessions_with_a_server_the_one_at_work_counts() -> None:
-    """If two sessions declared one MCP server, its messages belong to the one with an open turn."""
+    """If two sessions declared one MCP server, its messages belong to the session with a turn."""
     assert sessions_of([*mcp("s", "t", prompted="t"), *asked(1, {"result": {}})]) == [("t", 1)] * 2
     assert sessions_of([*mcp("s", "t"), *asked(1, {"result": {}})]) == [(None, None)] * 2
 
 
 def test_a_connection_belongs_to_the_session_of_its_server() -> None:
-    """Messages of an MCP connection over ACP belong to the session of the MCP server."""
+    """Messages of an MCP connection belong to the session that declared its MCP server."""
     lines = [
         *mcp("s", "t", prompted="s"),
         said("<-", 1, "mcp/connect", {"serverId": "m1"}),
@@ -126,7 +126,7 @@ def test_a_turn_of_v2_may_end_with_an_error_alone() -> None:
 
 
 def test_sessions_of_suggested_edits_are_no_chats() -> None:
-    """`show` does not list the sessions that clients open with `nes/start`."""
+    """`show` does not list sessions for suggested edits, which `nes/start` opens."""
     lines = [
         *mcp("s"),
         said("->", 5, "nes/start", {}),

@@ -1,4 +1,4 @@
-"""The timeline takes titles and options from other frames, and names error codes."""
+"""`log` takes titles and options from other frames, and names error codes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def worked(tmp_path: Path) -> Path:
 
 
 def texts(path: Path) -> dict[int, str]:
-    """Returns the text of each frame in the timeline."""
+    """Returns the text that `log` prints for each frame, by the frame's number."""
     with RecordingReader(path) as reader:
         hints_of = HintReader(reader).of
         return {row["seq"]: frame_line(row, hints=hints_of(row)).text for row in reader.frames()}
@@ -184,7 +184,7 @@ def used_again() -> Talk:
 
 
 def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
-    """Returns what the view says of the tool calls."""
+    """Returns the rows of the SQL view of tool calls."""
     path = import_text_form(iter(conversation.text_form()), tmp_path / "talk.jsonl", tmp_path)
     sql = "SELECT title, kind, status, turn, first_seq, last_seq, frames, permission"
     with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -192,7 +192,7 @@ def view(conversation: Talk, tmp_path: Path) -> list[tuple[Any, ...]]:
 
 
 def test_each_call_has_frames_of_its_own() -> None:
-    """If two tool calls have one id, frames after the start of the second belong to the second."""
+    """If a tool call reuses an id, the frames with this id from then on belong to this call."""
     with used_again().reader() as reader:
         spans = CallSpans(reader)
         ranges = [spans.span("s", "c", seq) for seq in (15, 6, 11, 8, 7)]
@@ -223,7 +223,7 @@ def test_show_counts_each_call() -> None:
 
 
 def test_show_counts_the_calls_of_an_earlier_recording(tmp_path: Path) -> None:
-    """If an earlier version made a recording, `show` counts its tool calls again."""
+    """In a recording of an earlier version, `show` counts the tool calls itself."""
     path = import_text_form(iter(used_again().text_form()), tmp_path / "talk.jsonl", tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE turns SET tool_calls = 1")
@@ -268,7 +268,7 @@ def test_a_transcript_shows_each_call() -> None:
 
 
 def history(conversation: Talk) -> None:
-    """Loads the session again, which repeats its calls."""
+    """Loads the session again; its history repeats two tool calls with one id."""
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
     for call in (READ, WRITE):
         conversation.call("c", **call)
@@ -277,7 +277,7 @@ def history(conversation: Talk) -> None:
 
 
 def live(conversation: Talk) -> None:
-    """Uses an id twice in a turn."""
+    """Uses one id for two tool calls in a turn."""
     for call in (READ, WRITE):
         conversation.call("c", **call)
         conversation.ends("c")
@@ -316,7 +316,7 @@ def test_calls_outside_of_turns_are_counted() -> None:
 
 
 def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
-    """In a running recording, `log` reads the title of a tool call only once."""
+    """If a running recording grows, the known frames of its tool calls are not read again."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
         with RecordingReader(recorder.path) as reader:
@@ -331,7 +331,7 @@ def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
 
 
 def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
-    """If the last update of a tool call is too large to be read, the update still ends the call."""
+    """The status at the end of a huge line ends its tool call, even if the line is not read."""
     large = [{"type": "content", "content": {"type": "text", "text": "x" * (2 << 20)}}]
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
@@ -344,7 +344,7 @@ def test_a_status_at_the_end_of_a_large_line(tmp_path: Path) -> None:
 
 
 def test_titles_of_very_many_calls_with_one_id() -> None:
-    """If very many tool calls have one id, `log` prints each with its own title."""
+    """If a hundred tool calls have one id, `log` still prints each with its own title."""
     conversation = Talk()
     for n in range(120):
         conversation.call("c", title=f"Read {n}")

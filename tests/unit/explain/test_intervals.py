@@ -1,4 +1,4 @@
-"""`show` and `stats` agree about who has to act and how turns spend their time."""
+"""Tests who has to act, and how `show` and `stats` count silences and the parts of turns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOUR = 3600 * SECOND
 
 
 def waits_after(*lines: tuple[int, str, bytes]) -> Intervals:
-    """Returns the open waits after messages, each with its time and its stream."""
+    """Feeds messages, each with its time and stream, and returns the intervals after them."""
     connection = Connection()
     waits = Intervals(connection)
     for seq, (t_ns, stream, line) in enumerate(lines):
@@ -43,7 +43,7 @@ def test_only_the_longest_hangs_are_kept() -> None:
 
 
 def test_an_answer_to_nothing_changes_nothing() -> None:
-    """After a response without a request, `show` reports no silence."""
+    """A response that answers no request does not end or begin a silence for `show`."""
     waits = waits_after(
         (0, "to-client", frame("#7 result 1")),
         (1, "to-agent", frame('#8 error {"code": 1}')),
@@ -54,7 +54,7 @@ def test_an_answer_to_nothing_changes_nothing() -> None:
 
 
 def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
-    """`stats` counts the time in which a person decides as the person's."""
+    """While a person must decide, `stats` counts the time of a turn as waiting for a person."""
     waits = waits_after(
         (0, "to-agent", frame('#1 session/prompt {"sessionId": "s"}')),
         (1 * SECOND, "to-client", frame('#5 session/request_permission {"sessionId": "s"}')),
@@ -71,7 +71,7 @@ def test_a_request_is_waited_for_in_its_session_and_in_its_turn() -> None:
 
 
 def test_a_silence_keeps_the_session_that_its_request_named() -> None:
-    """If an agent does not answer `session/new`, `show` names no session for the silence."""
+    """`show` names no session for a silence before the answer to `session/new`."""
     waits = waits_after(
         (0, "to-agent", frame("#1 session/new {}")),
         (HOUR, "to-client", frame('#1 result {"sessionId": "s"}')),

@@ -1,4 +1,4 @@
-"""A pass over the messages of a recording finds what the indexer has found."""
+"""A pass over a recording's messages finds the same facts as the indexer."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_message_on_stderr_is_a_line_of_text(tmp_path: Path) -> None:
 
 
 def test_a_forced_dialect_is_kept(tmp_path: Path) -> None:
-    """If the user chose a recording's dialect, `show` does not detect the dialect again."""
+    """`show` keeps the dialect that a user chose for a recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize", protocolVersion=2))
         recorder.end()

@@ -1,4 +1,4 @@
-"""`show` describes in words what the rules of a fault plan did, with frames."""
+"""`show` says in words what the rules of a fault plan did, and to which frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of an imported recording leave out what is not known, and say so."""
+"""Commands leave out facts that an imported recording lacks, and say so."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from acp_proxy.recording.recording import LOST, Origin, Recording
 
 @frozen
 class Measured:
-    """A value with members that may not be known."""
+    """A value with members that are None if an import does not know them."""
 
     seq: int
     t_ns: int | None
@@ -71,7 +71,7 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def members_of(kind: Any, known: set[type]) -> set[str]:
-    """Returns the names of a type's members at any depth, except those of its recording."""
+    """Returns the names of a type's members at any depth, except those of the known types."""
     names = {name for inner in get_args(kind) for name in members_of(inner, known)}
     if has(kind) and kind not in known:
         known.add(kind)
@@ -81,7 +81,7 @@ def members_of(kind: Any, known: set[type]) -> set[str]:
 
 
 def test_every_time_that_is_printed_declares_what_it_needs() -> None:
-    """A table in the code says which data each printed time needs."""
+    """For each time in JSON output, the table `MEMBERS` says which recorded data it needs."""
     names = {name for kind in PRINTED for name in members_of(kind, {Recording})}
     declared = {name for members in MEMBERS.values() for name in members}
     times = {name for name in (*names, *FRAME_MEMBERS) if name.endswith("_ns")}
@@ -100,14 +100,14 @@ def test_the_reason_is_said() -> None:
 
 
 def test_messages_without_a_sign_of_acpx_are_not_said_to_be_from_it() -> None:
-    """Commands name acpx as the source of an imported log only if its messages show this."""
+    """If a log only has the form of acpx's log, commands do not name acpx as its source."""
     origin = Origin("acpx", lost=("times",))
     head = dict(origin_rows(a_recording(origin)))["imported"]
     assert head.startswith("from a stream in the form of acpx on 2025-01-01")
 
 
 def test_the_head_says_what_was_imported() -> None:
-    """The first line about an imported log names its source."""
+    """The first lines about an imported log name its source, its gaps and its inferred data."""
     origin = Origin("lines", ("ending", "zone"), 1_000_000, 1, 2, 3)
     assert dict(origin_rows(a_recording(origin))) == {
         "imported": "from a plain log, times in steps of 1 ms, 1 inferred direction, "

@@ -1,4 +1,4 @@
-"""`log` marks pauses by their share of a turn, and names who was waited for."""
+"""`log` marks a pause if it is a large part of a turn, and names who was waited for."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def record(path: Path, *steps: Callable[[LogWriter], None]) -> Path:
 
 
 def wait(ns: int) -> Callable[[LogWriter], None]:
-    """Nothing is sent for a time; each record takes a millisecond of it."""
+    """Lets a time pass; the next record takes a millisecond of it."""
 
     def step(recorder: LogWriter) -> None:
         recorder.t_ns += ns - MS
@@ -87,7 +87,7 @@ END = says(result(1, stopReason="end_turn"))
 def test_a_pause_is_marked_from_a_tenth_of_its_turn_on(
     tmp_path: Path, pause_ns: int, turn_ns: int, *, is_marked: bool
 ) -> None:
-    """During a turn, `log` marks a pause that takes a tenth of the turn."""
+    """During a turn, `log` marks a pause of a tenth of the turn, or of at least five seconds."""
     rest_ns = turn_ns - pause_ns
     steps = [step for _ in range(200) for step in (wait(rest_ns // 200), CHUNK)]
     path = record(tmp_path / "x.db", PROMPT, *steps, wait(pause_ns), END)
@@ -114,7 +114,7 @@ def test_a_running_recording_may_pause_now(tmp_path: Path) -> None:
 
 
 def test_an_open_answer_never_ended(tmp_path: Path) -> None:
-    """If a turn never ended, `log` says so at the turn's last pause."""
+    """At a pause whose wait never ended, `log` says so."""
     calls = [
         update("s", "tool_call", toolCallId=name, title=name, status="in_progress") for name in "ab"
     ]
@@ -136,7 +136,7 @@ def test_an_open_answer_never_ended(tmp_path: Path) -> None:
 def test_a_request_of_the_agent_names_who_answers(
     tmp_path: Path, method: str, params: dict[str, Any], awaited: str
 ) -> None:
-    """If the agent has an open request, `log` says at a pause who must answer the request."""
+    """At a pause with an open request of the agent, `log` names who must answer it."""
     ask = says(request(7, method, sessionId="s", **params))
     steps = (PROMPT, CHUNK, ask, wait(2 * SECOND), asks(result(7)), END)
     (pause,) = pauses_of(record(tmp_path / "x.db", *steps))
@@ -144,7 +144,7 @@ def test_a_request_of_the_agent_names_who_answers(
 
 
 def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
-    """If a request is open during a pause outside of turns, `log` names who must answer it."""
+    """At a pause with an open request outside of turns, `log` names who must answer it."""
     new = asks(request(1, "session/new", cwd="/srv", mcpServers=[]))
     login = asks(request(2, "authenticate", methodId="browser"))
     steps = (new, wait(6 * SECOND), says(result(1, sessionId="s")), login, wait(9 * SECOND),
@@ -155,7 +155,7 @@ def test_an_open_handshake_waits_for_the_agent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", ["middle", "times"])
 def test_an_import_without_times_has_no_pause(tmp_path: Path, lost: Lost) -> None:
-    """If an imported log has no times, `log` marks no pauses."""
+    """`log` marks no pauses in an imported log that lacks times or messages in the middle."""
     path = record(tmp_path / "x.db", PROMPT, wait(9 * SECOND), END)
     with RecordingReader(path) as reader:
         pauses = Pauses(reader)
@@ -174,7 +174,7 @@ def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
 
 
 def test_each_pause_names_who_was_waited_for(tmp_path: Path) -> None:
-    """`log` says of each pause who was waited for."""
+    """`log` names for each pause who was waited for, such as a person or a tool call."""
     path = record_waiting_chat(tmp_path / "x.db").path
     assert [(pause.length_ns // SECOND, pause.awaited) for pause in pauses_of(path)] == [
         (31, "a person: permission"),

@@ -1,4 +1,4 @@
-"""The preview of a frame describes its content on one line that is safe to print."""
+"""The preview of a frame describes its content in one line that is safe to print."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_permission_is_the_question_and_the_choice() -> None:
     [("once", "granted, once"), ("always", "granted, always"), ("file", "granted, for file")],
 )
 def test_a_grant_of_the_draft_has_its_scope(scope: str, said: str) -> None:
-    """In the 1.0 draft, the preview of an answer to a permission request names the scope."""
+    """In the 1.0 draft, the preview of a granted permission names its scope, such as `always`."""
     assert show("session/request_permission", "response", granted=True, scope=scope) == said
 
 
@@ -160,7 +160,7 @@ def test_secrets_of_the_environment_are_not_shown() -> None:
 
 
 def test_capabilities_are_named_if_they_are_on() -> None:
-    """The preview of `initialize` leaves out a capability that is false."""
+    """The preview of `initialize` names the capabilities that are enabled."""
     v1 = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": None, "auth": {}}
     assert show("initialize", "request", protocolVersion=1, clientCapabilities=v1) == (
         "protocol 1: fs.readTextFile"
@@ -223,7 +223,7 @@ def test_an_invalid_line_is_shown_as_text() -> None:
 
 
 def test_an_unexpected_shape_is_shown_by_its_members() -> None:
-    """The preview of a message with an unexpected form lists its JSON members."""
+    """If a message has an unexpected form, its preview lists its JSON members."""
     for method in ("session/prompt", "session/update", "terminal/create", "initialize"):
         odd = {"prompt": 5, "update": 5, "args": 5, "clientInfo": 5, "command": []}
         assert show(method, "request", **odd)
@@ -239,7 +239,7 @@ def test_what_a_strict_decoder_refuses_is_described() -> None:
 
 @pytest.mark.parametrize(("size", "shown"), [(2_000_000, "1.5 MB"), (7_900_000, "5.9 MB")])
 def test_a_large_frame_is_described_like_a_small_one(size: int, shown: str) -> None:
-    """A frame of up to 8 MB is previewed as a whole."""
+    """The preview of a frame of up to 8 MB describes all of the frame."""
     block = {"type": "image", "mimeType": "image/png", "data": "A" * size}
     prompt = [{"type": "text", "text": "See"}, block]
     assert show("session/prompt", "request", prompt=prompt) == f"See [image/png, {shown}]"
@@ -312,7 +312,7 @@ def test_a_timeout_is_shown_with_its_signal() -> None:
 
 
 def test_an_option_may_be_an_object() -> None:
-    """If the value of a changed session option is an object, the preview shows its value."""
+    """The preview of a changed session option also shows a value that is an object."""
     data = b'{"key":"limits","currentValue":{"tokens":5},"previousValue":[1],"source":"user"}'
     raw = b'{"params":{"sessionId":"s","type":"config_option_update","data":' + data + b"}}"
     assert preview(raw, "notification", "session/update") == (

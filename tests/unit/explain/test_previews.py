@@ -1,4 +1,4 @@
-"""Every example of the specifications has a preview that was reviewed."""
+"""Every example of the specifications has a preview that a person has reviewed."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_content_has_a_describer(kind: str) -> None:
 
 
 def test_the_tables_have_an_example_for_each_line() -> None:
-    """Each method with a special preview has an example in the tests."""
+    """The tests have an example for each method and content type that has its own preview."""
     assert set(UPDATES) == set(UPDATE_KINDS)
     assert set(BLOCKS) == {*BLOCK_TYPES, *TOOL_CONTENT_TYPES}
     known = {*SERVER_REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS, *CHAINS, "_mcp/request"}
@@ -223,7 +223,7 @@ def test_a_wrapped_message_is_described(method: str) -> None:
     ],
 )
 def test_a_form_is_among_the_examples(part: str, shown: str) -> None:
-    """The tests of previews have an example of each form that only one dialect has."""
+    """The tests of previews have an example of each form that differs among dialects."""
     assert any(case.preview.startswith(shown) for case in CASES), part
 
 

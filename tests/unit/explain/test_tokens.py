@@ -1,4 +1,4 @@
-"""The tokens of a recording are the numbers that its agent sent."""
+"""The tokens of a recording are the numbers that the agent reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GEMINI = {"input_tokens": "inputTokens", "output_tokens": "outputTokens"}
 
 
 def recorded(path: Path) -> RecordedTokens:
-    """Returns the tokens of a recording."""
+    """Returns the tokens of a recording, as `stats` computes them."""
     with RecordingReader(path) as reader:
         return read_tokens(reader, turns(reader))
 
@@ -52,7 +52,7 @@ def raw_messages(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def sent_counts(result: dict[str, Any]) -> dict[str, int]:
-    """Returns the counts in the answer to a prompt, by the names of the schema."""
+    """Returns the token counts in the answer to a prompt, by their names in the schema."""
     meta = result.get("_meta") or {}
     counts = result.get("usage") or (meta.get("quota") or {}).get("token_count") or {}
     return {GEMINI.get(name, name): count for name, count in counts.items() if count is not None}
@@ -60,7 +60,7 @@ def sent_counts(result: dict[str, Any]) -> dict[str, int]:
 
 @pytest.mark.parametrize("path", CONVERSATIONS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_tokens_of_real_agents_are_those_of_the_traffic(tmp_path: Path, path: Path) -> None:
-    """The token counts that `stats` prints equal the counts in the recorded lines."""
+    """The token counts of `stats` equal the sums of the counts in the lines of real agents."""
     prompts, open_ = list[dict[str, int]](), dict[Any, int]()
     context, costs = Tokens(), dict[str, float]()
     for stream, message in raw_messages(path):
@@ -193,7 +193,7 @@ def test_the_draft_has_its_usage_in_the_answer(tmp_path: Path) -> None:
 
 
 def test_sessions_are_added_up(tmp_path: Path) -> None:
-    """The cost of a recording is the sum of the costs of its sessions."""
+    """`stats` adds up the last cost of each session."""
     chat = Chat(tmp_path / "x.db")
     chat.open("a")
     chat.open("b")
@@ -207,7 +207,7 @@ def test_sessions_are_added_up(tmp_path: Path) -> None:
 
 
 def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: Path) -> None:
-    """`stats` does not count the first cost of a loaded session as the cost of its first turn."""
+    """A cost that a loaded session has before its first turn is not a cost of that turn."""
     chat = Chat(tmp_path / "x.db", opening="session/load")
     chat.open("a")
     chat.turn("a", spent("a", 2))
@@ -223,7 +223,7 @@ def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: P
 
 
 def test_a_late_report_belongs_to_the_turn_before(tmp_path: Path) -> None:
-    """If token usage is reported after a turn's end, the usage belongs to that turn."""
+    """If a cost is reported after a turn's end, `stats` assigns it to that turn."""
     chat = Chat(tmp_path / "x.db")
     chat.open("s")
     chat.turn("s")

@@ -1,4 +1,4 @@
-"""A trimmed conversation has its marked lines (``+``), and not the others (``.``)."""
+"""`export --format pytest` keeps the lines marked with `+` in these conversations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HANDSHAKE = """
 
 
 def check(conversation: str, *turns: int) -> None:
-    """Trims a conversation to some turns, and compares the kept frames with its marks."""
+    """Trims a conversation to some turns, and asserts that exactly its marked lines are kept."""
     written = [line.strip() for line in f"{HANDSHAKE}{conversation}".splitlines() if line.strip()]
     lines = [json.dumps(HEADER).encode()]
     for line in written:
@@ -116,7 +116,7 @@ def test_a_loaded_session_keeps_its_history() -> None:
 
 
 def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
-    """If a request during the turn names no session, an exported test keeps the request."""
+    """An exported test of a turn keeps requests without a session that were sent in the turn."""
     check(
         """
         + -> #1 authenticate {"methodId": "m"}
@@ -137,7 +137,7 @@ def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
 
 
 def test_stray_lines_follow_the_frame_before_them() -> None:
-    """An exported test keeps stderr lines together with the frame before them."""
+    """If an exported test keeps a frame, it keeps the invalid and stderr lines after it, too."""
     check(
         """
         + <- oops, of the handshake
@@ -175,7 +175,7 @@ def test_a_batch_is_kept_whole() -> None:
 
 
 def test_a_fork_keeps_the_opening_of_its_origin() -> None:
-    """An exported test of a forked session keeps the opening of the original session."""
+    """An exported test of a forked session keeps the opening of the session that was forked."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -192,7 +192,7 @@ def test_a_fork_keeps_the_opening_of_its_origin() -> None:
 
 
 def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
-    """An exported test of an open turn keeps all frames after the turn's start."""
+    """An exported test of a turn that never ended keeps all frames after the prompt."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -217,14 +217,14 @@ def test_every_healthy_recording_replays_after_trimming(path: Path) -> None:
 
 
 def test_spans_are_short() -> None:
-    """The text about an exported test prints consecutive turns as a range."""
+    """`export --format pytest` writes consecutive turns as a range, such as `6..8`."""
     assert list(spans([])) == []
     assert list(spans([3])) == ["3"]
     assert list(spans([1, 2, 4, 6, 7, 8])) == ["1..2", "4", "6..8"]
 
 
 def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
-    """Before a test is exported, a trial replay shows whether the recording replays."""
+    """A trial replay before `export --format pytest` finds that a recording does not replay."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
         outcome = rehearse(reader)

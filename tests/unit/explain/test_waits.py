@@ -1,4 +1,4 @@
-"""For `show`, an hour of silence is a hang only if a peer had to act."""
+"""For `show`, a long silence is a hang only if a peer had to act."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def ask_for_a_form(recorder: LogWriter) -> Callable[[], None]:
 
 
 def ask_beside_the_session(recorder: LogWriter) -> Callable[[], None]:
-    """An elicitation that belongs to a request and names no session."""
+    """Records an elicitation that names a request in place of a session."""
     recorder.to_client(request(0, "elicitation/create", requestId=2, message="Who?"))
     return lambda: recorder.to_agent(result(0, action="accept"))
 
@@ -126,7 +126,7 @@ def wait_for_exit(recorder: LogWriter) -> Callable[[], None]:
 
 
 def run_a_terminal(recorder: LogWriter) -> Callable[[], None]:
-    """A program that runs while the agent has a tool call in progress."""
+    """Records a tool call in progress whose program is still running."""
     terminal(recorder)
     content = [{"type": "terminal", "terminalId": "t"}]
     recorder.to_client(
@@ -136,7 +136,7 @@ def run_a_terminal(recorder: LogWriter) -> Callable[[], None]:
 
 
 def log_in(recorder: LogWriter) -> Callable[[], None]:
-    """Ends the turn; then a person has to log in."""
+    """Records the end of the turn, and a login that waits for a person."""
     recorder.to_client(result(2, stopReason="end_turn"))
     recorder.to_agent(request(2, "authenticate", methodId="browser"))
     return lambda: None
@@ -164,7 +164,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
     words: str,
     more: str,
 ) -> None:
-    """If neither peer has to act for an hour, `show` reports no silence."""
+    """If a person or a program has to act for an hour, `show` does not blame a peer for silence."""
     go_on = begin(recorder)
     recorder.t_ns += HOUR
     running = summary_of(recorder, live=True)
@@ -206,7 +206,7 @@ def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
 
 
 def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
-    """`show` does not call a silent tool call of the agent a hang."""
+    """If the agent's own tool call runs for an hour, `show` does not call the silence a hang."""
     recorder.to_client(update("s", "tool_call", toolCallId="c", title="make", status="pending"))
     recorder.to_client(update("s", "tool_call", toolCallId="d", title="ls", status="pending"))
     recorder.to_client(update("s", "tool_call_update", toolCallId="d", status="completed"))
@@ -329,7 +329,7 @@ def test_a_hang_until_the_end_is_found(recorder: LogWriter) -> None:
 
 
 def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> None:
-    """`show` measures the silence of each session separately."""
+    """`show` reports that one session is silent, even if another session is active."""
     recorder.to_agent(request(3, "session/new", cwd="/srv", mcpServers=[]))
     recorder.to_client(result(3, sessionId="other"))
     prompt(recorder, 4, "other")
@@ -344,7 +344,7 @@ def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> N
 
 
 def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
-    """If the agent is silent after its terminal command has ended, `show` blames the agent."""
+    """If the agent is silent although its program has ended, `show` blames the agent."""
     terminal(recorder)
     recorder.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
     recorder.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))
@@ -354,7 +354,7 @@ def test_a_program_that_has_ended_holds_no_peer_up(recorder: LogWriter) -> None:
 
 
 def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: LogWriter) -> None:
-    """After a cancel, `show` says that the client must answer the open permission request."""
+    """After a cancel, `show` blames the client for a permission request that stays open."""
     permission(recorder)
     recorder.t_ns += HOUR
     assert summary_of(recorder, live=True).findings == []
@@ -398,7 +398,7 @@ def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
 
 
 def test_the_members_of_a_silence_keep_their_names() -> None:
-    """`show --json` names the silent side in the member `debtor`."""
+    """`show --json` keeps the member names `debtor` and `owed` for a silence."""
     request = PendingRequest(1, 0, "to-agent", "session/prompt", "s", 1, Party.AGENT)
     written = converter.unstructure(Silence(Party.AGENT, request, 1, 2, 0, 5))
     assert (written["debtor"], written["owed"]["seq"]) == ("agent", 1)
@@ -419,5 +419,5 @@ def test_the_members_of_a_silence_keep_their_names() -> None:
     ],
 )
 def test_whom_a_request_waits_for(direction: str, method: str | None, who: Party) -> None:
-    """For an open request, `show` says that the receiver must act."""
+    """`show` decides by a request's direction and method who has to answer it."""
     assert answering_party(direction, method) is who

@@ -1,4 +1,4 @@
-"""Frames that faults hold go out when a direction ends or too many bytes are held."""
+"""Frames that a fault holds back are sent when their stream ends or too many bytes wait."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CLIENT = Direction.TO_CLIENT
 
 
 def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
-    """If the end of a stream is reported twice, frames that a fault delays are sent only once."""
+    """If the end of a stream is reported twice, frames held back by a fault are sent only once."""
     recorded = check(["reorder after_frames=9"], "1 <- | a\n<- end\n<- 1\nend of to-client")
     assert list(recorded.engine.end(CLIENT, recorded.now)) == []
 
@@ -46,7 +46,7 @@ def test_held_frames_are_bounded() -> None:
 
 
 def test_a_stall_lets_out_nothing_that_is_held() -> None:
-    """If a fault stalls a stream, frames of the stream that another fault delays are never sent."""
+    """If a fault stalls a stream, frames that another fault holds back are never sent."""
     check(
         ["reorder after_frames=1 where=text:a", "stall where=text:b"],
         """

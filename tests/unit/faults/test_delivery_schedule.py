@@ -1,4 +1,4 @@
-"""The schedule of faults orders bytes by due time, with side effects after them."""
+"""The schedule of a faulted connection orders bytes by due time, and side effects after them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXIT = RuleEffect("r", "exit", ExitEffect(3))
 
 
 def write(data: bytes, due: int = 0, direction: Direction = Direction.TO_CLIENT) -> ScheduledWrite:
-    """Bytes that go out alone."""
+    """Returns a write that is not joined with other writes."""
     return ScheduledWrite(direction, data, due)
 
 
@@ -46,7 +46,7 @@ def added(*outputs: ScheduledWrite | RuleEffect | DirectionEnd) -> DeliverySched
 
 
 def written(schedule: DeliverySchedule, now: int, outlet: Stream = CLIENT) -> list[bytes]:
-    """Returns all writes due at a time, each gone before the next is taken."""
+    """Returns all writes that are due at a time; each is finished before the next begins."""
     result = []
     while (data := schedule.outboxes[outlet].take(now)) is not None:
         result.append(data)
@@ -99,7 +99,7 @@ def test_what_was_taken_is_written_before_more_is_taken() -> None:
 
 
 def test_only_plain_frames_are_joined() -> None:
-    """Frames that no fault changed are written together if they are due at the same time."""
+    """Of the writes due at one time, only adjacent frames that no fault changed are joined."""
     schedule = added(
         plain(b"a"), plain(b"b"), write(b"c"), plain(b"d"), plain(b"e"), plain(b"late", 5)
     )
@@ -116,7 +116,7 @@ def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
-    """If a megabyte of output that faults changed is unwritten, the recorder stops reading."""
+    """If a megabyte of faulted output waits to be written, the recorder stops reading."""
     schedule = added(write(b"x" * (WAITING_BYTES - 1)))
     assert schedule.outboxes[CLIENT].has_room
     schedule.add(write(b"y" * WAITING_BYTES), 0)
@@ -153,7 +153,7 @@ def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
 
 
 def test_side_effects_keep_their_order() -> None:
-    """Side effects of faults, such as kills, happen in the order of the rules."""
+    """Side effects of faults happen in their order, each after the bytes before it."""
     schedule = added(KILL, write(b"late", 5), EXIT, KILL)
     waits = [schedule.has_effects]
     assert schedule.take_effects(0) == [KILL]
@@ -163,7 +163,7 @@ def test_side_effects_keep_their_order() -> None:
 
 
 def test_a_side_effect_can_have_a_moment() -> None:
-    """If a side effect of a fault has a set time, it does not wait for earlier bytes."""
+    """A side effect of a fault with a set time happens at that time."""
     schedule = added(write(b"late", 50))
     assert schedule.effect_due_at() is None
     schedule.add_later(KILL, 8)
@@ -177,7 +177,7 @@ def test_a_side_effect_can_have_a_moment() -> None:
 
 
 def test_a_side_effect_without_a_moment_is_never_due() -> None:
-    """Without a set time, a side effect of a fault waits for earlier bytes."""
+    """A side effect of a fault without a set time is never due, since it waits for bytes."""
     assert added(write(b"a"), KILL).effect_due_at() is None
 
 
@@ -190,7 +190,7 @@ def test_a_side_effect_without_a_moment_is_never_due() -> None:
     ],
 )
 def test_notes_and_stops_add_nothing(output: Fired | RuleEffect) -> None:
-    """The note that a fault rule fired adds no bytes to the delivery."""
+    """Reports of fired rules, stalls and closed streams add no bytes to the schedule of faults."""
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
     assert schedule.take_effects(0) == []
@@ -247,7 +247,7 @@ def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
 
 
 def test_nothing_waits_once_it_is_hurried() -> None:
-    """If the recorder hurries a stream with faults, it sends all delayed bytes at once."""
+    """If a schedule of faults is hurried, all delayed bytes are due at once."""
     schedule = added(write(b"b", 9), write(b"a", 5))
     hurried = [schedule.outboxes[CLIENT].is_hurried]
     schedule.hurry()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @define
 class Numbers:
-    """How many frames have passed, and when the last one came."""
+    """The number of frames so far, and the time of the last frame."""
 
     count: int = 0
     last: int = 0
@@ -27,7 +27,7 @@ class Numbers:
 
 @frozen
 class NumberedFault(Fault):
-    """The frame is replaced by its number, and the milliseconds since the one before it."""
+    """A fault that replaces a frame by its number and the milliseconds since the frame before."""
 
     kind = "numbered"
 
@@ -47,7 +47,7 @@ class NumberedFault(Fault):
 def test_a_kind_keeps_its_state_for_each_rule_and_direction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A fault rule has a state of its own in each direction."""
+    """Each fault rule keeps its own state for each direction."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     rules = ["numbered where='not text:zz'", "numbered name=other where=text:zz"]
     for _ in range(2):
@@ -71,7 +71,7 @@ def test_a_kind_keeps_its_state_for_each_rule_and_direction(
 
 
 def test_each_copy_of_a_frame_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a fault rule copies a frame, later rules of the plan apply to each copy."""
+    """If a fault rule duplicates a frame, the next rule of the plan counts both copies."""
     monkeypatch.setitem(KINDS, "numbered", NumberedFault)
     check(["duplicate", "numbered"], "1 <- | a\n<- | 1 0\n<- | 2 0\n2 <- | b\n<- | 3 0\n<- | 4 0")
 
@@ -80,7 +80,7 @@ CHANCE = Chance(42, "rule", "to-client s", 7)
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    """The random number of a fault rule is the same for the same seed and match."""
+    """For one seed and match, a fault rule always draws the same random number."""
     first = CHANCE.draw("place")
     CHANCE.draw("other")
     assert CHANCE.draw("place") == first == Chance(42, "rule", "to-client s", 7).draw("place")

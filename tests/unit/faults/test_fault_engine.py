@@ -1,4 +1,4 @@
-"""The fault engine matches frames with rules, and returns the rules that fired."""
+"""The fault engine matches frames with rules, and reports the rules that fired."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def update(session: str = "s") -> bytes:
 
 
 def test_side_effects_name_their_rules() -> None:
-    """Fault rules that fire at a frame are recorded before their side effects happen."""
+    """The fault engine reports all rules that fired before it requests their side effects."""
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
     outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).feed(
@@ -61,7 +61,7 @@ def test_a_filter_matches_what_the_recorder_labels() -> None:
 
 
 def test_an_injected_reply_closes_its_request() -> None:
-    """If a fault answers a prompt, the turn ends."""
+    """If a fault answers a prompt in the agent's place, the turn ends for later rules."""
     check(
         ["error-reply where=method:session/prompt", "drop where=turn:1"],
         r"""
@@ -77,12 +77,12 @@ def test_an_injected_reply_closes_its_request() -> None:
 
 
 def firings(recorded: FaultTranscript) -> list[tuple[str, bool, bytes | None]]:
-    """Returns the name of each rule that fired, whether it injected, and the bytes."""
+    """Returns for each firing the rule, whether it made the frame up, and the delivered bytes."""
     return [(fired.rule, fired.received is None, fired.delivered) for fired in recorded.fired]
 
 
 def test_every_rule_that_fired_has_the_delivered_bytes() -> None:
-    """If several fault rules fire at one frame, each is recorded with the delivered bytes."""
+    """If several fault rules fire at one frame, each report has the bytes that were delivered."""
     recorded = check(
         ["truncate keep_bytes=2", "latency latency_ms=1", "corrupt mode=crlf"],
         r"""
@@ -118,7 +118,7 @@ def test_an_injected_line_has_one_firing_in_its_place() -> None:
 
 
 def test_a_lost_frame_has_no_delivered_bytes() -> None:
-    """If a fault drops a frame, no delivered bytes are recorded for the frame."""
+    """If faults leave nothing of a frame, the reports of their rules contain no bytes."""
     recorded = check(
         ["drop where=text:a", "truncate keep_bytes=0 newline=false"],
         """
@@ -130,7 +130,7 @@ def test_a_lost_frame_has_no_delivered_bytes() -> None:
 
 
 def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
-    """If a fault closed a stream, later frames are recorded as lost by that fault rule."""
+    """If a fault closes a stream, later frames are reported as lost by the same rule."""
     recorded = check(
         ["close where=text:a"],
         """

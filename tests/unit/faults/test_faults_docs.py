@@ -1,4 +1,4 @@
-"""The page on faults agrees with the code: kinds, settings, triggers, plans, and its how-to."""
+"""The manual page about faults agrees with the code, also about how to add a kind."""
 
 from __future__ import annotations
 
@@ -107,19 +107,19 @@ def test_the_kind_of_the_how_to_works(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def places(heading: str) -> list[str]:
-    """The files that the table of a how-to lists."""
+    """Returns the files in the table of a section of the manual page about faults."""
     return first_cells(section(PAGE, heading))
 
 
 @functools.cache
 def package() -> dict[str, str]:
-    """The texts of the package's files by their paths."""
+    """Returns the text of each file of the package by its path."""
     paths = sorted((ROOT / "acp_proxy").rglob("*.py"))
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
 def files_with(*words: str) -> set[str]:
-    """The files of the package in which one of some words occurs as a whole word."""
+    """Returns the files of the package that contain one of the words."""
     return {
         path
         for path, text in package().items()
@@ -129,7 +129,7 @@ def files_with(*words: str) -> set[str]:
 
 
 def test_a_kind_is_named_only_where_the_how_to_says() -> None:
-    """The class of a kind of fault is named only in its own file."""
+    """Each kind of fault is named only in the files that the manual's how-to lists."""
     listed = places("To add a kind")
     own, registry, manual, playbooks = listed
     assert (ROOT / registry).is_file()
@@ -145,7 +145,7 @@ def test_a_kind_is_named_only_where_the_how_to_says() -> None:
 
 
 def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
-    """A ready fault plan is named only in its own file and in the manual."""
+    """Each ready fault plan is named only in the files that the manual's how-to lists."""
     plan, manual = places("To add a ready plan")
     assert (ROOT / manual).samefile(ROOT / "docs" / "faults.md")
     for name, path in ready_plans().items():

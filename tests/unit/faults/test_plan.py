@@ -179,7 +179,7 @@ def test_a_wrong_setting_is_refused(tmp_path: Path, kind: str, message: str) -> 
     ],
 )  # fmt: skip
 def test_a_wrong_filter_is_refused(tmp_path: Path, where: str, message: str) -> None:
-    """A fault rule is refused if its filter needs data that is known only after the frame."""
+    """The error about a fault rule's filter says what is wrong, such as the use of `latency`."""
     text = f"[[fault]]\nkind = 'drop'\nwhere = '{where}'"
     assert refused(tmp_path, text) == f"fault[0].where: {message}"
 
@@ -208,7 +208,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_recording_in_place_of_a_plan_is_refused(tmp_path: Path) -> None:
-    """If a recording is given in place of a fault plan, the error suggests `-` in its place."""
+    """If a recording is given in place of a fault plan, the error suggests to write `-`."""
     record_conversation(tmp_path / "x.db")
     with pytest.raises(BadPlan, match="a recording, not a plan; to use --fault alone, write -"):
         load_plan(tmp_path / "x.db")
@@ -261,7 +261,7 @@ def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
 
 
 def test_names_and_keys_do_not_depend_on_the_order() -> None:
-    """The random numbers of fault rules do not depend on the order of the rules."""
+    """The names and random numbers of fault rules do not depend on the order of the rules."""
     rules = ["drop", "drop times=1", "drop times=2", "latency"]
     forth = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*rules[:3]).rules}
     back = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*reversed(rules[:3])).rules}
@@ -277,7 +277,7 @@ def test_a_rule_that_is_added_moves_no_key() -> None:
 
 
 def test_equal_rules_have_different_names() -> None:
-    """Two equal fault rules have different random numbers."""
+    """Two equal fault rules get different names and different random numbers."""
     first, second = plan_of("drop", "drop").rules
     assert first.name != second.name
     assert first.key != second.key
@@ -351,7 +351,7 @@ def test_a_plan_has_bounds(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_a_rule_of_the_command_line_has_the_same_bounds() -> None:
-    """A fault rule on the command line has the same limits as a rule in a file."""
+    """If a value in a fault rule is huge or deeply nested, the error says what was expected."""
     for value in ("9" * 5000, "[" * 100_000, ".".join("a" * 50_000)):
         with pytest.raises(BadPlan, match="latency_ms: expected a number"):
             parse_rule(f"latency latency_ms={value}")
@@ -366,7 +366,7 @@ def test_only_a_plain_file_is_a_plan(tmp_path: Path) -> None:
 
 
 def test_a_plan_in_a_recording_has_the_same_bounds() -> None:
-    """If the fault plan in a recording is too large, acp-proxy ignores the plan."""
+    """If the fault plan in a recording is too large or nested too deeply, it is ignored."""
     for text in (".".join("a" * 50_000) + " = 1", "x = " + "[" * 100_000, "#" * 1_000_001):
         assert rules(text) == []
     assert rules("[[fault]]\nkind = 'noop'") == ["noop"]

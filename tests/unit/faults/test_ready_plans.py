@@ -1,4 +1,4 @@
-"""Each ready plan affects a recording of a real conversation as it describes."""
+"""Each ready fault plan has the effects on a real recording that its description promises."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLIENT, AGENT = Direction.TO_CLIENT, Direction.TO_AGENT
 
 @frozen
 class PassedFrame:
-    """A frame of a recording."""
+    """A frame of a recording, as the fault engine receives it."""
 
     seq: int
     direction: Direction
@@ -46,7 +46,7 @@ class PassedFrame:
 
 @define
 class Hit:
-    """The effect of rules on a frame."""
+    """The effects of a plan's rules on a frame."""
 
     frame: PassedFrame
     rules: list[str] = field(factory=list)
@@ -71,13 +71,13 @@ class Hit:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the frame did not simply pass."""
+        """Whether the rules changed, delayed or dropped the frame, or had another effect."""
         whole = self.delivered == self.frame.raw + self.frame.newline
         return not whole or self.late_ms > 0 or bool(self.injected or self.effects)
 
 
 class AppliedPlan:
-    """The effect of a plan on frames whose peers do not react to it."""
+    """Applies a fault plan to recorded frames, without peers that would react."""
 
     def __init__(self, plan: Plan, frames: Iterable[PassedFrame]) -> None:
         engine = FaultEngine(plan, 1, 0)
@@ -120,7 +120,7 @@ class AppliedPlan:
 
 @functools.cache
 def frames() -> tuple[PassedFrame, ...]:
-    """The frames of the tour."""
+    """Returns the frames of the recording `tour`."""
     with RecordingReader(TOUR) as reader:
         return tuple(
             PassedFrame(
@@ -135,17 +135,17 @@ def frames() -> tuple[PassedFrame, ...]:
 
 
 def original(direction: Direction) -> bytes:
-    """All bytes that one peer sent."""
+    """Returns all bytes that one peer sent in the recording `tour`."""
     return b"".join(f.raw + f.newline for f in frames() if f.direction is direction)
 
 
 def applied(name: str) -> AppliedPlan:
-    """A ready plan at work on the tour."""
+    """Applies a ready plan to the recording `tour`."""
     return AppliedPlan(load_plan(f"@{name}"), frames())
 
 
 def seqs(run: AppliedPlan) -> list[int]:
-    """The numbers of the frames that were hit."""
+    """Returns the numbers of the frames that a plan has changed."""
     return [hit.seq for hit in run.hits]
 
 
@@ -188,7 +188,7 @@ LOST = {
 
 @pytest.mark.parametrize("name", LOST)
 def test_lost_frames_never_arrive(name: str) -> None:
-    """If a ready fault plan loses frames, the other frames arrive unchanged."""
+    """Each ready fault plan that loses frames loses exactly those that the tests expect."""
     run = applied(name)
     assert [hit.seq for hit in run.hits if hit.delivered is None] == LOST[name] == seqs(run)
 
@@ -289,7 +289,7 @@ DRAFT_SAID: tuple[tuple[Direction, str | None, dict[str, Any]], ...] = (
 
 
 def in_draft(name: str, said: Any = None) -> AppliedPlan:
-    """A ready plan at work on a conversation in the 1.0 draft."""
+    """Applies a ready plan to a conversation in the 1.0 draft."""
     passed = []
     for seq, (direction, method, rest) in enumerate(said or DRAFT_SAID, 1):
         message = {"jsonrpc": "2.0", **({"method": method} if method else {}), **rest}
@@ -305,7 +305,7 @@ def test_a_needed_login_has_the_code_of_its_dialect() -> None:
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """In v1, the fault plan `auth-required` uses v1's code, whatever `initialize` looks like."""
+    """In v1, `auth-required` uses v1's error code even for an `initialize` like the draft's."""
     (initialize, *_), cwd = DRAFT_SAID, {"id": 1, "params": {"cwd": "/p", "mcpServers": []}}
     answer = (CLIENT, None, {"id": 0, "result": {"protocolVersion": 1}})
     said = [initialize, answer, (AGENT, "session/new", cwd)]
@@ -322,7 +322,7 @@ def test_an_unknown_update_comes_in_the_draft_too() -> None:
 
 
 def test_a_crash_leaves_half_a_frame() -> None:
-    """The ready fault plan of a crash ends the agent's output with half a frame."""
+    """The ready fault plan `crash-mid-frame` ends the agent's output within a frame."""
     run = applied("crash-mid-frame")
     first = run.hits[0]
     assert first.seq == 10
@@ -333,14 +333,14 @@ def test_a_crash_leaves_half_a_frame() -> None:
 
 
 def test_a_late_reply_is_the_last_of_all() -> None:
-    """If nothing is cancelled, the fault plan `late-reply` sends the reply as the last frame."""
+    """The ready fault plan `late-reply` sends the delayed reply after all other frames."""
     run = applied("late-reply")
     assert seqs(run) == [34]
     assert run.delivered(CLIENT).endswith(run.hits[0].delivered or b"?")
 
 
 def test_side_effects_leave_the_prompt_unchanged() -> None:
-    """If a ready fault plan sends a signal to the agent, the prompt arrives unchanged."""
+    """The ready fault plans `agent-killed` and `noisy-stderr` deliver the prompt unchanged."""
     for name in ("agent-killed", "noisy-stderr"):
         (hit,) = applied(name).hits
         assert hit.seq == 6

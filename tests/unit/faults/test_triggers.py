@@ -88,7 +88,7 @@ def test_a_probability_holds_over_many_frames() -> None:
 
 
 def test_a_seed_has_a_fixed_schedule() -> None:
-    """The same seed and frames give the same faults in every version of acp-proxy."""
+    """For a seed, fault rules fire at the same frames in every version of acp-proxy."""
     assert hits(FaultTranscript(["drop name=flaky probability=0.3"], seed=42), 24) == SCHEDULE
     recorded = FaultTranscript(["latency name=slow latency_ms=100 jitter_ms=50"], seed=42)
     late = []
@@ -104,7 +104,7 @@ LATE = [128.389, 85.12, 66.8, 122.929]
 
 
 def test_other_seeds_have_other_schedules() -> None:
-    """If a fault plan has a seed, acp-proxy uses no other seed."""
+    """With different seeds, a fault rule with a probability fires at different frames."""
     plan = plan_of("drop probability=0.3")
     schedules = {tuple(hits(FaultTranscript(plan, seed), 30)) for seed in range(5)}
     assert len(schedules) == 5
@@ -135,7 +135,7 @@ def test_other_seeds_have_other_schedules() -> None:
     ],
 )
 def test_what_a_rule_reaches(rule: str, expected: list[Direction]) -> None:
-    """A fault rule acts only in the direction that its filter names."""
+    """A fault rule acts only in the directions that its filter allows."""
     assert reached(joined([], [parse_rule(rule)], None)) == expected
 
 
@@ -147,7 +147,7 @@ def test_what_a_plan_reaches() -> None:
 
 
 def test_rules_that_can_fire() -> None:
-    """A fault rule that cannot fire in a direction is not applied to that direction."""
+    """In each direction, only the fault rules that can fire there are applied."""
     rules = [parse_rule(f"drop name={name} {rest}") for name, rest in RULES.items()]
     plan = joined([], rules, None)
     assert [rule.name for rule in firing_in(plan, A)] == ["every", "agent"]

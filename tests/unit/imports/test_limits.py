@@ -1,4 +1,4 @@
-"""Imports of other tools' logs have limits of size, and read times, methods and commands."""
+"""Tests the size limits of `import`, and how it reads times, directions and commands."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_the_command_of_an_export_is_read_beside_its_messages(
     ],
 )
 def test_json_is_read_as_it_is_spelled(text: bytes, expected: bytes | None) -> None:
-    """If JSON in an imported log spans several lines, `import` removes only white space."""
+    """If `import` joins JSON of several lines into one line, it removes only white space."""
     read = read_message(text)
     assert (read and read.raw) == expected
 
@@ -153,7 +153,7 @@ def test_methods_tell_who_sends_them() -> None:
 
 @pytest.mark.parametrize("name", ["zed", "acp-devtools"])
 def test_messages_in_brackets_of_somebodys_words_are_named(name: str) -> None:
-    """`import` reports messages within brackets that do not enclose JSON."""
+    """If a message follows a bracket that encloses no JSON, `import` reports it as unreadable."""
     message = WRITERS[name if name == "zed" else f"{name}-lines"].write([Sent(TO_CLIENT, SHORT)])
     entries = read_as(name, f"{message}\nand then [it hung\n{message}\n")
     assert [line.raw for line in messages(entries)] == [SHORT]
@@ -177,7 +177,7 @@ def test_long_ids_of_open_requests_are_not_kept() -> None:
 
 
 def test_several_copies_of_zed_have_a_gap() -> None:
-    """If a pasted log has two JSON arrays, `import` notes that messages may be missing."""
+    """If a log copied from Zed has two JSON arrays, `import` notes a gap between them."""
     row = '{"_direction":"incoming","_type":"notification","method":"m","params":"a"}'
     text = f"[\n{row}\n]\n[\n{row},\n{row}\n]\n".encode()
     entries = list(source_named("zed").read(io.BytesIO(text), text))

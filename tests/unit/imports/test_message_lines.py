@@ -34,7 +34,7 @@ def test_a_byte_order_mark_hides_no_message() -> None:
 
 
 def test_the_messages_of_an_array_are_read_one_by_one() -> None:
-    """In an imported log, the items of a JSON array are read as separate messages."""
+    """If a log contains a JSON array without an arrow, `import` reads its items as messages."""
     array = f"[{_I},\n  {_A}]\n"
     assert [message.raw for message in messages(read_as("lines", array))] == [INITIALIZE, ANSWER]
     (batch,) = messages(read_as("lines", f"< {array}"))

@@ -123,7 +123,7 @@ def test_text_is_painted(ink: Ink | None, bold: bool, painted: str) -> None:
 
 
 def luminance(ink: Ink) -> float:
-    """How bright a colour of the 256 is, from 0 to 1, as WCAG reckons."""
+    """Returns the luminance of a colour, from 0 to 1, by the accessibility rules of WCAG."""
     levels = [0, 95, 135, 175, 215, 255]
     cube = ink - 16
     rgb = [levels[cube // 36 % 6], levels[cube // 6 % 6], levels[cube % 6]]
@@ -174,7 +174,7 @@ def test_a_long_path_breaks_after_a_slash() -> None:
 
 
 def test_who_is_to_blame_stays_on_a_line() -> None:
-    """In a message, the brackets that name the side to blame are never split between two lines."""
+    """When a message is wrapped, the words in brackets that name who is to blame stay together."""
     lines = [*Screen(30).wrapped(piece(""), piece("it leaks  [term.leaked by the agent]"))]
     assert lines == ["it leaks", "[term.leaked by the agent]"]
 

@@ -206,7 +206,7 @@ def test_logs_without_messages_are_refused(home: Path, text: str, expected: str)
 @pytest.mark.parametrize("name", ["acpx", "zed"])
 @pytest.mark.parametrize("rest", ["", "\n```\n# And then it hung.\n"], ids=["end", "words"])
 def test_a_last_message_that_is_cut_off_is_left_out(home: Path, name: str, rest: str) -> None:
-    """If a log ends within a message, `import` keeps the messages before it."""
+    """If the last message of a log is incomplete, `import` keeps only the messages before it."""
     text = WRITERS[name].write(SENT[:3]).rstrip(']}\n "')[:-9]
     result = run_with(f"{text}{rest}".encode(), "inspect", "import", "-", "--name", "x", home=home)
     assert " with 2 messages; " in result.stderr

@@ -26,7 +26,7 @@ def system_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def checked(home: Path, *words: str, **env: str) -> list[str]:
-    """Returns the results if Zed has these words as its agent; HOME stands for the home."""
+    """Returns what `doctor` says if Zed's settings have an agent with these words and variables."""
     words = tuple(word.replace("HOME", str(home)) for word in words)
     configure(home, *words, **env)
     results = [*client_settings(machine(home))]
@@ -53,7 +53,7 @@ def test_no_client_names_it(tmp_path: Path) -> None:
     ],
 )
 def test_an_entry_that_all_is_well_with(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """If a client's settings are right, `doctor` reports the version of acp-proxy in them."""
+    """If a client's settings are right, `doctor` names the acp-proxy version and the agent."""
     assert checked(tmp_path, "HOME/bin/acp-proxy", *words, A=VALUE) == [
         "✓ Zed 'Mine': acp-proxy 0.1.0 records HOME/bin/agent"
     ]
@@ -106,7 +106,7 @@ def test_arguments_in_one_string(tmp_path: Path) -> None:
 
 
 def test_what_only_the_path_of_a_shell_has(tmp_path: Path) -> None:
-    """`doctor` warns about a program in settings that is only in the PATH of the shell."""
+    """`doctor` warns if settings name a program that is only in the PATH of the user's shell."""
     fine, *rest = checked(tmp_path, "acp-proxy", "record", "agent")
     assert fine == "✓ Zed 'Mine': acp-proxy 0.1.0 records"
     assert rest == [
@@ -177,7 +177,7 @@ def test_the_acp_proxy_of_settings(tmp_path: Path) -> None:
 
 
 def test_it_is_asked_as_the_client_would_start_it(tmp_path: Path) -> None:
-    """`doctor` starts the acp-proxy of a client's settings with the variables of the settings."""
+    """`doctor` asks an acp-proxy for its version with the variables that the settings give it."""
     asked = []
 
     def ask(words: Sequence[str], environ: Mapping[str, str]) -> VersionAnswer:

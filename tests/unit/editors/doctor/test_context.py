@@ -49,7 +49,7 @@ def test_what_cannot_start(tmp_path: Path) -> None:
 
 
 def test_no_file_is_made(tmp_path: Path) -> None:
-    """When `doctor` starts a program to learn its version, no bytecode files are written."""
+    """When `doctor` asks a program for its version, Python writes no bytecode files."""
     (tmp_path / "module.py").write_text("")
     text = "import module, sys; print('acp-proxy, version', sys.argv[1][2:])"
     script = program(tmp_path / "acp-proxy", f"#!{sys.executable} -S\n{text}\n")

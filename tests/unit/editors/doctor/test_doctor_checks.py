@@ -1,4 +1,4 @@
-"""The checks of `doctor` run in one order, and the worst status is that of them all."""
+"""The checks of `doctor` run in a fixed order; the overall result is the worst status."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_the_versions(tmp_path: Path) -> None:
 
 
 def test_a_path_that_all_is_well_with(tmp_path: Path) -> None:
-    """If editors can start acp-proxy, `doctor` reports its path as right."""
+    """`doctor` accepts the path of an acp-proxy that editors can start."""
     assert lines(start_script(machine(tmp_path))) == [f"✓ {tmp_path}/bin/acp-proxy"]
 
 

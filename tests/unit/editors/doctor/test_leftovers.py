@@ -1,4 +1,4 @@
-"""`doctor` finds what killed recorders and commands left, and suggests how to clean up."""
+"""`doctor` finds files that killed recorders and commands left, and suggests a remedy."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_logs_that_cannot_be_finished(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_read_of_a_log(tmp_path: Path) -> None:
-    """If a damaged part of a capture log is left unmasked, `doctor` reports it."""
+    """`doctor` reports files with unreadable, unmasked parts of a damaged capture log."""
     context = machine(tmp_path)
     record_conversation(context.recordings / "x.db")
     for name in ("x.db.damaged", "x.db.damaged-2"):

@@ -139,7 +139,7 @@ def test_none_is_running(tmp_path: Path) -> None:
 
 
 def test_what_they_wait_for(tmp_path: Path) -> None:
-    """`doctor` says for whom each running recorder waits."""
+    """`doctor` says for whom each running recording waits."""
     context = machine(tmp_path)
     recorders = [record_waiting_chat(context.recordings / "a.db", finished=False)]
     for name, prompts in {"b": True, "c": False}.items():

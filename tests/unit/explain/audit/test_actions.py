@@ -14,7 +14,7 @@ Found = tuple[str, str, str, list[str]]
 
 
 def actions(conversation: Talk) -> list[Found]:
-    """Returns the kind, the status, the source and the paths of each action."""
+    """Returns the kind, status, source and paths of each action that `audit` lists."""
     return [
         (a.kind, a.status, a.source, [path.shown for path in a.paths])
         for a in conversation.audit().actions
@@ -60,7 +60,7 @@ def test_a_tool_call_and_its_write_are_one_action() -> None:
 
 
 def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
-    """If the agent also reads a file that it edits, `audit` lists the read separately."""
+    """If the agent reads a file that it edits, `audit` lists the read as an action of its own."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.asks("fs/read_text_file", {"content": "x"}, path=A)
@@ -72,7 +72,7 @@ def test_a_read_within_an_edit_is_an_action_of_its_own() -> None:
 
 
 def test_two_calls_with_one_path_are_not_told_apart() -> None:
-    """If a file request fits two open tool calls, `audit` lists the request and both calls."""
+    """If a file request fits two open tool calls, `audit` marks all three as perhaps the same."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -129,7 +129,7 @@ def test_a_terminal_whose_end_is_not_recorded_was_started() -> None:
 
 
 def test_a_call_that_is_only_asked_for() -> None:
-    """If a tool call was only named in a permission request, `audit` shows the request's answer."""
+    """`audit` lists a tool call that only a permission request names, with the request's answer."""
     for chosen, decision, status in (
         (REJECT, "denied", "refused"),
         (None, "cancelled", "cancelled"),
@@ -227,7 +227,7 @@ def test_a_call_id_that_is_used_again_in_another_turn() -> None:
 
 @pytest.mark.parametrize("dialect", ["v1", "v2"])
 def test_a_call_id_that_is_used_again_in_a_turn(dialect: str) -> None:
-    """If a later read has the id of a write, `audit` still shows the permission of the write."""
+    """If a read reuses the id of an earlier write, `audit` keeps the permission with the write."""
     conversation = Talk(dialect)
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -240,7 +240,7 @@ def test_a_call_id_that_is_used_again_in_a_turn(dialect: str) -> None:
 
 
 def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
-    """If two tool calls of the 1.0 draft have one id, `audit` shows each with its own tool."""
+    """In the 1.0 draft, `audit` lists two tool calls with one id, each with its own tool."""
     conversation = Talk("draft-1.0")
     for tool in ("fs/write_text_file", "fs/read_text_file"):
         conversation.call("c", tool=tool)
@@ -251,7 +251,7 @@ def test_a_call_id_that_is_used_again_in_a_turn_of_the_draft() -> None:
 
 
 def test_a_call_id_that_is_used_again_in_a_permission_request() -> None:
-    """`audit` joins a permission to the next tool call that has the id in the request."""
+    """`audit` joins a permission request that reuses an id to the next tool call with this id."""
     conversation = Talk()
     conversation.call("c", **shell("ls"))
     conversation.ends("c")
@@ -313,7 +313,7 @@ def test_the_draft_names_operations_and_no_session() -> None:
 
 
 def test_the_draft_may_ask_without_a_tool_call() -> None:
-    """If a permission request of the 1.0 draft names no tool call, `audit` shows the operation."""
+    """In the 1.0 draft, `audit` lists the operation of a permission request without a tool call."""
     conversation = Talk("draft-1.0")
     for operation, resource in (("terminal_execute", "npm test"), ("file_delete", A)):
         conversation.asks(
@@ -327,7 +327,7 @@ def test_the_draft_may_ask_without_a_tool_call() -> None:
 
 
 def test_requests_of_unknown_methods() -> None:
-    """`audit` lists a request of an unknown method as an action of another kind."""
+    """`audit` lists a request with an unknown method as an action of the kind `other`."""
     conversation = Talk()
     conversation.asks("fs/delete", {}, path=A)
     conversation.asks("mcp/message", {}, connectionId="m", method="tools/call")
@@ -424,7 +424,7 @@ def test_an_open_call_whose_id_is_used_again() -> None:
 
 
 def test_directories_are_those_of_the_time() -> None:
-    """`audit` judges an action by the directory that its session had at the time."""
+    """`audit` judges an action by the directory that its session had when the action happened."""
     conversation = Talk()
     conversation.call("c", **shell("cat /proj/app/x"))
     conversation.to_agent(request(9, "session/load", sessionId="s", cwd="/", mcpServers=[]))
@@ -462,7 +462,7 @@ def test_sessions_have_directories_and_terminals_of_their_own() -> None:
 
 
 def test_words_of_a_command_count_from_its_directory() -> None:
-    """`audit` does not resolve a relative path after `cd` in a command."""
+    """`audit` resolves a relative path from the command's directory, but not after `cd`."""
     conversation = Talk()
     conversation.call(
         "c", kind="execute", rawInput={"command": "cat ../x ../../y", "cwd": f"{CWD}/sub"}
@@ -474,7 +474,7 @@ def test_words_of_a_command_count_from_its_directory() -> None:
 
 
 def test_options_with_one_id() -> None:
-    """If two permission options have the id that was chosen, `audit` calls the answer ambiguous."""
+    """If two permission options share the chosen id, `audit` calls the decision ambiguous."""
     conversation = Talk()
     options = [{"optionId": "1", "kind": "allow_once"}, {"optionId": "1", "kind": "reject_once"}]
     conversation.permission("1", {"toolCallId": "c", **edit(A)}, options=options)

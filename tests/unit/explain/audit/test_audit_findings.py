@@ -68,7 +68,7 @@ def test_an_agent_that_never_asks() -> None:
 
 
 def test_an_answer_for_always_may_cover_what_follows() -> None:
-    """`audit` has a separate finding for actions that an answer "always allow" may cover."""
+    """`audit` lists actions that an earlier "always allow" may cover in a finding of their own."""
     conversation = Talk()
     conversation.permission(ALWAYS, {"toolCallId": "c", **shell("npm test")})
     conversation.call("d", **shell("npm install"))
@@ -95,7 +95,7 @@ def test_refused_and_done_by_the_client() -> None:
 
 
 def test_refused_and_done_in_a_terminal() -> None:
-    """If the terminal of a refused tool call is created later, `audit` reports a problem."""
+    """If the client runs the command of a refused tool call, `audit` reports a problem."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **shell("make")})
     conversation.asks("terminal/create", {"terminalId": "t"}, command="make")
@@ -131,7 +131,7 @@ def test_a_permission_request_that_failed() -> None:
 
 
 def test_a_later_turn_is_another_matter() -> None:
-    """`audit` does not apply a refusal to later turns."""
+    """If permission was refused in one turn, `audit` does not report the action in a later turn."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
     conversation.prompt()
@@ -181,7 +181,7 @@ def test_permission_for_one_file_and_a_write_of_another() -> None:
 
 
 def test_a_call_that_changes_after_permission() -> None:
-    """If the path of a tool call changes after its permission, `audit` reports a problem."""
+    """If a tool call names a second path after its permission, `audit` reports a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "completed", locations=[{"path": A}, {"path": B}])
@@ -285,7 +285,7 @@ def test_a_directory_that_is_not_in_the_recording() -> None:
 
 
 def test_answers_that_no_person_can_give() -> None:
-    """`audit` reports a permission that was granted within a tenth of a second."""
+    """`audit` reports permission that was granted within a tenth of a second after the request."""
     conversation = Talk()
     conversation.pause_ms = 99
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("make")})
@@ -310,7 +310,7 @@ def test_hostile_text_is_made_visible() -> None:
 
 
 def test_the_last_answer_about_the_same_file_counts() -> None:
-    """If permission for a file was requested twice, `audit` applies only the last answer."""
+    """If permission for a file was refused and then granted, `audit` applies the last answer."""
     conversation = Talk()
     conversation.permission(REJECT, {"toolCallId": "c", **edit(A)})
     conversation.permission(ALLOW, {"toolCallId": "d", **edit(A)})
@@ -325,7 +325,7 @@ def test_the_last_answer_about_the_same_file_counts() -> None:
 
 
 def test_a_write_that_may_belong_to_either_of_two_calls() -> None:
-    """`audit` does not report a write that may belong to either of two permitted tool calls."""
+    """If a write may belong to a permitted tool call, `audit` reports it as perhaps allowed."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.call("d", **edit(A))
@@ -350,7 +350,7 @@ def test_a_refused_command_that_a_shell_then_runs() -> None:
 
 
 def test_a_change_that_is_only_announced() -> None:
-    """If a tool call only announced a change, `audit` says that the change was announced."""
+    """If a tool call has not ended yet, `audit` says only that its change was announced."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **edit(A)})
     conversation.ends("c", "in_progress", locations=[{"path": B}])
@@ -421,7 +421,7 @@ def test_names_of_what_may_be_one_file(cwd: str, asked: str, written: str) -> No
 
 
 def test_a_write_in_one_batch_with_its_permission_request() -> None:
-    """If a JSON-RPC batch has a write and its permission request, `audit` reports the write."""
+    """If a write is in the same JSON-RPC batch as its permission request, `audit` reports it."""
     conversation = Talk()
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", **edit(A)}, "options": OPTIONS}
     conversation.to_client([

@@ -1,4 +1,4 @@
-"""`audit` judges a path by its text alone: whether it is inside, and holds credentials."""
+"""`audit` judges by a path's text alone whether it is outside, and whether it is a credential."""
 
 from __future__ import annotations
 
@@ -85,6 +85,6 @@ def test_words_of_a_command() -> None:
 
 
 def test_a_long_command_is_read_quickly() -> None:
-    """`audit` looks for at most twenty paths in a command."""
+    """`audit` looks for at most twenty paths in a command, and only at the command's beginning."""
     assert len(mentions("/a " * 100_000, POSIX)) == 1
     assert len(mentions(" ".join(f"/{n}" for n in range(10_000)), POSIX)) == 20

@@ -1,4 +1,4 @@
-"""The preview of a diff has its files and the numbers of added and removed lines."""
+"""The preview of a diff names the files, and counts the added and removed lines."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_the_size_is_that_of_the_decoded_data(count: int) -> None:
     ],
 )
 def test_media_is_data_beside_its_type(value: dict[str, Any], shown: str) -> None:
-    """A preview hides data only if a media type stands beside the data in the message."""
+    """In place of binary data, a preview shows the media type that stands beside the data."""
     assert media(value) == shown
 
 
@@ -94,7 +94,7 @@ def test_other_text_is_left_alone(text: str) -> None:
 
 
 def test_a_cut_leaves_no_short_piece_of_base64() -> None:
-    """If a preview is cut within base64, the piece before the cut is hidden too."""
+    """If a long text is cut within base64, a short piece of base64 before the cut is left out."""
     words = "so it begins " * 10
     assert beginning(f"{words}{DATA}", len(words) + 60) == words
     assert beginning(f"{words}{DATA}", len(words) + 100) == f"{words}{DATA[:100]}"

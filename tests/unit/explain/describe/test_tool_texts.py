@@ -1,4 +1,4 @@
-"""The state of a tool call is read in every dialect, also from a frame that was cut off."""
+"""The title, kind and status of a tool call are read in every dialect, also from a cut frame."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
 
 
 def test_the_state_is_read_from_a_cut_frame() -> None:
-    """If a frame is cut off, commands still find the title of its tool call."""
+    """If only the beginning of a frame is read, commands still find the title of its tool call."""
     raw = line(update("s", "tool_call", title="Write", content="x" * 1000))
     assert call_in(raw[:200]).title == "Write"
     assert params_of(raw[:20]) == {}

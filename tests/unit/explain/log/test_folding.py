@@ -1,4 +1,4 @@
-"""Adjacent chunks of one message become one line of `log`, and nothing else does."""
+"""`log` joins adjacent chunks of one message into one line, and no other frames."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rows(*messages: Row) -> list[Row]:
 
 
 def spans(items: Iterator[Row | ChunkRun]) -> list[tuple[int, int]]:
-    """Returns the first and the last number of each item."""
+    """Returns the first and the last frame number of each line that `log` would print."""
     return [
         (i.first["seq"], i.last) if isinstance(i, ChunkRun) else (i["seq"], i["seq"]) for i in items
     ]
@@ -116,7 +116,7 @@ def test_odd_chunks_are_not_folded(odd: Row) -> None:
     ids=["turn", "silence"],
 )
 def test_a_run_ends_with_its_turn_and_with_a_silence(seq: int, other: Row) -> None:
-    """`log` does not join two chunks if a turn ends between them."""
+    """`log` does not join two chunks if a turn ends or a long silence is between them."""
     given = [row(n, chunk("a")) for n in range(1, 3)] + [row(seq, chunk("a"), **other)]
     assert spans(fold(given)) == [(1, 2), (3, 3)]
 
@@ -134,7 +134,7 @@ def test_marked_frames_are_not_folded() -> None:
 
 
 def test_only_the_beginning_of_a_long_text_is_kept() -> None:
-    """If `log` joins many chunks, it keeps only the beginning of their text in memory."""
+    """If `log` joins many chunks, it keeps only the beginning of the joined text in memory."""
     total = 12_000
     given = (row(n, chunk("x" * 50)) for n in range(1, total + 1))
     tracemalloc.start()

@@ -74,7 +74,7 @@ def test_a_line_that_is_not_utf8_is_base64_in_json(tmp_path: Path, size: int) ->
 
 
 def test_a_large_invalid_line_is_text_in_json(tmp_path: Path) -> None:
-    """`log --json` writes a large invalid line as `text`."""
+    """`log --json` writes a large line that is not JSON as the string `text`."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":' + b"y" * (3 << 20) + b"}}"
     (line,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(line)["text"] == raw.decode()

@@ -39,7 +39,7 @@ def drawn(path: Path, **more: Any) -> list[str]:
 
 
 def test_every_message_and_event_is_drawn(tmp_path: Path) -> None:
-    """A sequence diagram has an arrow for each message."""
+    """A sequence diagram has an arrow for each message and a note for each event."""
     assert drawn(record_conversation(tmp_path / "x.db")) == [
         "sequenceDiagram",
         "title x",
@@ -92,7 +92,7 @@ def test_runs_are_one_line_and_pauses_a_note(tmp_path: Path) -> None:
 
 
 def test_a_diagram_is_capped(tmp_path: Path) -> None:
-    """If `--max` shortens a sequence diagram, its last note counts the omitted messages."""
+    """If `--max` shortens a sequence diagram, the last note counts the frames that are left out."""
     path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         diagram = SequenceDiagram(reader, most=9)
@@ -109,7 +109,7 @@ def test_a_diagram_is_capped(tmp_path: Path) -> None:
 
 
 def test_the_messages_of_a_batch_are_drawn() -> None:
-    """A sequence diagram draws the messages of a JSON-RPC batch below the batch."""
+    """In a sequence diagram, the messages of a JSON-RPC batch follow the arrow of the batch."""
     batch = [request(n, "x/y") for n in range(30)]
     lines = [{**HEADER}, {"stream": "to-agent", "message": batch}]
     with reader_of([json.dumps(line).encode() + b"\n" for line in lines]) as reader:
@@ -206,7 +206,7 @@ def test_a_long_text_is_cut() -> None:
 
 @given(st.text(max_size=7))  # an escape has up to ten characters
 def test_the_text_can_be_read_back(text: str) -> None:
-    """The decoded texts of a sequence diagram are the recorded texts."""
+    """If a Mermaid reader decodes a text of a sequence diagram, it gets the recorded text."""
     written = escaped(text)
     assert html.unescape(re.sub(r"#(\d+);", r"&#\1;", written)) == plain(text).strip()
     assert not re.search("[\n%`<>{}$|@]", written)

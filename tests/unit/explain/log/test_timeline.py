@@ -72,7 +72,7 @@ def test_a_line_has_its_columns(
 
 
 def test_a_line_has_its_stream_and_tone(lines: dict[int, TimelineLine]) -> None:
-    """`log` prints permission requests and errors in special colours."""
+    """`log` gives prompts, permission requests and errors colours of their own."""
     tones = [(lines[n].stream, lines[n].tone) for n in (6, 7, 9, 10, 12, 13, 15, 17, 23)]
     assert tones == [
         ("to-agent", "prompt"),
@@ -139,7 +139,7 @@ def test_a_run_is_one_line() -> None:
 
 
 def test_a_long_run_shows_the_number_of_its_characters() -> None:
-    """If `log` joins many chunks, it prints the length of their text."""
+    """If `log` joins many chunks, it prints the number of characters of the joined text."""
     run = ChunkRun({**ROW, "seq": 7}, "agent_message_chunk", 63, 0, 57, 9000, 123456, "b" * 2000)
     assert run_line(run).text == "b" * 2000 + "… (123456 characters)"
 

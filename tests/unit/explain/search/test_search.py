@@ -1,4 +1,4 @@
-"""A search finds what a person reads: in strings, across chunks, in lines of any size."""
+"""`search` finds text as a person reads it: decoded, across chunks, and in lines of any size."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> 
 def test_names_of_the_protocol_are_found_by_a_pattern_that_may_be_one(
     pattern: str, is_found: bool
 ) -> None:
-    """`search` finds a JSON name, a method or a type only if the pattern is written like a name."""
+    """`search` finds names, such as methods, only with a pattern that is written like a name."""
     raw = (
         b'{"jsonrpc": "2.0", "method": "session/new", "params": {"readTextFile": true,'
         b' "sessionUpdate":"tool_call", "content": {"type": "diff"}, "caf\\u00e9": 17,'
@@ -115,7 +115,7 @@ def test_names_of_the_protocol_are_found_by_a_pattern_that_may_be_one(
 
 
 def test_names_are_found_in_lines_of_other_programs() -> None:
-    """In a line that is not a JSON-RPC message, `search` finds JSON names like any other text."""
+    """In lines that are not JSON-RPC, `search` also finds the names of JSON members."""
     raw = b'{"level": "info", "type": "request"}'
     for sought in ("level", "request"):
         log = frame(1, {}, raw=raw, stream="stderr", kind="stderr", method=None)
@@ -192,7 +192,7 @@ def test_a_new_message_ends_the_one_before(between: StoredFrame) -> None:
     ids=["stderr", "tool call update", "other session", "request"],
 )
 def test_unrelated_frames_do_not_end_a_message(between: StoredFrame) -> None:
-    """`search` joins the chunks of a message even if frames of other sessions come between."""
+    """`search` joins the chunks of a message even if unrelated frames come between them."""
     first, two = chunks("Hel", "lo", first=1)
     assert numbers(search("hello", [first, between, two._replace(seq=3)])) == [(1, 3)]
 
@@ -218,7 +218,7 @@ def test_hits_come_in_order() -> None:
 
 
 def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
-    """`search` returns a match without waiting for the next frame."""
+    """If no chunk can extend a match, `search` returns the match before it reads the next frame."""
     searcher = Searcher(Pattern("hello"))
     assert searcher.feed(frame(1, notification("x", title="hello")))
     searcher = Searcher(Pattern("hello"))
@@ -234,7 +234,7 @@ def test_a_match_of_a_regular_expression_goes_across_chunks() -> None:
 
 
 def test_an_end_assertion_waits_for_the_end_of_the_message() -> None:
-    """In `search`, `$` does not match at the end of a chunk if its message continues."""
+    r"""In `search`, `\Z` matches at the end of a message, but not at the end of earlier chunks."""
     many = ["x" * 100] * 400
     assert numbers(search(r"lo\Z", chunks("hel", "lo", *many), is_regex=True)) == [(2, 2)]
     assert search(r"hello\Z", chunks("hel", "lo", *many), is_regex=True) == []
@@ -250,7 +250,7 @@ def test_a_long_text_is_found_across_many_chunks() -> None:
 
 
 def test_memory_is_bounded_however_long_a_message_is() -> None:
-    """`search` keeps only the end of an unfinished message in memory."""
+    """While a message is incomplete, `search` keeps only the end of its text in memory."""
     searcher = Searcher(Pattern("nothing like that"))
     for chunk in chunks(*["some text "] * 20_000):
         assert searcher.feed(chunk) == []

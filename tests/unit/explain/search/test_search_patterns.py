@@ -1,4 +1,4 @@
-"""A search pattern matches whatever the case and the escapes are."""
+"""A search pattern finds a text with and without JSON escapes, and may ignore case."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_case_matters_if_there_is_a_capital(pattern: str, text: str, is_found: b
 
 
 def test_case_can_be_chosen() -> None:
-    """The options of `search` about case apply to fixed texts and to regular expressions."""
+    """The options `-i` and `-s` of `search` choose whether a pattern ignores case."""
     assert Pattern("Hello", ignore_case=True).is_in("hELLO")
     assert not Pattern("hello", ignore_case=False).is_in("Hello")
 
@@ -79,7 +79,7 @@ def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: s
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
 )  # fmt: skip
 def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
-    """`search` recognizes a regular expression that depends on the text around its match."""
+    """`search` recognizes that a regular expression looks at the text around its match."""
     assert Pattern(pattern, is_regex=True).has_assertions == asks
 
 
@@ -100,7 +100,7 @@ def test_escapes_are_undone(written: str, meant: str) -> None:
 
 
 def test_strings_are_found_in_a_line() -> None:
-    """`search` finds the names of JSON members."""
+    """`strings` returns the names and the strings in a JSON line, even if the line is cut off."""
     line = r'{"a":"b\"c","\u0064":[1,"e"],"f":"cut \n'
     assert strings(line) == ["a", 'b"c', "d", "e", "f", "cut \n"]
     assert escaped_strings(line) == ['b"c', "d", "cut \n"]

@@ -1,4 +1,4 @@
-"""Tests which facts of a conversation `show` calls problems, remarks, or neither."""
+"""Tests which facts of a conversation are errors, warnings or hints for `show`."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def client_leaves(recorder: LogWriter) -> None:
 
 
 def play(capture: captures.Capture, recorder: LogWriter) -> None:
-    """Writes a capture as a recorder would have logged it."""
+    """Writes a captured conversation into a log, as a recorder would have written it."""
     for record in capture.records:
         recorder.t_ns = record.t_ns
         match record:
@@ -132,7 +132,7 @@ def dies(signum: int) -> Callable[[LogWriter], None]:
 
 
 def is_told(signum: int, action: str = "passed on", **why: Any) -> Callable[[LogWriter], None]:
-    """Records that a signal goes to the agent."""
+    """Records that the agent gets a signal."""
     return lambda recorder: recorder.event(capture_log.SIGNAL, signal=signum, action=action, **why)
 
 
@@ -266,7 +266,7 @@ CUSTOM = notification("_x/status", sessionId="s")
 
 
 def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
-    """`show` prints the name that the recording's dialect has for an error code."""
+    """`show` names an error code as the recording's dialect does."""
     told = []
     for dialect in ("v1", "draft-1.0"):
         with LogWriter(tmp_path / f"{dialect}.db", dialect=dialect) as recorder:
@@ -282,7 +282,7 @@ def test_error_codes_are_named_by_dialect(tmp_path: Path) -> None:
 
 
 def test_routine_errors_are_no_problems(recorder: LogWriter) -> None:
-    """`show` does not report an error about a missing file as a problem."""
+    """`show` does not report routine errors, such as an unknown extension or a missing file."""
     recorder.to_agent(request(1, "_x/y"))
     recorder.to_client(error(1, -32601, "Method not found"))
     recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/new"))
@@ -325,7 +325,7 @@ def test_unknown_error_codes_have_no_name(code: Any, dialect: str | None, name: 
 
 
 def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -> None:
-    """If bytes could not be delivered, `show` says who was gone."""
+    """If bytes could not be delivered to a peer, `show` says that this peer was gone."""
     turn(recorder)
     recorder.to_client(CUSTOM)
     recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)
@@ -335,7 +335,7 @@ def test_undelivered_bytes_are_reported_with_their_frames(recorder: LogWriter) -
 
 
 def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
-    """If an agent stops reading, `show` says since when."""
+    """If an agent stops reading, `show` says when it stopped and how many bytes waited."""
     turn(recorder)
     since = ORIGIN_NS + recorder.t_ns
     recorder.to_agent(CUSTOM)
@@ -348,7 +348,7 @@ def test_an_agent_that_stops_reading_is_reported(recorder: LogWriter) -> None:
 
 
 def test_a_forged_stall_event_does_no_harm(recorder: LogWriter) -> None:
-    """If a recorded event about a stall is invalid, `show` raises no error."""
+    """If a stall event in a recording has invalid members, `show` still prints the stall."""
     recorder.event(capture_log.NOTE, TO_AGENT, action="stalled")
     recorder.event(capture_log.NOTE, TO_CLIENT, action="stalled", since=1 << 62, bytes="many")
     recorder.event(capture_log.NOTE, action="stalled")
@@ -382,7 +382,7 @@ def test_tool_calls_have_their_last_status(recorder: LogWriter) -> None:
 
 
 def with_kind(message: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Returns a tool call of a kind; session updates use another member for it."""
+    """Returns a tool call to which the member `kind` is added."""
     message["params"]["update"]["kind"] = kind
     return message
 
@@ -437,7 +437,7 @@ def test_sessions_have_their_directory_and_how_they_were_opened(recorder: LogWri
 
 
 def test_files_and_terminals_are_counted_by_outcome(recorder: LogWriter) -> None:
-    """`show` counts the file requests that failed."""
+    """`show` counts file requests by their outcome: answered, failed or open."""
     for n, answer in enumerate((result(0, content="x"), error(1, -32603, "no"), None)):
         recorder.to_client(request(n, "fs/read_text_file", sessionId="s", path="/a"))
         if answer is not None:

@@ -15,7 +15,7 @@ PROTOCOL = Path(__file__).parents[3] / "data" / "protocol"
 
 
 def test_enabled_capabilities_of_v1_are_listed() -> None:
-    """In ACP v1, `show` lists a flag that is true as a capability."""
+    """In v1, `show` lists the capabilities that are enabled, such as `terminal`."""
     params = {
         "clientCapabilities": {
             "fs": {"readTextFile": True, "writeTextFile": False},
@@ -28,7 +28,7 @@ def test_enabled_capabilities_of_v1_are_listed() -> None:
 
 
 def test_empty_groups_of_v1_are_no_capabilities() -> None:
-    """In ACP v1, `show` lists no capability for an empty object."""
+    """In v1, `show` does not list an empty group, such as `promptCapabilities`, as a capability."""
     groups: dict[str, Any] = {
         "promptCapabilities": {},
         "mcpCapabilities": {},
@@ -39,7 +39,7 @@ def test_empty_groups_of_v1_are_no_capabilities() -> None:
 
 
 def test_capabilities_of_v1_are_named_by_path() -> None:
-    """`show` names a capability of ACP v1 by its path in the message."""
+    """In v1, `show` names a capability by the path of its member, such as `fs.readTextFile`."""
     result = {
         "agentCapabilities": {
             "loadSession": True,
@@ -57,7 +57,7 @@ def test_capabilities_of_v1_are_named_by_path() -> None:
 
 
 def test_custom_capabilities_come_last() -> None:
-    """`show` lists custom capabilities last."""
+    """`show` lists capabilities in `_meta` and others with a leading `_` last."""
     params = {
         "clientCapabilities": {"_meta": {"zed.dev": {"workspace": True}}, "terminal": True},
         "capabilities": {"_own": {"x": 1}, "fs": {"read": True}},
@@ -71,7 +71,7 @@ def test_custom_capabilities_come_last() -> None:
 
 
 def test_an_empty_object_is_a_capability_in_v2() -> None:
-    """In ACP v2, `show` lists an empty object as a capability."""
+    """In v2, `show` lists a capability whose value is an empty object."""
     params: dict[str, Any] = {
         "capabilities": {"auth": {}, "session": {"prompt": {"image": {}}, "mcp": None}}
     }
@@ -79,7 +79,7 @@ def test_an_empty_object_is_a_capability_in_v2() -> None:
 
 
 def test_capabilities_of_the_draft_have_values() -> None:
-    """`show` prints a capability of the 1.0 draft with its value."""
+    """In the 1.0 draft, `show` prints the value of a capability after its name."""
     result = {
         "capabilities": {
             "mcpCapabilities": {"transport": ["stdio", "http"]},

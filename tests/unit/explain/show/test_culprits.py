@@ -46,7 +46,7 @@ def chat(tmp_path: Path) -> Iterator[LogWriter]:
 
 
 def opened(chat: LogWriter) -> None:
-    """Records that the peers have met, and that a session is open: frames 2 to 5."""
+    """Records a handshake and the opening of a session: frames 2 to 5."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1, agentCapabilities={}))
     chat.to_agent(SESSION[0])
@@ -132,7 +132,7 @@ def test_the_client_is_to_blame_for_its_signal(chat: LogWriter) -> None:
 
 
 def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
-    """If an agent ended with open requests, `show` has one finding for all of them."""
+    """If an agent ended with an open request, `show` reports the end, but no missing answer."""
     chat.to_agent(INITIALIZE)
     chat.event(capture_log.EXIT, code=1)
     assert judged(chat) == [("agent.ended", "error", "agent")]
@@ -153,7 +153,7 @@ def test_an_agent_that_is_gone_is_not_waited_for(chat: LogWriter) -> None:
 def test_a_wait_has_a_culprit_only_where_somebody_had_to_act(
     chat: LogWriter, meanwhile: list[Any], expected: tuple[str, str, str | None]
 ) -> None:
-    """While a tool call runs, `show` blames nobody for the wait."""
+    """If a tool call runs or a person must answer, `show` blames nobody for an open prompt."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(*meanwhile)
@@ -174,7 +174,7 @@ def test_an_agent_that_does_nothing_after_an_answer_is_named(chat: LogWriter) ->
 
 
 def test_nobody_has_read_a_question_when_the_client_leaves_at_once(chat: LogWriter) -> None:
-    """If a client leaves right after a permission request, `show` blames the client."""
+    """If a client leaves right after a permission request came, `show` blames the client."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(PERMISSION)
@@ -259,7 +259,7 @@ def test_a_client_that_refuses_a_question_is_named(chat: LogWriter) -> None:
 
 
 def test_the_reason_at_the_end_of_an_error_is_kept(chat: LogWriter) -> None:
-    """`show` cuts a long error message in the middle."""
+    """`show` cuts a long error message in the middle, and so keeps its beginning and end."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(error(2, -32603, f"{'x' * 400} Please sign in again."))
@@ -327,7 +327,7 @@ def test_an_agent_that_ignored_a_cancel_was_killed_for_it(chat: LogWriter) -> No
 def test_a_turn_ends_soon_after_its_cancel(
     chat: LogWriter, seconds: int, asked: bool, expected: list[tuple[str, str, str | None]]
 ) -> None:
-    """If a turn ends half a minute after its cancel, `show` reports a problem."""
+    """If a turn ends more than half a minute after its cancel, `show` prints a warning."""
     opened(chat)
     chat.to_agent(PROMPT)
     if asked:
@@ -567,7 +567,7 @@ def test_an_error_of_the_models_provider_is_recognized(
 def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
     chat: LogWriter, code: int, message: str, by: str | None
 ) -> None:
-    """If an error has nothing to do with the prompt, `show` blames the agent."""
+    """`show` blames the agent, the environment or nobody for an error, as its text suggests."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(error(2, code, message))
@@ -576,7 +576,7 @@ def test_a_code_that_says_nothing_of_the_prompt_is_the_agents(
 
 
 def test_a_session_that_is_opened_in_the_end_was_no_failure(chat: LogWriter) -> None:
-    """If a session fails to open and a later one opens, `show` reports no problem."""
+    """If a session cannot be opened, but a later one can, `show` reports only a hint."""
     chat.to_agent(INITIALIZE)
     chat.to_client(result(0, protocolVersion=1))
     chat.to_agent(request(7, "session/new", cwd="/gone", mcpServers=[]))
@@ -618,7 +618,7 @@ def test_where_npm_keeps_its_log_is_not_what_failed(chat: LogWriter) -> None:
 
 
 def test_an_answer_that_a_fault_broke_is_named(chat: LogWriter) -> None:
-    """If a fault breaks an answer that the client waits for, `show` names the fault."""
+    """If a fault cuts an answer that the client waits for, `show` names the fault."""
     opened(chat)
     chat.to_agent(PROMPT)
     chat.to_client(result(2, stopReason="end_turn"))

@@ -1,4 +1,4 @@
-"""`show` blames a failed request on who broke a rule, on a fault, or on nobody."""
+"""`show` blames a failed request on the peer that broke a rule, on a fault, or on nobody."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def summary_of(recorder: LogWriter) -> Summary:
 
 
 def sentences(recorder: LogWriter) -> list[str]:
-    """Returns its problems and remarks, except the end of the agent."""
+    """Returns the sentences of a log's findings, except findings about its end."""
     marks = {"error": "✗", "warning": "!", "info": "-"}
     findings = summary_of(recorder).findings
     return [
@@ -52,7 +52,7 @@ def recorder(tmp_path: Path) -> LogWriter:
 
 
 def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> str:
-    """Returns the finding about a request of the client that is refused, frames 4 and 5."""
+    """Records a request and its error, frames 4 and 5, and returns the finding about them."""
     recorder.to_agent(sent)
     recorder.to_client(error(sent["id"], code, "no"))
     (said,) = sentences(recorder)
@@ -161,7 +161,7 @@ def test_a_failed_opening_is_a_problem(tmp_path: Path, method: str, params: dict
 
 
 def test_a_completed_login_is_no_problem(recorder: LogWriter) -> None:
-    """If a session opens after a login, `show` reports the earlier refusal only as a hint."""
+    """If a login follows a refused `session/new`, `show` reports the refusal only as a hint."""
     recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
     recorder.to_client(error(1, -32000, "log in"))
     recorder.to_agent(request(2, "authenticate", methodId="m"))
@@ -197,7 +197,7 @@ def test_refused_logins_and_failed_turns_are_problems(tmp_path: Path) -> None:
 
 
 def test_effects_of_faults_are_no_problems(recorder: LogWriter) -> None:
-    """If a fault injected an error as an answer, `show` does not report a problem."""
+    """If a fault makes up an error or drops a request, `show` names the fault."""
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
     fault(recorder, "error-on-prompt", "error-reply")
     made(recorder, error(1, -32603, "Internal error"))  # 5
@@ -250,18 +250,18 @@ def made(recorder: LogWriter, message: Any) -> None:
 
 @pytest.mark.parametrize("example", official(), ids=lambda e: f"{e.kind}-{e.method}")
 def test_what_the_official_documents_show_is_allowed(example: Example) -> None:
-    """`show` finds no broken rule in a request of the documents of ACP v1."""
+    """`show` finds no broken rule in any request that the documents of ACP v1 contain."""
     assert complaint(example, "v1") == ""
 
 
 @pytest.mark.parametrize("example", draft(), ids=lambda e: f"{e.kind}-{e.method}")
 def test_what_the_draft_shows_is_allowed(example: Example) -> None:
-    """`show` finds no broken rule in a request of the documents of the 1.0 draft."""
+    """`show` finds no broken rule in any request that the documents of the 1.0 draft contain."""
     assert complaint(example, "draft-1.0") == ""
 
 
 def complaint(example: Example, dialect: str) -> str:
-    """Returns the mistake in a document's request; empty for other messages."""
+    """Returns what `show` says against an example request; empty for other messages."""
     if example.kind != "request":
         return ""
     direction = example.direction.value

@@ -1,4 +1,4 @@
-"""The line of facts in `show` says what was asked and done, and leaves out unknown facts."""
+"""The summary line of `show` says what happened in a recording, and omits unknown facts."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_the_last_usage_is_read(tmp_path: Path) -> None:
 
 
 def test_usual_errors_are_counted() -> None:
-    """The summary line of `show` counts routine error answers and names the frame of the first."""
+    """The summary line of `show` counts routine error answers, and names the first one's frame."""
     summary = summary_of(DIRECTORY / "tour.db")
     (error,) = summary.error_codes
     assert facts_line(summary)[-1] == Fact("1 error answer #58", seq=58)

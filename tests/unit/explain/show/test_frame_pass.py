@@ -1,4 +1,4 @@
-"""Tests the tool calls that a summary of a recording has."""
+"""Tests how `show` summarizes the updates of tool calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KEY = ("s", "call-1")
 
 
 def updated(**members: object) -> CallLog:
-    """Returns the log after a call was announced and then updated with some members."""
+    """Returns the log of a tool call that was announced, and then updated with some members."""
     log = CallLog()
     announced: dict[str, object] = {
         "sessionUpdate": "tool_call",

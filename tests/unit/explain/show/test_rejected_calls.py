@@ -1,4 +1,4 @@
-"""A tool call whose permission was denied is rejected, not failed, for all that explains it."""
+"""If permission is denied, commands call the tool call rejected, not failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of a conversation has a few words, with signals by their names."""
+"""`list` shows the result of a conversation in a few words, with signals by their names."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def test_an_ending_is_in_words(values: dict[str, Any], reason: str, words: str) 
     ],
 )
 def test_the_worst_finding_is_the_result(rule: str, by: str, brief: str, words: str) -> None:
-    """In `list`, the result of a recording is its worst finding."""
+    """`list` describes the worst finding of a recording in a few words, with the frame's number."""
     finding = Finding(rule, Severity.ERROR, by, 7, "a sentence", brief=brief)
     assert result_words([finding], ended(exit_code=0)) == words
 
 
 def test_an_agent_that_ended_early_has_the_words_of_its_exit() -> None:
-    """In `list`, an agent that ended early is named, with the frame if its exit is not known."""
+    """If an agent ended early, `list` prints its signal, or the frame if no exit is recorded."""
     finding = Finding("agent.ended", Severity.ERROR, "environment", 7, "a sentence")
     assert result_words([finding], ended(exit_signal=9)) == "killed: SIGKILL"
     assert result_words([finding], ended()) == "agent ended early #7"

@@ -65,7 +65,7 @@ def test_a_fork_is_marked_on_the_session_that_it_made(tmp_path: Path) -> None:
 
 
 def test_frames_are_counted_by_stream_and_kind(story: Summary) -> None:
-    """`show` counts the lines of stderr as a stream."""
+    """`show` counts frames by stream and by kind."""
     assert story.frames == {"to-agent": 6, "to-client": 11, "stderr": 1}
     assert story.kinds == {
         "request": 6,
@@ -130,7 +130,7 @@ def test_the_last_lines_of_stderr_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_summarized_from_its_log(tmp_path: Path) -> None:
-    """`show` of a running recording does not depend on which frames are already indexed."""
+    """`show` prints the same summary of a running recording before and after indexing."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         live = summary_of(recorder.path)

@@ -1,4 +1,4 @@
-"""`stats` gathers the same values in one pass or two, from finished and live recordings."""
+"""`stats` computes the same values in one pass or two, and for running recordings."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_unindexed_frames_are_counted(tmp_path: Path) -> None:
 
 
 def repeated(conversation: Talk) -> dict[str, list[int]]:
-    """Returns the first frames of these calls by id."""
+    """Returns the first frames of tool calls that `stats` calls repeated, by the id of the call."""
     with conversation.reader() as reader:
         messages = MessagePass(reader)
         passed = TurnsAndCalls(reader, messages)
@@ -137,7 +137,7 @@ def repeated(conversation: Talk) -> dict[str, list[int]]:
 
 
 def test_the_first_call_with_an_id_is_not_repeated() -> None:
-    """`stats` calls a tool call repeated only if an earlier call with the id has ended."""
+    """If an id is used again before its tool call has ended, `stats` counts no repeated call."""
     conversation = Talk()
     for call in "aabcc":
         conversation.call(call)

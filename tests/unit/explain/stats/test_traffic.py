@@ -1,4 +1,4 @@
-"""`stats` counts frames and bytes by method, latencies by rank, and bytes by tool call."""
+"""Tests how `stats` counts frames, bytes and latencies by method and by tool call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from acp_proxy.store.queries.exchanges import ExchangeRow
 
 
 def head(seq: int, t_ns: int = 0, **fields: Any) -> StoredFrame:
-    """A notification to the client, or what the fields make of it."""
+    """Returns a notification to the client; the fields replace its values."""
     values = {
         "stream": "to-client", "kind": "notification", "method": "m", "exchange": None,
         "session": None, "turn": None, "tool_call": None, "terminal": None, "size": 10, **fields,
@@ -48,7 +48,7 @@ def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -
 def test_a_percentile_is_one_that_occurred(
     ordered: list[int], percent: int, expected: int | None
 ) -> None:
-    """In `stats`, each percentile is a latency that was measured."""
+    """In `stats`, every percentile is one of the measured latencies."""
     assert percentile(ordered, percent) == expected
 
 
@@ -65,7 +65,7 @@ def test_an_answer_counts_for_the_method_it_answers() -> None:
 
 
 def test_frames_without_a_method_are_counted_by_their_kind() -> None:
-    """`stats` counts a frame without a method by its kind."""
+    """`stats` counts stderr lines and invalid lines, which have no method, by their kind."""
     traffic = Traffic(100)
     traffic.feed(head(1, stream="stderr", kind="stderr", method=None))
     traffic.feed(head(2, kind="invalid", method=None, size=2))
@@ -97,7 +97,7 @@ def test_activity_divides_the_time_of_the_recording() -> None:
 
 
 def test_the_cached_part_is_the_computed_one() -> None:
-    """`stats` counts frames in the same time intervals with and without its cache."""
+    """`stats` assigns every frame to the right one of several time intervals of equal length."""
     for end in (1, 5, 24, 25, 997):
         traffic = Traffic(end)
         expected = [0] * BUCKETS

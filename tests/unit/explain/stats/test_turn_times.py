@@ -1,4 +1,4 @@
-"""For `stats`, every nanosecond of a turn is streaming, silent, or one of four waits."""
+"""`stats` assigns every nanosecond of a turn to streaming, silence, or one of four waits."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ HOUR = 3600 * SECOND
     ],
 )
 def test_the_waiting_part_depends_on_the_method(method: str | None, part: Part) -> None:
-    """`stats` decides by a request's method whether the agent waits for a person or a file."""
+    """`stats` decides by a request's method whether it waits for a person, a program or a file."""
     assert waiting_part(method) is part
 
 
 def running_from(t_ns: int) -> RunningTurn:
-    """Returns a turn that begins at some time."""
+    """Returns a running turn that began at a time."""
     return RunningTurn(Turn(1, "s", 1, t_ns), t_ns, t_ns)
 
 
 def wait_for(turn: RunningTurn, *parts: Part) -> None:
-    """Makes the turn wait for some parts."""
+    """Adds open requests to a turn, one for each part that it waits for."""
     asked = Exchange(1, "to-client", None, None, None, 1, 0)
     turn.waits = {number: (asked, part, 0) for number, part in enumerate(parts)}
     turn.awaited = Counter(parts)
@@ -95,7 +95,7 @@ def test_parallel_waits_are_counted_once() -> None:
 
 
 def test_time_never_runs_backwards() -> None:
-    """If a frame has an earlier time than the frame before it, `stats` uses the later time."""
+    """If the time of a frame is before the time of an earlier frame, `stats` counts no time."""
     turn = running_from(100)
     assert turn.pass_time(40) == (Part.SILENT, 0)
     assert turn.pass_time(107) == (Part.SILENT, 7)
@@ -117,7 +117,7 @@ def asks(number: int, method: str, session: str = "s") -> dict[str, Any]:
 
 
 def times(recorder: LogWriter) -> tuple[list[TurnTime], WholeTime]:
-    """Ends a recording and measures its turns."""
+    """Ends a recording, and returns the times of its turns and of the whole."""
     recorder.abandon()
     with RecordingReader(recorder.path) as reader:
         statistics = gather(reader)
@@ -125,12 +125,12 @@ def times(recorder: LogWriter) -> tuple[list[TurnTime], WholeTime]:
 
 
 def parts(turn: TurnTime) -> dict[str, int]:
-    """The parts of a turn that took time, in milliseconds."""
+    """Returns the milliseconds of each part of a turn that took time."""
     return {str(part): turn.part_ns(part) // MS for part in Part if turn.part_ns(part)}
 
 
 def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
-    """`stats` does not count the time in which a person decides as the agent's time."""
+    """`stats` divides a turn among the agent and the others, such as a person who decides."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))  # at 1 ms
     recorder.t_ns += 3 * SECOND
@@ -186,7 +186,7 @@ def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
 
 
 def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> None:
-    """If one turn is open, `stats` counts a file request without a session for that turn."""
+    """If only one turn is open, `stats` assigns requests without a session to this turn."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     recorder.to_client(
@@ -201,7 +201,7 @@ def test_requests_without_a_session_belong_to_the_open_turn(tmp_path: Path) -> N
 
 
 def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> None:
-    """If two turns are open, `stats` counts a request without a session for neither turn."""
+    """If two turns are open, `stats` assigns requests without a session to no turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(request(0, "mcp/message", connectionId="m"))
@@ -216,7 +216,7 @@ def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> 
 
 
 def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
-    """`stats` does not count the request of one session as a wait of another session's turn."""
+    """`stats` does not assign requests of another session to a turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "fs/read_text_file", "t"))
@@ -230,7 +230,7 @@ def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
 def test_the_draft_waits_for_files_in_two_open_turns(
     tmp_path: Path, path: str, waited: tuple[int, int]
 ) -> None:
-    """In the 1.0 draft, `stats` finds the turn of a file request by the path of the file."""
+    """In the 1.0 draft, `stats` assigns a file request to a turn by the session's directory."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     for number, name in enumerate("ab"):
         recorder.to_agent(
@@ -247,7 +247,7 @@ def test_the_draft_waits_for_files_in_two_open_turns(
 
 
 def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
-    """`stats` counts each request in a JSON-RPC batch as open until its own answer."""
+    """`stats` measures each request of a JSON-RPC batch up to the answer to this request."""
     recorder = LogWriter(tmp_path / "x.db", dialect="v2")
     recorder.to_agent(prompt(1))
     recorder.to_client([asks(0, "fs/read_text_file"), asks(1, "session/request_permission")])
@@ -269,7 +269,7 @@ def test_replayed_history_is_no_turn(tmp_path: Path) -> None:
 
 
 def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
-    """The times that `stats` prints add up to the recording's duration."""
+    """`stats` counts the time before, between and after turns apart from the time in turns."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.t_ns += SECOND
     for number in (1, 2):
@@ -283,7 +283,7 @@ def test_time_outside_turns_is_counted_separately(tmp_path: Path) -> None:
 
 
 def test_time_that_passes_does_not_look_at_all_that_is_waited_for() -> None:
-    """The time that `stats` needs does not grow with the number of open requests."""
+    """The work of `stats` for each frame does not depend on the number of open requests."""
 
     class Unread(dict[int, Any]):
         def values(self) -> Any:

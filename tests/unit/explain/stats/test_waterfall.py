@@ -1,4 +1,4 @@
-"""The waterfall of `stats` has each step of a turn, with its start and its duration."""
+"""The waterfall of `stats` shows each step of a turn with its start and duration."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def call(name: str, **fields: Any) -> dict[str, Any]:
 
 @contextmanager
 def turn_of(recorder: LogWriter) -> Iterator[LogWriter]:
-    """A turn that begins with its prompt, frame 2, and ends with its answer."""
+    """Records the prompt of a turn, frame 2, and on exit the answer to the prompt."""
     recorder.to_agent(prompt())
     yield recorder
     recorder.to_client(result(1, stopReason="end_turn"))
 
 
 def laid_out(recorder: LogWriter, turn: int = 1, most: int | None = None) -> TurnWaterfall:
-    """Ends a recording and lays one of its turns out."""
+    """Ends a recording, and returns the waterfall of one of its turns."""
     recorder.abandon()
     with RecordingReader(recorder.path) as reader:
         wanted = [t for t in gather(reader).turns if t.id == turn]
@@ -63,7 +63,7 @@ def laid_out(recorder: LogWriter, turn: int = 1, most: int | None = None) -> Tur
 
 
 def shown(fall: TurnWaterfall) -> list[str]:
-    """The steps in words, times in milliseconds."""
+    """Returns each step of a waterfall as words, with times in milliseconds."""
     lines = []
     for step in fall.steps:
         marks = [step.method, step.waits_for, step.status, step.answer and f"-> {step.answer}"]
@@ -77,7 +77,7 @@ def shown(fall: TurnWaterfall) -> list[str]:
 
 
 def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
-    """The waterfall of `stats` has a line for every part of a turn."""
+    """The waterfall of `stats` has a line for every step of a turn."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.t_ns += 3 * SECOND
         recorder.to_client(chunk("hm ", "agent_thought_chunk"), chunk("hm", "agent_thought_chunk"))
@@ -135,7 +135,7 @@ def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
-    """The waterfall of `stats` joins chunks that come less than two seconds apart."""
+    """In the waterfall of `stats`, a silence of two seconds ends a line of joined chunks."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_client(chunk("a"), update("s", "usage_update", used=1, size=2), chunk("b"))
         recorder.t_ns += 2 * SECOND
@@ -150,7 +150,7 @@ def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
 
 
 def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
-    """If two turns are open at the same time, the waterfall of each shows only its own parts."""
+    """If two turns are open at the same time, the waterfall of each shows only its own steps."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         recorder.to_agent(prompt(2, "t"))
         recorder.to_client(request(0, "_x/y"))
@@ -172,7 +172,7 @@ def test_a_nameless_request_is_that_of_the_only_turn(tmp_path: Path) -> None:
 
 
 def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
-    """The waterfall of `stats` shows tool calls of the 1.0 draft like those of v1."""
+    """The waterfall of `stats` shows the steps of a turn of the 1.0 draft as in v1."""
     recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     for kind, data in (
@@ -208,7 +208,7 @@ def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
 
 
 def test_a_silence_while_a_call_runs_is_no_step(tmp_path: Path) -> None:
-    """The waterfall of `stats` shows a silence only once: a running tool call takes its place."""
+    """The waterfall of `stats` shows no silence while a tool call runs."""
     with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for name in ("a", "b"):
             recorder.t_ns += SECOND
@@ -238,5 +238,5 @@ def test_nothing_in_a_step_commands_the_terminal(tmp_path: Path) -> None:
 
 
 def _escaped(message: Any) -> bytes:
-    """The message as a line of ASCII, in which half of a surrogate pair can stand."""
+    """Returns a message as a line of ASCII, in which half of a surrogate pair can be escaped."""
     return json.dumps(message).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""A cut text keeps its beginning and its end, however it is cut into pieces."""
+"""A transcript that cuts a text keeps the text's beginning and end, however it is chunked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The entries that `try` prints while a conversation runs are those of its transcript."""
+"""`try` prints a conversation, while it runs, as the entries of its transcript."""
 
 from __future__ import annotations
 
@@ -23,17 +23,14 @@ COMPARED = (EntryKind.PROMPT, EntryKind.TOOL_CALL, EntryKind.PERMISSION, EntryKi
 
 
 def live_items(lines: Iterator[tuple[str, bytes]]) -> Iterator[TranscriptEntry | SaidText]:
-    """Yields what live entries make of lines."""
+    """Yields the entries that `try` prints for lines."""
     entries = LiveEntries()
     for stream, raw in lines:
         yield from entries.take(Direction(stream), raw)
 
 
 def essence(entry: TranscriptEntry) -> tuple[Any, ...]:
-    """Returns what an entry says, without its numbers and times.
-
-    The kind of a call is left out: a section after its turn may not name it.
-    """
+    """Returns an entry without numbers, times and kinds of calls, to compare it with another."""
     return (
         entry.kind, entry.title, entry.state, entry.is_failed, entry.by,
         tuple(entry.choices), tuple((block.label, block.text) for block in entry.blocks),

@@ -37,13 +37,13 @@ def items(
     limits: TextLimits = TextLimits(),  # noqa: B008
     turn: int | None = None,
 ) -> list[TranscriptSection | TranscriptEntry]:
-    """Returns the sections and entries of a conversation."""
+    """Returns the sections and entries of a conversation's transcript."""
     with conversation.reader() as reader:
         return [*TranscriptReader(reader, chosen, limits, turn).read()]
 
 
 def entries(conversation: Talk, chosen: Filter = EVERYTHING) -> list[TranscriptEntry]:
-    """Returns the entries of the turns, without prompts and ends of turns."""
+    """Returns the transcript entries of the turns, without prompts and ends of turns."""
     return [
         item
         for item in items(conversation, chosen)
@@ -54,7 +54,7 @@ def entries(conversation: Talk, chosen: Filter = EVERYTHING) -> list[TranscriptE
 
 
 def only(conversation: Talk) -> TranscriptEntry:
-    """Returns the entry of the first turn, which has no other."""
+    """Returns the only transcript entry of the turns."""
     (entry,) = entries(conversation)
     return entry
 
@@ -94,7 +94,7 @@ def test_chunks_are_joined(dialect: str) -> None:
 
 
 def test_pieces_of_a_message_between_sessions_are_joined() -> None:
-    """If one session sends a message to another, a transcript joins the message's chunks."""
+    """If a message between sessions comes in chunks, a transcript joins the chunks."""
     conversation = Talk()
     for piece in ("look ", "at ", "a.py"):
         chunk(conversation, piece, "session_message_chunk", messageId="1")
@@ -106,7 +106,7 @@ def test_pieces_of_a_message_between_sessions_are_joined() -> None:
 
 
 def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
-    """A transcript shows messages of a child session with the child's name."""
+    """In a transcript, a child session's messages are in the parent's turn, with its name."""
     with RecordingReader(HEALTHY / "subagent.jsonl") as reader:
         read = [*TranscriptReader(reader).read()]
     turn = next(at for at, it in enumerate(read) if getattr(it, "turn", None) == 1)
@@ -140,7 +140,7 @@ def test_another_message_is_another_entry() -> None:
 
 
 def test_a_thought_of_the_draft_that_is_not_visible_is_marked() -> None:
-    """A transcript of the 1.0 draft marks a thought that is not visible."""
+    """In the 1.0 draft, a transcript marks a thought that the agent declared as not visible."""
     conversation = Talk("draft-1.0")
     for said, is_visible in (("a", False), ("b", False), ("c", True)):
         chunk(conversation, said, "thought_message_chunk", visible=is_visible)
@@ -250,7 +250,7 @@ def test_a_permission_has_its_options_and_the_answer() -> None:
 
 
 def test_a_permission_of_the_draft() -> None:
-    """In the 1.0 draft, the transcript entry of a permission contains the operation."""
+    """In the 1.0 draft, the transcript entry of a permission names the operation."""
     conversation = Talk("draft-1.0")
     conversation.asks("session/request_permission", {"granted": True, "scope": "session"},
               sessionId="s", operation="file_write", resource="/a", reason="to fix it")  # fmt: skip
@@ -373,7 +373,7 @@ def test_a_turn_that_failed() -> None:
 
 
 def test_a_turn_of_v2_ends_with_its_state() -> None:
-    """In ACP v2, a transcript ends a turn with the state update, not with the answer."""
+    """In ACP v2, the turn of a transcript ends with the state update `idle`, not with an answer."""
     conversation = Talk("v2")
     stop(conversation, accepted=True)
     conversation.update("state_update", state="running")
@@ -407,7 +407,7 @@ def test_concurrent_turns_are_apart() -> None:
 
 
 def test_a_filter_shows_whole_entries() -> None:
-    """If a filter matches one frame of a tool call, a transcript shows the whole call."""
+    """If a filter matches one frame of a transcript's entry, the whole entry is shown."""
     conversation = Talk()
     conversation.call("a", title="Run", rawInput={"command": "ls"})
     conversation.ends("a", "failed")
@@ -492,7 +492,7 @@ def test_the_raw_output_stands_beside_the_content_in_full() -> None:
 
 
 def test_what_is_not_acp_is_shown() -> None:
-    """A transcript shows lines that are not messages."""
+    """A transcript shows a response that answers no request."""
     conversation = Talk()
     conversation.to_client(result(99, a=1))
     entry = only(conversation)
