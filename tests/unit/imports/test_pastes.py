@@ -21,7 +21,7 @@ _REFUSED = [paste for paste in PASTES if "refused" in paste]
 
 
 def imported(paste: dict[str, Any], home: Path) -> tuple[int, str]:
-    """Imports a paste from standard input; returns the exit code and the text on stderr."""
+    """Imports a pasted text from standard input; returns the exit code and the text on stderr."""
     text = (DIRECTORY / f"{paste['file']}.txt").read_bytes()
     result = run_with(text, "inspect", "import", "-", "--name", "bug", home=home)
     return result.exit_code, result.stderr

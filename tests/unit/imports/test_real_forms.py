@@ -64,7 +64,7 @@ def written_logs() -> Iterator[tuple[str, str, bytes]]:
 
 
 def test_each_log_is_claimed_by_one_format() -> None:
-    """Each example log is recognized by only one of the formats that `import` reads."""
+    """Each example log is recognized as exactly one of the formats that `import` reads."""
     *special, most_general = SOURCES
     for name, expected, data in written_logs():
         head = data[:HEAD]
@@ -76,7 +76,7 @@ def test_each_log_is_claimed_by_one_format() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"Hello\n{}\nWorld [1]\n", b"{'a': 1}\n", b"{...}\n"])
 def test_text_without_messages_has_no_format(text: bytes) -> None:
-    """A text without messages is recognized by no format that `import` reads."""
+    """`import` recognizes no format in a text without messages."""
     assert source_of(text) is None
 
 
@@ -158,7 +158,7 @@ def test_the_journal_of_acpx_is_beside_its_messages() -> None:
 
 
 def test_stderr_is_told_apart() -> None:
-    """In a log of Zed, `import` recognizes the lines of stderr."""
+    """If a log of Zed contains lines of stderr, `import` keeps them as stderr."""
     sent = [Sent(STDERR, b"\x1b[2mwarn: x\x1b[0m"), Sent(TO_AGENT, INITIALIZE)]
     _, entries = read(WRITERS["zed"].write(sent))
     assert [line.stream for line in messages(entries)] == [Stream.STDERR, TO_AGENT]

@@ -1,4 +1,4 @@
-"""If an agent reuses an id, it is decided which messages are about one tool call."""
+"""If an agent reuses the id of a tool call, acp-proxy decides which messages begin a new call."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UPDATES = {"+": NEW, "~": SAME}
 
 @pytest.mark.parametrize("case", CASES)
 def test_messages_that_begin_a_call(case: str) -> None:
-    """If an agent reuses the id of a tool call, acp-proxy finds the first message of each call."""
+    """`LastCalls` finds each message that begins a tool call, even if an id is used again."""
     dialect, words, expected = CASES[case]
     calls = LastCalls[str](dialect)
     begun = []
@@ -49,7 +49,7 @@ def test_messages_that_begin_a_call(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_connection_says_the_same(case: str) -> None:
-    """If a tool call id is used several times, acp-proxy finds the start of each call."""
+    """`Connection` finds each message that begins a tool call, even if an id is used again."""
     dialect, words, expected = CASES[case]
     connection = Connection(dialect=dialect)
     begun, turn, seq = [], "-", 0
@@ -78,7 +78,7 @@ def test_the_connection_says_the_same(case: str) -> None:
 
 
 def test_turns_count_calls_with_the_same_id() -> None:
-    """If an agent reuses the id of a tool call in a turn, the turn counts two calls."""
+    """If an agent reuses the id of a tool call in a turn, the turn has two tool calls."""
     connection = Connection()
     said = [
         (Direction.TO_AGENT, request(1, "session/prompt", sessionId="s", prompt=[text("x")])),
@@ -97,7 +97,7 @@ def test_turns_count_calls_with_the_same_id() -> None:
 
 
 def test_an_evicted_call_counts_as_unknown() -> None:
-    """A session remembers only its latest tool calls."""
+    """`LastCalls` remembers only a limited number of tool calls, the latest."""
     calls = LastCalls[int]("v1", most=2)
     begins = [calls.begins(n, 1, "session/update", SAME, None) for n in (1, 2, 3, 2, 3, 1)]
     assert begins == [True, True, True, False, False, True]

@@ -1,4 +1,4 @@
-"""Unsupported capabilities of a handshake have one normal form."""
+"""A handshake has one normal form, whichever way a missing capability is written."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from acp_proxy.protocol.capabilities import normalized
     ],
 )
 def test_unsupported_capabilities_are_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
-    """In a handshake, a capability that is false counts as missing."""
+    """In the normal form of a handshake, a capability that is false or null is left out."""
     for name in ("clientCapabilities", "agentCapabilities", "capabilities"):
         rest = {"protocolVersion": 1, "clientInfo": {"name": "x", "title": None}}
         assert normalized({**rest, name: said}) == {**rest, **({name: meant} if meant else {})}
 
 
 def test_only_capabilities_are_spelled_anew() -> None:
-    """When handshakes are compared, `false` counts as missing only among the capabilities."""
+    """In the normal form of a handshake, `false` is left out only among the capabilities."""
     said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
     assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}
     assert said["capabilities"] == {"x": False}

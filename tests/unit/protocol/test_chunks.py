@@ -13,7 +13,7 @@ from tests.tools.previews import cases
 
 
 def line(update: Any = None, **members: Any) -> bytes:
-    """Returns a session update of an agent; ``members`` are added to or replace the envelope's."""
+    """Returns a session update of an agent; ``members`` are added to the message."""
     message = {
         "jsonrpc": "2.0",
         "method": "session/update",
@@ -35,7 +35,7 @@ def test_each_kind_is_read(kind: str) -> None:
 
 
 def test_pieces_of_one_message_have_its_id() -> None:
-    """A chunk has the id of the message that it is part of."""
+    """A parsed chunk has the id of the message or the summary to which it belongs."""
     first = chunk_of(line(text("agent_message_chunk", "a", messageId="m1")))
     assert first == Chunk("agent_message_chunk", "m1", "a")
     summary = chunk_of(line(text("compaction_summary_chunk", "a", compactionId="c1")))
@@ -83,7 +83,7 @@ def test_half_an_emoji_is_kept() -> None:
     ],
 )
 def test_other_lines_are_not_chunks(raw: bytes) -> None:
-    """acp-proxy parses no other kind of session update as a text chunk."""
+    """acp-proxy treats only the known kinds of session updates as text chunks."""
     assert chunk_of(raw) is None
 
 

@@ -1,4 +1,4 @@
-"""Tests the labels that a connection assigns to the frames of transcripts."""
+"""Tests the labels that a connection assigns to the frames of conversations."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ V1 = '"protocolVersion": 1'
 
 
 def stored(conversation: Conversation) -> State:
-    """Returns the state of a connection after it was stored and loaded."""
+    """Returns the state of a connection after it was stored and read back."""
     return converter.loads(converter.dumps(conversation.connection.state), State)
 
 
 def outcomes(conversation: Conversation) -> list[str]:
-    """Returns how each exchange of a conversation ended, in order."""
+    """Returns the outcome of each exchange of a conversation, in order."""
     return [exchange.outcome for exchange in conversation.exchanges]
 
 
@@ -87,7 +87,7 @@ def test_answers_come_in_any_order() -> None:
 
 
 def test_an_id_that_is_open_twice_means_the_older_request() -> None:
-    """If two open requests have one id, an answer belongs to the older request."""
+    """If two open requests have the same id, the first answer belongs to the older request."""
     check("""
         -> #1 a
            a, exchange 1
@@ -133,7 +133,7 @@ def test_an_answer_to_nothing_belongs_to_nothing() -> None:
 
 
 def test_an_error_without_an_id_answers_nothing() -> None:
-    """An error without an id answers no request."""
+    """An error response without an id answers no request."""
     conversation = check("""
         -> #1 a
            a, exchange 1
@@ -158,7 +158,7 @@ def test_a_request_of_id_null_is_answered_with_null() -> None:
 
 
 def test_latency_is_from_request_to_answer() -> None:
-    """A recorder stores the latency of the answer together with each request."""
+    """A connection measures the latency of a request from the request to its answer."""
     conversation = Conversation()
     conversation.feed(5, 1000, Direction.TO_AGENT, read(frame("#1 a")))
     conversation.feed(9, 4500, Direction.TO_CLIENT, read(frame("#1 result 1")))
@@ -168,7 +168,7 @@ def test_latency_is_from_request_to_answer() -> None:
 
 
 def test_open_requests_are_listed_oldest_first() -> None:
-    """The list of open requests in one direction begins with the oldest."""
+    """A connection lists the open requests of a direction from the oldest to the newest."""
     conversation = check("""
         -> #9 a
            a, exchange 1
@@ -198,7 +198,7 @@ def test_a_line_without_a_message_has_no_labels(kind: Kind) -> None:
 
 
 def fed(conversation: Conversation, text: str, direction: Direction) -> Transition:
-    """Returns the transition of one more message."""
+    """Returns the transition of a connection after one more message."""
     return conversation.feed(9, 9, direction, read(frame(text)))
 
 
@@ -247,7 +247,7 @@ def test_a_cancelled_request() -> None:
 
 
 def test_cancelling_nothing_belongs_to_nothing() -> None:
-    """A `$/cancel_request` with an unknown id belongs to no request."""
+    """A `$/cancel_request` without the id of an open request belongs to no request."""
     check("""
         -> #1 a
            a, exchange 1
@@ -291,7 +291,7 @@ def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None
 
 
 def test_session_new_is_named_by_its_answer() -> None:
-    """If an answer names a session, its request belongs to that session."""
+    """The answer to `session/new` names the session to which the request belongs."""
     conversation = check("""
         -> #1 session/new {"cwd": "/", "mcpServers": []}
            session/new, exchange 1
@@ -381,7 +381,7 @@ def test_sessions_are_interleaved() -> None:
 
 
 def test_updates_belong_to_the_newest_open_prompt_of_their_session() -> None:
-    """If a session has two open turns, updates belong to the newer turn."""
+    """If a session has two open turns, its updates belong to the newer turn."""
     conversation = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
@@ -442,7 +442,7 @@ def test_a_prompt_of_the_agent_begins_no_turn() -> None:
 
 
 def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
-    """A prompt without a session begins a turn."""
+    """A prompt that names no session begins a turn."""
     conversation = check("""
         -> #1 session/prompt {}
            session/prompt, exchange 1, turn 1
@@ -716,7 +716,7 @@ def test_the_handshake_names_the_peers() -> None:
 
 @pytest.mark.parametrize("method", ["_proxy/initialize", "proxy/initialize"])
 def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
-    """The handshake of a proxy in a chain shows the dialect."""
+    """The dialect is also read from the handshake with a proxy in a chain."""
     conversation = check(f"""
         -> #0 {method} {{{V1}, "clientCapabilities": {{}}, "clientInfo": {{"name": "c"}}}}
            {method}, exchange 1
@@ -728,7 +728,7 @@ def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
 
 
 def test_without_initialize_a_later_frame_decides_the_dialect() -> None:
-    """If a recording begins in the middle of a connection, later frames decide its dialect."""
+    """If a recording lacks `initialize`, a later frame decides the dialect."""
     conversation = check("""
         <- #1 fs/read_text_file {"path": "/a"}
            fs/read_text_file, exchange 1
@@ -767,7 +767,7 @@ def test_a_later_frame_does_not_outweigh_initialize() -> None:
 
 
 def test_a_forced_dialect_stays() -> None:
-    """If the user chose the dialect of a recording, acp-proxy does not detect the dialect."""
+    """If a dialect is forced, acp-proxy keeps it although messages show another dialect."""
     conversation = check(
         f"""
         -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
@@ -787,7 +787,7 @@ def test_a_forced_dialect_stays() -> None:
 
 
 def test_a_strange_handshake_can_be_stored() -> None:
-    """If a name in a handshake is not a text, the handshake can still be stored."""
+    """If values in a handshake have unexpected types, the handshake can still be stored."""
     deep = '{"name":' * 900 + "1" + "}" * 900
     info = f'"clientInfo": {{"name": "\\ud800", "version": 1}}, "deep": {deep}'
     asked = f'#0 initialize {{"protocolVersion": 1, {info}}}'
@@ -808,7 +808,7 @@ def test_a_strange_handshake_can_be_stored() -> None:
 
 
 def test_a_batch_has_the_labels_that_its_members_share() -> None:
-    """acp-proxy pairs each request of a JSON-RPC batch with its own answer."""
+    """Each request of a JSON-RPC batch is paired with its own answer."""
     conversation = check("""
         -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
            exchange 1, session s, turn 1

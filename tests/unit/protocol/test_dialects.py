@@ -1,4 +1,4 @@
-"""Tests every row of the tables for detecting a dialect."""
+"""Tests every row of the tables that decide the dialect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INFO = {"name": "x", "version": "1"}
 
 
 def evidence_of(*messages: tuple[str | None, dict[str, Any]]) -> Evidence:
-    """Returns the evidence of some messages, each with the method that it answers."""
+    """Returns the evidence for a dialect in some messages; an answer comes with its method."""
     evidence = Evidence()
     for answered, message in messages:
         evidence.take(read(json.dumps(message).encode()), answered)
@@ -62,13 +62,13 @@ def dialect_of_initialize(
 
 
 def dialect_from(method: str, /, **params: object) -> str | None:
-    """Returns the dialect that is detected from a later frame."""
+    """Returns the dialect that a message other than `initialize` shows."""
     detected = dialect_of_frame(read(json.dumps({"method": method, "params": params}).encode()))
     return detected[0] if detected else None
 
 
 def dialect_of_answer(method: str, **members: object) -> str | None:
-    """Returns the dialect that is detected from the answer to a method."""
+    """Returns the dialect that the answer to a method shows."""
     detected = dialect_of_frame(read(json.dumps({"id": 1, **members}).encode()), method)
     return detected[0] if detected else None
 
@@ -149,7 +149,7 @@ def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) ->
 def test_the_result_decides(
     params: dict[str, Any], result: dict[str, Any], dialect: str | None
 ) -> None:
-    """If params and result of `initialize` contradict each other, the result decides."""
+    """If params and result of `initialize` show different dialects, the result decides."""
     detected = dialect_of_initialize(params, result)
     assert (detected and detected[0]) == dialect
 
@@ -220,7 +220,7 @@ def test_an_answered_prompt() -> None:
 
 
 def test_only_the_outline_of_a_large_line_decides_the_dialect() -> None:
-    """If a line is too large to be read, its method still shows the dialect."""
+    """If a line is too large to be read whole, its method and kind of update show the dialect."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
     detected = dialect_of_frame(large)
     assert detected is not None
@@ -275,12 +275,12 @@ V1_TURN = (
 
 
 def found_by(*messages: tuple[str | None, dict[str, Any]]) -> tuple[str, str] | None:
-    """Returns the best dialect after some messages, and the reason."""
+    """Returns the dialect that is detected from some messages, and the reason."""
     return evidence_of(*messages).best()
 
 
 def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
-    """If only `initialize` looks like the 1.0 draft, the dialect is v1."""
+    """If `initialize` looks like the 1.0 draft and later messages like v1, the dialect is v1."""
     assert found_by(DRAFT_INITIALIZE, BARE_RESULT) == (
         DRAFT,
         "capabilities and clientInfo in initialize",
@@ -292,7 +292,7 @@ def test_a_client_of_v1_may_write_initialize_as_the_draft_does() -> None:
 
 
 def test_one_member_of_another_dialect_changes_nothing() -> None:
-    """A single message of a different dialect does not decide the dialect."""
+    """A single message that looks like another dialect does not change the dialect."""
     capabilities = answered("initialize", protocolVersion=1, capabilities={})
     new = asked("session/new", cwd="/")
     assert found_by(DRAFT_INITIALIZE, capabilities, new) == (
@@ -321,7 +321,7 @@ def test_a_version_of_2_needs_both_sides() -> None:
 
 
 def test_a_refused_request_shows_nothing() -> None:
-    """A request that the agent refuses as unknown does not show the dialect."""
+    """If the agent does not know the method of a request, the request shows no dialect."""
     login = asked("auth/login", methodId="m")
     refusal = "auth/login", {"id": 1, "error": {"code": -32601, "message": "no"}}
     assert found_by(login) == (V2, "method auth/login")
@@ -343,14 +343,14 @@ def test_after_the_first_turn_nothing_changes_the_dialect() -> None:
 
 
 def test_a_message_of_each_kind_votes_once() -> None:
-    """Two messages of one kind count once as evidence of a dialect."""
+    """As evidence of a dialect, two messages of one kind count only once."""
     chunk = updated("agent_message_chunk", content={})
     assert evidence_of(chunk, chunk) == evidence_of(chunk)
 
 
 @given(st.data())
 def test_evidence_can_be_stored_at_any_message(data: st.DataObject) -> None:
-    """The evidence of a dialect can be stored and loaded again between any two messages."""
+    """The evidence of a dialect can be stored and read back between any two messages."""
     messages = [DRAFT_INITIALIZE, BARE_RESULT, *V1_TURN]
     place = data.draw(st.integers(0, len(messages)))
     evidence = evidence_of(*messages[:place])

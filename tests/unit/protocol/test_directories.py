@@ -31,7 +31,7 @@ from acp_proxy.protocol.directories import is_within
     ],
 )
 def test_a_path_within(path: str, root: str) -> None:
-    """Before acp-proxy compares a path with a directory, it resolves `..` and double slashes."""
+    """A path is within a directory even if `..` or double slashes must be resolved first."""
     assert is_within(path, ["/elsewhere", root])
 
 
@@ -80,7 +80,7 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """A path that may lead out of a directory does not count as within it."""
+    """A path is not within a directory if it leads out, or if only its beginning is equal."""
     assert not is_within(path, [root])
 
 

@@ -1,4 +1,4 @@
-"""Tests the effect of each method on a client."""
+"""Tests what effect each request of an agent has on the client: it reads, writes or runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.support import protocol_documents
 def test_a_method_has_an_effect(
     method: str | None, dialect: str | None, effect: ClientEffect
 ) -> None:
-    """A method that the table of effects does not list has an unknown effect on the client."""
+    """For a method that its dialect does not define, the effect on the client counts as a write."""
     assert effect_of(method, dialect) is effect
 
 
@@ -54,7 +54,7 @@ def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("dialect", [V1, V2, DRAFT])
 def test_the_rules_of_a_dialect_know_the_same_requests(dialect: str) -> None:
-    """In each dialect, `check` and the table of effects on the client have the same requests."""
+    """The table of effects and `check` agree in each dialect about the requests of an agent."""
     rules = Rules(dialect, {})
     for method, (effect, dialects) in TABLE.items():
         if effect not in (ClientEffect.INFORMS, ClientEffect.OTHER):

@@ -1,4 +1,4 @@
-"""A stream is split into lines, with their places in the log or with their newlines."""
+"""A stream is split into lines, with their offsets in the log or with their newlines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from acp_proxy.protocol.framing import Cut, Line, LineCutter, LineFramer
 
 
 def test_a_chunk_may_hold_several_lines() -> None:
-    """If a chunk of a capture log has several lines, each line has its own offset."""
+    """`LineFramer` returns the offset of each line, even if a chunk has several lines."""
     framer = LineFramer()
     assert list(framer.feed(b"a\nbc\r\n\n", 100, 7)) == [
         Line(((100, 2),), 2, 7, 7, True),
@@ -20,7 +20,7 @@ def test_a_chunk_may_hold_several_lines() -> None:
 
 
 def test_a_line_may_need_several_chunks() -> None:
-    """If a line spans several chunks of a capture log, acp-proxy knows the offset of each part."""
+    """If a line spans several chunks, `LineFramer` returns the offset of each part."""
     framer = LineFramer()
     assert list(framer.feed(b"x\nab", 0, 1)) == [Line(((0, 2),), 2, 1, 1, True)]
     assert list(framer.feed(b"cd", 50, 2)) == []
@@ -62,7 +62,7 @@ def test_lines_of_a_chunk() -> None:
 
 
 def test_a_newline_that_comes_in_two_parts() -> None:
-    """If a carriage return and a newline come in two chunks, `LineCutter` joins them."""
+    r"""If `\r` and `\n` come in two chunks, `LineCutter` takes both as the end of one line."""
     cutter = LineCutter()
     assert list(cutter.feed(b"a\r")) == []
     assert list(cutter.feed(b"\n")) == [Cut(b"a", b"\r\n", 1)]
@@ -70,7 +70,7 @@ def test_a_newline_that_comes_in_two_parts() -> None:
 
 @given(st.lists(_bytes))
 def test_all_bytes_come_back(chunks: list[bytes]) -> None:
-    """The lines that `LineCutter` returns add up to the stream."""
+    """The lines and newlines that `LineCutter` returns, joined, are the stream."""
     cutter = LineCutter()
     cuts: list[Cut] = []
     for chunk in chunks:

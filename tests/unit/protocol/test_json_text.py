@@ -1,4 +1,4 @@
-"""JSON is read in its original spelling, whole or truncated."""
+"""JSON is read in its original spelling, even if it is cut off."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from acp_proxy.protocol.json_text import (
     ],
 )
 def test_open_brackets_and_strings_are_closed(head: str, value: Any) -> None:
-    """The repair of truncated JSON keeps a string that was cut."""
+    """`parse_beginning` reads JSON that is cut off, and keeps the beginning of a string."""
     assert parse_beginning(head.encode()) == value
 
 
@@ -83,7 +83,7 @@ def test_a_line_that_is_not_json_is_none_or_its_text(raw: bytes) -> None:
 
 
 def test_members_have_their_character_ranges() -> None:
-    """`members` yields each name of a JSON object with the range of its value."""
+    """`members` yields each member of a JSON object: its name, and the range of its value."""
     text = ' { "a" : [1, {"b": 2}] , "\\u0063":1e3 } '
     spans = list(members(text))
     assert [(key, text[start:end]) for key, start, end in spans] == [
@@ -103,12 +103,12 @@ def test_a_number_of_any_length_is_passed_over() -> None:
 
 
 def test_an_unfinished_token_is_not_whole() -> None:
-    """A JSON token that is cut off counts as incomplete."""
+    """`tokens` marks the last token of JSON that is cut off as incomplete."""
     assert [token.is_whole for token in tokens(b'{"a": 1, "b')] == [True] * 5 + [False]
     assert [token.is_whole for token in tokens(b"[1")] == [True, False]
 
 
 def test_a_lone_surrogate_can_be_stored_as_its_escape() -> None:
-    """acp-proxy stores half a surrogate pair in JSON text as an escape."""
+    """`storable` writes half a surrogate pair as an escape, so that the text can be stored."""
     assert storable("a\ud83d") == "a\\ud83d"
     assert json.dumps(storable("é")) == '"\\u00e9"'

@@ -1,4 +1,4 @@
-"""Tests the labels of a line, and the kind of lines that are not messages."""
+"""Tests the labels of messages, and the kinds of lines that are not messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INT = 2**53 + 1
 
 
 def labels(raw: bytes) -> dict[str, object]:
-    """Returns the labels of a line that have a value, without its kind and the line itself."""
+    """Returns the labels of a line that have a value, except its kind and its text."""
     message = read(raw)
     names = ("method", "rpc_id", "session", "update", "tool_call", "terminal", "target")
     values = {name: getattr(message, name) for name in (*names, "stop_reason", "state")}
@@ -32,7 +32,7 @@ def labels(raw: bytes) -> dict[str, object]:
     ],
 )
 def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
-    """If a tool call shows a terminal, acp-proxy finds the terminal's id in the message."""
+    """If a tool call shows a terminal, the message is labelled with the terminal's id."""
     shown = call.replace("CONTENT", '{"type":"terminal","terminalId":"t"}')
     message = read(f'{{"method":"session/update","params":{{{shown}}}}}'.encode())
     assert (message.tool_call, message.terminal) == ("c", "t")
@@ -42,7 +42,7 @@ def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
 
 
 def params(method: str, **values: object) -> bytes:
-    """Returns a notification."""
+    """Returns a notification with params."""
     return json.dumps({"jsonrpc": "2.0", "method": method, "params": values}).encode()
 
 
@@ -106,7 +106,7 @@ def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> No
     ],
 )
 def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
-    """acp-proxy stores an invalid JSON-RPC message with the reason why it is invalid."""
+    """A line that is not a valid message is labelled with the reason."""
     message = read(raw)
     assert (message.kind, message.parse_error, message.raw) == (Kind.INVALID, reason, raw)
     assert message.rpc_id == ("5" if b'"id":5' in raw else None)
@@ -267,7 +267,7 @@ def test_the_members_of_a_batch_are_read() -> None:
 
 
 def test_an_empty_batch_has_a_reason() -> None:
-    """An empty JSON-RPC batch is stored with the reason why it is invalid."""
+    """An empty JSON-RPC batch is labelled with the reason why it is invalid."""
     assert read(b"[ ]") == Message(Kind.BATCH, parse_error="an empty batch", raw=b"[ ]")
 
 

@@ -1,4 +1,4 @@
-"""The labels of an enormous line are read from its two ends."""
+"""The labels of a huge line are read from its beginning and its end."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ BIG = 'line {"a": [1, 2]}\\n'.replace('"', '\\"') * 100
 
 
 def outline(raw: str) -> Message:
-    """Reads a line by its edges."""
+    """Reads the labels of a line from its beginning and its end."""
     return read_outline(raw.encode()[:EDGE], raw.encode()[-EDGE:])
 
 
 def agrees(raw: str) -> bool:
-    """Whether the first and last bytes of a line give the labels of the whole line."""
+    """Whether a line's beginning and end show the same labels as the whole line."""
     return outline(raw) == evolve(read(raw.encode()), raw=None, text=None)
 
 
@@ -72,7 +72,7 @@ def test_an_outline_has_the_labels_of_the_whole_line(line: str) -> None:
 
 
 def test_an_id_inside_is_not_the_id() -> None:
-    """In a huge line, acp-proxy does not read an id inside of the params as the message's id."""
+    """In a huge line, an `id` within the params is not taken for the id of the message."""
     assert outline(f'{{"method":"x","params":{{"a":"{BIG}","id":5}}}}').rpc_id is None
     inner = BIG + ',\\"id\\":5}'
     assert outline(f'{{"method":"x","params":"{inner}"}}').rpc_id is None
@@ -87,7 +87,7 @@ def test_with_several_large_strings_the_head_is_used() -> None:
 
 
 def test_a_tail_may_begin_within_an_escape() -> None:
-    """If the last bytes of a huge line begin within an escape, acp-proxy still finds the ids."""
+    """If the end of a huge line that is read begins within an escape, its ids are still found."""
     rest = ',"sessionId":"s"},"id":1}'
     for text in ("x" * 900 + '\\"', "x" * 900 + "\\\\", "x" * 900):
         raw = f'{{"method":"x","params":{{"a":"{text}"{rest}'
@@ -97,14 +97,14 @@ def test_a_tail_may_begin_within_an_escape() -> None:
 
 
 def test_a_batch_is_not_looked_into() -> None:
-    """A JSON-RPC batch that is too large to be read is marked as too large."""
+    """A huge JSON-RPC batch is labelled as too large, and its messages are not read."""
     message = outline(f'  [{{"method":"x","params":"{BIG}"}}]')
     assert (message.kind, message.parse_error) == (Kind.BATCH, "a batch too large to look into")
 
 
 @pytest.mark.parametrize("raw", ["x" * 900, f'"{BIG}"', f'{{"a":"{BIG}"}}', " " * 900, "{" * 900])
 def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
-    """A huge line that does not begin like a message is invalid."""
+    """A huge line is invalid if its first bytes do not look like a message."""
     message = outline(raw)
     assert (message.kind, message.parse_error) == (Kind.INVALID, "no envelope in its first bytes")
 
@@ -122,5 +122,5 @@ def test_a_line_without_an_envelope_has_a_reason(raw: str) -> None:
     ids=["objects", "arrays", "quotes", "keys", "spaces", "digits"],
 )
 def test_hostile_edges_are_read_in_one_pass(head: bytes) -> None:
-    """The time to read the two ends of a huge line does not depend on the nesting in them."""
+    """The beginning of a huge line is read in linear time, however deeply it is nested."""
     assert read_outline(head, head[-60_000:]).method == "x"

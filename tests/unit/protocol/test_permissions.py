@@ -1,4 +1,4 @@
-"""Permission requests and their answers are read the same way for replay, verify and diff."""
+"""Permission requests and answers are read in one way, for replay, verify, diff and audit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def selected(option: Any) -> dict[str, Any]:
-    """Returns an answer that selects an option."""
+    """Returns an answer that selects a permission option."""
     return {"result": {"outcome": {"outcome": "selected", "optionId": option}}}
 
 
@@ -47,13 +47,13 @@ def selected(option: Any) -> dict[str, Any]:
     ],
 )
 def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool) -> None:
-    """An answer to a permission request counts as permission unless it clearly refuses."""
+    """An answer to a permission request may be a permission unless it clearly refuses."""
     read = read_answer(OPTIONS, answer)
     assert (read.decision, read.may_allow) == (decision, may_allow)
 
 
 def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
-    """The kind of a chosen permission option is read from the options that were offered."""
+    """The kind of the chosen permission option is taken from the options in the request."""
     assert read_answer(OPTIONS, selected("y")).kind == "allow_once"
     assert read_answer(OPTIONS, selected("both")).kinds == ("reject_once", "allow_always")
     assert read_answer([], selected("y")).kind == "y"
@@ -62,13 +62,13 @@ def test_an_option_has_the_kind_that_it_was_offered_with() -> None:
 
 @pytest.mark.parametrize("request_", [None, {}, {"params": 1}, {"params": {"options": {"a": 1}}}])
 def test_a_request_of_any_shape_can_be_read(request_: Any) -> None:
-    """acp-proxy treats a malformed permission request as one without options."""
+    """A permission request of any form can be read; without a list, it has no options."""
     assert options_of(request_) == []
     assert rejecting_option(request_) is None
 
 
 def test_options_are_distinguished_by_their_ids_alone() -> None:
-    """To reject a permission request, acp-proxy uses no id that two of its options share."""
+    """`rejecting_option` chooses no option whose id another option has, too."""
     assert rejecting_option({"params": {"options": [*OPTIONS, 7]}}) == "n"
     assert rejecting_option({"params": {"options": OPTIONS[2:]}}) is None
     always = {"optionId": "never", "kind": "reject_always"}

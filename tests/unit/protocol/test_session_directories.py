@@ -1,4 +1,4 @@
-"""Messages of the 1.0 draft that name no session are still assigned to one."""
+"""Messages of the 1.0 draft without a session are assigned to one by their directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def known(**directories: str) -> SessionDirectories:
-    """Returns sessions that were opened in directories."""
+    """Returns the directories of some sessions that were opened."""
     sessions = SessionDirectories()
     for number, (session, directory) in enumerate(directories.items()):
         sessions.request(number, {"workingDirectory": directory}, None)
@@ -49,7 +49,7 @@ def test_everything_is_in_the_root() -> None:
 
 
 def test_a_session_that_was_not_opened_has_no_directory() -> None:
-    """In the 1.0 draft, a session that the agent refused has no directory."""
+    """In the 1.0 draft, a session that could not be opened has no directory."""
     sessions = SessionDirectories()
     sessions.request(1, {"workingDirectory": "/a"}, None)
     sessions.answer(1, None)
@@ -83,7 +83,7 @@ OF_B = [4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 16]
 
 
 def record(path: Path, *, every: int | None = None) -> Path:
-    """Records the chat; the indexer continues from its stored state after every so many frames."""
+    """Records the conversation, and indexes it after each ``every`` frames."""
     with LogWriter(path, dialect="draft-1.0") as recorder:
         for number, (peer, message) in enumerate(CHAT, 1):
             getattr(recorder, peer)(message)
@@ -94,7 +94,7 @@ def record(path: Path, *, every: int | None = None) -> Path:
 
 @pytest.mark.parametrize("every", [None, 1, 3])
 def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> None:
-    """If two turns of the 1.0 draft are open, a file request belongs to the session of its path."""
+    """In the 1.0 draft, a filter by session also finds file requests below its directory."""
     with RecordingReader(record(tmp_path / "x.db", every=every)) as reader:
         for session, expected in (("a", OF_A), ("b", OF_B)):
             seqs = [row["seq"] for row in reader.frames(parse(f"session:{session}"))]
@@ -104,14 +104,14 @@ def test_two_open_turns_are_distinguished(tmp_path: Path, every: int | None) -> 
 
 
 def test_a_terminal_is_found_with_all_its_messages(tmp_path: Path) -> None:
-    """A filter by terminal finds all messages of the terminal."""
+    """The filter `terminal:t` finds all messages about the terminal."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         seqs = [row["seq"] for row in reader.frames(parse("terminal:t"))]
     assert seqs == [10, 11, 12, 13, 14]
 
 
 def test_a_trimmed_turn_has_no_frame_of_the_other_turn(tmp_path: Path) -> None:
-    """In the 1.0 draft, an exported test of one turn has no file requests of other sessions."""
+    """In the 1.0 draft, an exported test of a turn has no file requests of the other turn."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
         exchanges = exchanges_by_own_session(reader)
         kept = trim(reader.heads(), exchanges, turns(reader)[:1])

@@ -1,4 +1,4 @@
-"""Tests sessions with their modes, tool calls and terminals after some messages."""
+"""Tests how a session's mode, tool calls and terminals change with messages."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str,
 
 
 def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
-    """After a turn has ended, the connection forgets the turn's finished tool calls."""
+    """At the end of a turn, the connection forgets finished tool calls, and keeps open ones."""
     machine = connection(
         '-> #1 session/prompt {"sessionId": "s"}'
         + _call(', "status": "completed"')
@@ -178,7 +178,7 @@ def test_a_permission_request_may_announce_a_tool_call() -> None:
 
 
 def test_tool_calls_may_have_no_session() -> None:
-    """A tool call that names no session is tracked like any other."""
+    """The connection also knows tool calls that name no session."""
     prompt = '-> #1 session/prompt {"prompt": []}'
     update = '<- session/update {"update": {"sessionUpdate": "tool_call", "toolCallId": "%s", %s}}'
     running = update % ("c", '"status": "in_progress"')

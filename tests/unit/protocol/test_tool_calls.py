@@ -1,4 +1,4 @@
-"""The messages about a tool call are merged the same way in every dialect."""
+"""Messages about a tool call are merged in the same way for all dialects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acp_proxy.protocol.tool_calls import CallState, CallStatus, call_of, merge
 
 
 def test_a_later_message_replaces_its_members() -> None:
-    """A later message about a tool call replaces only the JSON members in the message."""
+    """A message about a tool call replaces only the members that it contains."""
     call = CallState(members={})
     call.take({"title": "Run", "kind": "execute", "rawInput": {"command": "ls"}}, 1)
     call.take({"title": None, "status": "failed", "rawInput": {}}, 2)
@@ -42,7 +42,7 @@ def test_null_removes_a_member_in_v2_alone(null_clears: bool, left: dict[str, An
 
 @pytest.mark.parametrize("known", [{}, {"content": None}, {"content": "text"}])
 def test_a_chunk_adds_an_item_to_the_content(known: dict[str, Any]) -> None:
-    """The state of a tool call includes the content of a later content chunk."""
+    """A content chunk of a tool call is added to the end of the call's content."""
     for item in ("a", "b"):
         merge(known, {"content": item, "title": "t"}, "tool_call_content_chunk")
     assert known == {"content": ["a", "b"]}
@@ -58,6 +58,6 @@ def test_a_chunk_adds_an_item_to_the_content(known: dict[str, Any]) -> None:
     ],
 )
 def test_the_call_of_a_message_is_read_in_every_dialect(params: dict[str, Any]) -> None:
-    """In every dialect, acp-proxy finds the tool call of a permission request."""
+    """In every dialect, the members of a tool call are found in messages about the call."""
     assert call_of(params)["id"] == "c"
     assert call_of({"update": [], "toolCall": [], "subject": [params]}) == {}

@@ -1,4 +1,4 @@
-"""Typed places are found in a line's original spelling, and nothing else is touched."""
+"""The places of ids and paths are found in a line, and only they are changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLACES: Places = {
 
 
 def places_in(text: str) -> list[tuple[str, Place]]:
-    """Returns the text of each place, and its kind."""
+    """Returns the text and the kind of each typed value in a line."""
     return [(text[span.start : span.end], span.place) for span in spans(text, PLACES)]
 
 
@@ -36,22 +36,22 @@ def places_in(text: str) -> list[tuple[str, Place]]:
     ],
 )  # fmt: skip
 def test_places_are_where_they_are_written(text: str, expected: list[tuple[str, Place]]) -> None:
-    """acp-proxy finds the ids in a message even if their keys are escaped."""
+    """Ids and paths are found in a line even if their keys are escaped."""
     assert places_in(text) == expected
 
 
 def test_a_replacement_changes_its_place_alone() -> None:
-    """If ids in a line are replaced, all other text is unchanged."""
+    """If ids and paths in a line are replaced, all other text stays as it is."""
     text = ' {"a" : 1e3, "id" : 7 ,"b":"\\u0041", "params":{"path":"x"}} '
     new = splice(text, [(span, f"<{span.place.value}>") for span in spans(text, PLACES)])
     assert new == ' {"a" : 1e3, "id" : <id> ,"b":"\\u0041", "params":{"path":<path>}} '
 
 
 def test_the_text_between_places_can_be_changed() -> None:
-    """If the text between the ids of a line is converted, the ids are unchanged."""
+    """If the text between ids and paths of a line is converted, they stay as they are."""
     assert splice("axbxc", [(Span(1, 2, Place.ID), "-")], str.upper) == "A-BXC"
 
 
 def test_without_places_nothing_is_changed() -> None:
-    """If a line contains no ids, the replacement of ids does not change the line."""
+    """If a line has no ids and paths, their replacement does not change the line."""
     assert splice("{}", []) == "{}"

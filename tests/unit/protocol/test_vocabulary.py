@@ -1,4 +1,4 @@
-"""The table of typed values has every place of the specifications' examples."""
+"""The table of typed values covers every id and path in the specifications' examples."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _all() -> list[Example]:
 
 
 def _of_fragments() -> Iterator[Example]:
-    """Inserts fragments of messages where they belong."""
+    """Yields whole messages for examples that are only fragments of messages."""
     for name in ("fragments-official.jsonl", "fragments-seed004.jsonl"):
         for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
             shown = json.loads(line)
@@ -84,7 +84,7 @@ def _request(method: str, params: dict[str, Any]) -> Example:
 
 
 def _typed(example: Example) -> Iterator[str]:
-    """Yields the places of an example where a typed value is likely."""
+    """Yields the places of an example that look like ids or paths."""
     for pointer, value in _leaves(example.message, ""):
         parts = [part for part in parts_of(pointer) if part != "*"]
         if set(parts) & _NO_TYPE.keys():
@@ -114,7 +114,7 @@ def _is_known(pointer: str, rows: tuple[Position, ...]) -> bool:
     "method", sorted({e.method for e in _all() if not e.method.startswith(_ANYBODYS)})
 )
 def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
-    """The table of ids and paths covers every id in ACP's examples."""
+    """The table of typed values covers every id and path in ACP's examples."""
     for example in _all():
         if example.method == method:
             rows = positions(method, is_response=example.kind == "response")
@@ -123,7 +123,7 @@ def test_every_typed_value_of_the_documents_has_a_role(method: str) -> None:
 
 
 def test_every_row_is_reached() -> None:
-    """Each entry in the table of ids and paths belongs to at least one method."""
+    """Each entry in the table of typed values belongs to at least one method."""
     for row in TABLE:
         for method in row.methods or ("any",):
             name = f"{method}x" if method.endswith("/") else method
@@ -133,7 +133,7 @@ def test_every_row_is_reached() -> None:
 
 @pytest.mark.parametrize("is_response", [False, True])
 def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None:
-    """In the table of ids and paths, a JSON member has one type for each method."""
+    """In the table of typed values, a place in a method's messages has only one type."""
     for method in {method for row in TABLE for method in row.methods}:
         roles: dict[str, Role] = {}
         for row in positions(method, is_response=is_response):
@@ -141,14 +141,14 @@ def test_a_place_has_one_role_in_messages_of_a_method(is_response: bool) -> None
 
 
 def test_pointers_come_once() -> None:
-    """The table of ids and paths lists no JSON member of a method twice."""
+    """The table of typed values lists no place in a method's messages twice."""
     places = pointers(Role.TERMINAL)
     assert len(places) == len({*places})
     assert "/params/data/output/terminalId" in places
 
 
 def test_replay_knows_the_places_of_all_dialects() -> None:
-    """`replay` finds the ids and paths in messages of all dialects."""
+    """The ids and paths in messages of all dialects are found by the table of typed values."""
     places = places_of("notification", "session/update")["params"]
     assert places["data"]["output"]["path"] is Place.PATH
     assert places["data"]["output"]["terminalId"] is Place.TERMINAL
@@ -163,5 +163,5 @@ def test_replay_knows_the_places_of_all_dialects() -> None:
 
 @pytest.mark.parametrize("message", [None, [], {"params": [1]}, {}])
 def test_params_that_are_not_an_object_are_empty(message: Any) -> None:
-    """If the params of a message are not an object, they contain no ids."""
+    """If the params of a message are not an object, the message has no typed values."""
     assert params_of(message) == {}

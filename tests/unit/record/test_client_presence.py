@@ -1,4 +1,4 @@
-"""For a recorder, a client is gone if our parent has changed or nobody reads our stdout."""
+"""A recorder notices that its client is gone: its parent has changed, or nobody reads stdout."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_overstaying(client: tuple[bool, bool], open_request: bool | None, why: 
 
 
 def presence_of(sink: int, *, lost_parent: bool = False) -> tuple[bool, bool]:
-    """Looks for the client of a relay that writes to a descriptor."""
+    """Returns what a relay that writes to a descriptor finds out about its client."""
     scene = Scene(cast("MockClock", None))
     scene.relay.to_client.sink = sink
     if lost_parent:
@@ -60,7 +60,7 @@ def test_a_pipe_without_a_reader_is_noticed() -> None:
 
 
 def test_a_socket_without_a_reader_is_noticed() -> None:
-    """If a client only stops writing to a socket, a recorder does not treat the client as gone."""
+    """A client that closes a socket is gone for a recorder; one that only stops writing is not."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.shutdown(socket.SHUT_WR)

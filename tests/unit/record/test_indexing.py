@@ -1,4 +1,4 @@
-"""The recorder's indexer stops working on a backlog when the conversation is over."""
+"""At the end of a conversation, the recorder's indexer stops in the middle of a backlog."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROMPT = b'{"jsonrpc":"2.0","id":0,"method":"session/prompt"}\n'
 
 @pytest.fixture
 def log(tmp_path: Path) -> CaptureLog:
-    """The log of a conversation in progress."""
+    """Returns the capture log of a running conversation."""
     log = CaptureLog.create(str(tmp_path / "talk.db.log"))
     masking = {"redaction": "secrets", "marker_key": "00" * 16}
     log.event(START, {"id": "1", "name": "talk", "origin": 0, "wall": 0, **masking})
@@ -32,12 +32,12 @@ def log(tmp_path: Path) -> CaptureLog:
 async def test_a_backlog_is_left_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If many chunks are not indexed when a recorder ends, they stay in the capture log."""
+    """If a recorder ends before all chunks are indexed, the other chunks stay in the log."""
     steps: list[Indexer] = []
     log.append(TO_AGENT, 1, LINE)
 
     def endless_step(indexer: Indexer) -> int:
-        """Reports more work each time, and ends the conversation in the third batch."""
+        """Reports more work each time. The third call ends the conversation."""
         steps.append(indexer)
         assert len(steps) <= 3, "expected nothing more to be indexed"
         if len(steps) == 3:
@@ -52,7 +52,7 @@ async def test_a_backlog_is_left_at_the_end(
 
 
 def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
-    """At the end of a recording, bytes without a newline become a frame."""
+    """At the end of a recording, a last line without a newline becomes a frame."""
     log.append(TO_AGENT, 1, LINE + b"half a l")
     log.event(CLOSE, {"reason": "the agent exited"})
     it = Indexing(log)
@@ -84,7 +84,7 @@ ENV = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"env":{"DEPLOY":"Zq81xplK
 def test_earlier_rows_are_masked_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    """At its end, a recorder masks secrets in earlier frames."""
+    """At its end, a recorder masks earlier frames with the secrets that it found later."""
     log.append(TO_AGENT, 1, b"it is Zq81xplKsecR7tv\n" + ENV)
     log.event(CLOSE, {"reason": "the agent exited"})
     it, log_path = Indexing(log), Path(log.path)
@@ -102,7 +102,7 @@ def test_earlier_rows_are_masked_at_the_end(
 
 
 async def test_an_open_request_is_known(log: CaptureLog) -> None:
-    """A recorder knows an open request before its frame is in the database."""
+    """A recorder knows of an open request even before the request is in the database."""
     log.append(TO_AGENT, 1, PROMPT)
     is_open = Indexing(log).is_open_request
     assert await trio.to_thread.run_sync(is_open, Direction.TO_AGENT) is True
@@ -123,7 +123,7 @@ async def test_an_open_request_is_known(log: CaptureLog) -> None:
 def test_only_what_is_there_is_said_to_be_kept(
     log: CaptureLog, gone: list[str], said: str | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """If a recorder cannot write its database, the error names only files that exist."""
+    """If a recorder's files were removed, the error says which remaining file has the frames."""
     log.append(TO_AGENT, 1, LINE)
     it = Indexing(log)
     it._open()

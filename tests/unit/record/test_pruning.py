@@ -23,7 +23,7 @@ DAY = 86400.0
 
 
 class NotedLog(Log):
-    """A log that keeps its events."""
+    """Stands for a log that keeps events for the test."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ async def test_nothing_is_reported_if_nothing_was_deleted(home: Path, told: list
 async def test_pruning_stops_when_the_session_ends(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the session ends while `record --keep` deletes recordings, the deletion stops."""
+    """If the recorded session ends while `record --keep` deletes files, the deletion stops."""
     log = NotedLog()
     with trio.CancelScope() as session:
 

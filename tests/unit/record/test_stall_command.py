@@ -1,4 +1,4 @@
-"""The command of ``--on-stall`` runs once for each silence, and ends with the recorder at last."""
+"""The command of ``--on-stall`` runs once for each silence, and is ended with the recorder."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ LIMIT_S = 120.0
 
 
 async def at_once(function: Callable[..., Any], *args: Any) -> Any:
-    """Replaces the thread, during which the clock of the test would run on."""
+    """Runs a function in this thread, so that the mock clock does not advance."""
     return function(*args)
 
 
 class Simulation:
-    """A recorder's log by the clock of the test, and the commands that were run."""
+    """Stands for a recorder on the mock clock, and notes the commands that it runs."""
 
     def __init__(self, path: Path, clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
         self._clock = clock
@@ -55,17 +55,17 @@ class Simulation:
         self.ran.append(((self._now_ns() - ORIGIN_NS) / S, sentence))
 
     def prompt(self) -> None:
-        """The client prompts."""
+        """Records that the client prompts."""
         self.log.t_ns = self._now_ns() - ORIGIN_NS
         self.log.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
 
     def speak(self) -> None:
-        """The agent streams a piece."""
+        """Records that the agent streams a piece of text."""
         self.log.t_ns, self.to_client.last_ns = self._now_ns() - ORIGIN_NS, self._now_ns()
         self.log.to_client(update("s", "agent_message_chunk", content=text("…")))
 
     async def supervise(self, log: object = None) -> None:
-        """Looks for silences until cancelled."""
+        """Runs the task that looks for silences, until it is cancelled."""
         values = {"on_stall": ["notify", "the agent hangs"], "stall": LIMIT_S}
         relay = SimpleNamespace(log=log or Log(), to_client=self.to_client)
         options = RecordOptions(["agent"], values)
@@ -114,7 +114,7 @@ async def test_a_failure_ends_only_the_alarm(
 
 
 def open_files() -> int:
-    """Returns how many descriptors this process has."""
+    """Returns the number of open file descriptors of this process."""
     return len([*Path("/dev/fd").iterdir()])
 
 

@@ -1,4 +1,4 @@
-"""A recorder ends an agent in time, but not before it has waited long enough."""
+"""A recorder ends an agent in time, but only after it has waited long enough."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Sent = tuple[float, int]
 
 
 class Ghost(AgentProcess):
-    """An agent without a process that keeps the signals sent to it."""
+    """Stands for an agent, and keeps the signals that it gets."""
 
     def __init__(self, clock: MockClock) -> None:
         super().__init__(pid=-1, group=OwnGroup(0), stdin=-1, stdout=-1, stderr=-1)
@@ -54,7 +54,7 @@ class Ghost(AgentProcess):
         self._clock = clock
 
     def kill_holders(self) -> None:
-        """Notes that the processes holding the output were killed."""
+        """Notes that processes which keep the agent's outputs open were killed."""
         self.send_signal(signal.SIGKILL)
 
     def send_signal(self, signum: int) -> None:
@@ -64,7 +64,7 @@ class Ghost(AgentProcess):
 
 
 class Answers:
-    """Replaces the indexing: tells whether requests are open at a time."""
+    """Stands for the indexer: says whether requests are open, by the time."""
 
     def __init__(self, answer: Callable[[float], bool | None]) -> None:
         self.answer = answer
@@ -77,7 +77,7 @@ class Answers:
 
 
 class Scene:
-    """A relay whose threads never start; the test acts for them."""
+    """Stands for a relay without threads; the test does what they would do."""
 
     def __init__(self, clock: MockClock) -> None:
         self.agent = Ghost(clock)
@@ -120,14 +120,14 @@ class Scene:
         self.agent.exited.set()
 
     def outputs_end(self) -> None:
-        """Both outputs end, and with them the conversation."""
+        """Both outputs of the agent end, and so the conversation ends."""
         self.relay.to_client.ended.set()
         self.relay.stderr.ended.set()
         self.relay.drained.set()
 
     @property
     def abandoned(self) -> bool:
-        """Whether the agent's outputs were abandoned."""
+        """Whether the supervisor has given up waiting for the agent's outputs."""
         return self.relay.to_client.ended.is_set and self.relay.stderr.ended.is_set
 
 
@@ -136,13 +136,13 @@ Step = tuple[float, "Callable[[Scene], None]"]
 
 
 def now_ns() -> int:
-    """The mock clock as the pumps would read it."""
+    """Returns the time of the mock clock in nanoseconds."""
     return round(trio.current_time() * 1e9)
 
 
 @pytest.fixture
 def clock(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> MockClock:
-    """Replaces all clocks. The clock jumps when all tasks wait, so nothing runs in a thread."""
+    """Replaces all clocks by a mock clock that jumps to the next deadline when all tasks wait."""
     time = SimpleNamespace(monotonic_ns=lambda: round(autojump_clock.current_time() * 1e9))
     monkeypatch.setattr(supervisor, "time", time)
 
@@ -161,7 +161,7 @@ def watch(nursery: trio.Nursery, scene: Scene, answers: Answers | None = None) -
 
 
 async def play(clock: MockClock, *steps: Step, answers: Answers | None = None) -> Scene:
-    """Plays steps at their times until all outputs have ended or an hour is over."""
+    """Plays steps at their times; returns when the outputs have ended, at most an hour later."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene, answers)
@@ -175,7 +175,7 @@ async def play(clock: MockClock, *steps: Step, answers: Answers | None = None) -
 
 
 def told_to_stop(scene: Scene) -> None:
-    """A signal to stop was received and forwarded."""
+    """The recorder gets a signal to stop, and forwards the signal."""
     scene.relay.stopping.set()
 
 
@@ -186,13 +186,13 @@ def exits(scene: Scene) -> None:
 
 
 def blocks(scene: Scene) -> None:
-    """The client reads no more, so the pump waits in its write."""
+    """The client stops reading, so the pump waits in its write."""
     scene.agent_says()
     scene.relay.to_client.in_read = False
 
 
 def unblocks(scene: Scene) -> None:
-    """The client has read, so the pump reads again."""
+    """The client reads again, so the pump goes on."""
     scene.relay.to_client.in_read = True
 
 
@@ -200,7 +200,7 @@ nothing_open = Answers(lambda _: False)
 
 
 async def test_until_waits_for_a_latch(clock: MockClock) -> None:
-    """`Latch.until` returns when another thread sets the latch."""
+    """`until` returns as soon as a latch is set, by any thread."""
     scene = Scene(clock)
     scene.relay.stopping.set()
     await until(scene.relay.stopping)
@@ -212,7 +212,7 @@ async def test_until_waits_for_a_latch(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_ends_in_time_gets_no_other_signal(clock: MockClock) -> None:
-    """If an agent ends within the grace time, a recorder sends the agent no further signal."""
+    """If an agent ends within the grace time after a stop signal, it gets no further signal."""
     scene = await play(clock, (10, told_to_stop), (13.9, exits))
     assert scene.agent.sent == []
 
@@ -224,7 +224,7 @@ async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> N
 
 
 async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
-    """If a process keeps an agent's stdout open, a recorder waits for it only a limited time."""
+    """If a process keeps a killed agent's outputs open, the recorder stops waiting for them."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)
@@ -250,7 +250,7 @@ async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None
 
 
 async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
-    """If a client has left and no request is open, a recorder ends the agent by SIGTERM."""
+    """If a client has left and no request is open, a recorder sends the agent SIGTERM."""
     scene = await play(clock, (10, Scene.client_leaves), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM), (18, signal.SIGKILL)]
     assert scene.relay.end_reason == "the agent overstayed its client"
@@ -287,20 +287,20 @@ async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
 
 
 async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
-    """While it is unknown whether a request is open, a recorder does not end the agent."""
+    """If the indexer cannot say whether a request is open, a recorder does not end the agent."""
     scene = await play(clock, (10, Scene.client_leaves), answers=Answers(lambda _: None))
     assert scene.agent.sent == []
 
 
 async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
-    """If a recorder learns that no request is open, it ends an agent whose client has left."""
+    """If a client has left, a recorder ends the agent when it learns that no request is open."""
     answers = Answers(lambda now: None if now < 100 else False)
     scene = await play(clock, (10, Scene.client_leaves), answers=answers)
     assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
 
 
 async def test_without_an_index_no_agent_overstays(clock: MockClock) -> None:
-    """If no frame is in the database, a recorder does not end an agent whose client has left."""
+    """If no frame is indexed yet, a recorder does not end an agent whose client has left."""
     scene = await play(clock, (10, Scene.client_leaves), answers=None)
     assert scene.agent.sent == []
 
@@ -312,7 +312,7 @@ async def test_a_living_client_keeps_its_agent(clock: MockClock) -> None:
 
 
 async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None:
-    """If a client closes its pipe and exits later, the agent's grace time begins at the exit."""
+    """For a recorder, the grace time begins at the client's exit, not at the end of its pipe."""
     scene = await play(
         clock, (10, Scene.client_closes), (100, Scene.client_leaves), answers=nothing_open
     )
@@ -366,14 +366,14 @@ async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock)
 
 
 async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
-    """If a child of an ended agent keeps stdout open and is silent, a recorder kills the child."""
+    """If a silent child of an ended agent keeps stdout open, a recorder kills the child."""
     scene = await play(clock, (10, Scene.agent_exits))
     assert scene.agent.sent == [(10 + LINGER, signal.SIGKILL)]
     assert scene.abandoned
 
 
 async def test_a_descendant_that_ends_is_left_alone(clock: MockClock) -> None:
-    """If an agent's outputs end soon after its exit, a recorder kills none of its children."""
+    """If an agent's outputs end soon after its exit, a recorder kills no child of the agent."""
     scene = await play(clock, (10, Scene.agent_exits), (10 + LINGER - 0.1, Scene.outputs_end))
     assert scene.agent.sent == []
 

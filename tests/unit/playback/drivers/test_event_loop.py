@@ -1,4 +1,4 @@
-"""A playback ignores a signal that was ignored before its start."""
+"""A replay and a verification ignore signals that were ignored before their start."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def _as_before() -> Iterator[None]:
 
 
 def _hear_nothing(_: int, __: object) -> None:
-    """Handles a signal by doing nothing."""
+    """Stands for a signal handler that does nothing."""
 
 
 def test_ignored_signals_are_not_handled() -> None:
-    """A replay does not handle a signal that was ignored when the replay started."""
+    """A replay keeps ignoring a signal that was ignored when the replay started."""
     assert handled(*STOPPING) == [*STOPPING]
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     assert handled(*STOPPING) == [signal.SIGINT, signal.SIGTERM]
 
 
 def test_foreign_handlers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replay does not replace a signal handler that Python did not install."""
+    """A replay leaves a signal handler alone if something other than Python installed it."""
     before = signal.getsignal(signal.SIGHUP)
     monkeypatch.setattr(signal, "getsignal", lambda s: None if s == signal.SIGTERM else before)
     assert handled(*STOPPING) == [signal.SIGINT, signal.SIGHUP]
@@ -67,7 +67,7 @@ async def test_a_handled_signal_is_received() -> None:
 
 
 async def test_all_signals_may_be_ignored(autojump_clock: MockClock) -> None:
-    """If all signals are ignored when a replay starts, the replay changes no handler."""
+    """If all stop signals are ignored when a replay starts, the replay receives none of them."""
     for signum in STOPPING:
         signal.signal(signum, signal.SIG_IGN)
     with received(*STOPPING) as signals, trio.move_on_after(3600) as waiting:

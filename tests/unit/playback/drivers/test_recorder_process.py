@@ -50,7 +50,7 @@ async def test_an_orphan_is_ended(what: str) -> None:
 async def test_orphans_can_be_killed_at_once(
     when: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`verify` can kill orphaned processes of its agent immediately."""
+    """If `verify` is told to stop, it kills orphaned processes of its agent immediately."""
     hurried, sent = trio.Event(), []
 
     def send(pid: int, signum: int) -> None:
@@ -71,7 +71,7 @@ async def test_orphans_can_be_killed_at_once(
 
 
 async def test_our_own_children_are_left_alone() -> None:
-    """When `verify` ends orphaned processes of its agent, it spares its own child processes."""
+    """`verify` ends orphaned processes of its agent, but not its own child processes."""
     with subprocess.Popen([sys.executable, "-c", _STAYS], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
@@ -82,7 +82,7 @@ async def test_our_own_children_are_left_alone() -> None:
 
 
 async def test_the_subreaper_is_reset() -> None:
-    """`verify` adopts orphaned processes of its agent only until they have ended."""
+    """After `verify` has looked for orphaned processes, it no longer adopts orphaned processes."""
     with Orphans() as orphans:
         pass
     pid = leave_one(_STAYS)
@@ -124,7 +124,7 @@ class _Recorder:
 async def test_a_hopeless_agent_gets_the_signal_before_the_end_of_its_input(
     *, is_hopeless: bool
 ) -> None:
-    """If `verify` cannot go on with an agent, it signals the agent before it closes the input."""
+    """If nothing more can come from an agent, `verify` signals it before it closes the input."""
     recorder = _Recorder()
     process = RecorderProcess(cast("trio.Process", recorder), grace=1)
     process.is_hopeless = is_hopeless

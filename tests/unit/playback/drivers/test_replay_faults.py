@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Replayed:
-    """An agent and a client with faults between them; the test is the agent."""
+    """Stands for an agent and a client, with faults between them. The test plays both peers."""
 
     def __init__(self, *rules: str) -> None:
         self.client_out, source = memory_stream_one_way_pair()
@@ -62,7 +62,7 @@ class Replayed:
         self.heard.append(b"")
 
     async def client_heard(self) -> bytes:
-        """Returns the bytes that came to the client since the last call; ``$`` is the end."""
+        """Returns the bytes that came to the client since the last call; ``$`` marks their end."""
         await wait_all_tasks_blocked()
         heard, self._heard = self._heard, b""
         return heard
@@ -83,7 +83,7 @@ async def started(nursery: trio.Nursery, *rules: str) -> Replayed:
 
 
 async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
-    """A replay with faults passes lines in both directions."""
+    """In a replay with faults, lines pass in both directions."""
     replayed = await started(nursery, "noop")
     await replayed.client_out.send_all(b"a\r\nb")
     await replayed.client_out.send_all(b"b\nc")
@@ -145,7 +145,7 @@ async def test_a_client_that_has_left_is_not_waited_for_long(
 async def test_a_signal_counts_as_leaving_when_all_is_sent(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If a signal ends a replay, delayed bytes are still written for five seconds."""
+    """If a signal ends a replay, bytes that a fault delays are still awaited for five seconds."""
     replayed = Replayed("latency latency_ms=60000 where=dir:to-client")
     await nursery.start(let_go_on_signal, replayed.streams)
     nursery.start_soon(replayed.run)
@@ -188,7 +188,7 @@ async def test_what_ends_an_agent_ends_the_replay(
 async def test_a_pause_stops_the_output_until_it_is_resumed(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If a fault pauses the agent of a replay, the client's input is still read."""
+    """If a fault of a replay pauses the agent, lines of the client can still resume the agent."""
     replayed = await started(nursery, "pause where=text:one", "resume where=text:wake")
     await replayed.out(b"one\ntwo\n")
     mock_clock.jump(60)
@@ -222,7 +222,7 @@ async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> Non
 
 
 async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
-    """If a fault of a replay floods stderr, the matched frame is still sent to the client."""
+    """If a fault floods stderr during a replay, the client still gets the matched frame."""
     replayed = await started(nursery, "stderr-flood lines=3")
     await replayed.out(b"x\n")
     assert await replayed.client_heard() == b"x\n"
@@ -232,7 +232,7 @@ async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
 async def test_an_agent_that_sends_too_much_waits(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """If more than a megabyte of a replay's output is not yet written, the agent waits."""
+    """If more than a megabyte of a replay's faulted output waits, the agent waits, too."""
     replayed = await started(nursery, "latency latency_ms=1000 where=dir:to-client")
     line = b"x" * 600_000 + b"\n"
     await replayed.out(line)

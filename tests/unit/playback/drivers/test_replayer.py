@@ -59,12 +59,12 @@ LANE_A, LANE_B = (4, 9, 11, 14), (6, 10, 12)
 
 @pytest.fixture
 def recorded(record: Record) -> RecordedTranscript:
-    """A conversation in two sessions."""
+    """A recording of a conversation in two sessions."""
     return record(TALK)
 
 
 class Client:
-    """The client's ends of a replay that runs in the background."""
+    """The client's ends of the streams of a replay that runs in the background."""
 
     def __init__(self, recorded: RecordedTranscript, nursery: trio.Nursery, **options: Any) -> None:
         self.recorded = recorded
@@ -81,11 +81,11 @@ class Client:
         await self.sink.aclose()
 
     async def send(self, *numbers: int) -> None:
-        """Sends recorded frames."""
+        """Sends recorded frames to the replay."""
         await self.into.send_all(b"".join(self.recorded.raw[number] for number in numbers))
 
     async def expect(self, *numbers: int) -> float:
-        """Expects only recorded frames; returns when the last of them came."""
+        """Asserts that exactly the given frames come; returns the time of the last one."""
         wanted = b"".join(self.recorded.raw[number] for number in numbers)
         heard = b""
         while len(heard) < len(wanted):
@@ -96,7 +96,7 @@ class Client:
 
     @property
     def divergence_kinds(self) -> list[str]:
-        """The kinds of the divergences."""
+        """Returns the kinds of the divergences that the replay has noted."""
         return [divergence.kind.value for divergence in self.replay.state.divergences.found]
 
 
@@ -135,7 +135,7 @@ async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: Moc
 async def test_a_missing_message_is_noticed_in_time(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """If a message of the client is missing, a replay reports it after a second."""
+    """If the client skips a recorded message, a replay reports the message after a second."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.send(1, 3)
@@ -174,12 +174,12 @@ async def test_a_client_that_does_not_read_stalls_the_replay(
 
 
 async def broken() -> None:
-    """Fails as writing to a pipe without a reader does."""
+    """Raises the error of a write to a pipe without a reader."""
     raise trio.BrokenResourceError
 
 
 async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """If a write to the client fails, a replay still reads the client's input to its end."""
+    """If a write to the client fails, a replay reads the client's input to its end."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         client.sink.send_stream.send_all_hook = broken
@@ -231,7 +231,7 @@ async def test_descriptors_are_read_and_written(tmp_path: Path) -> None:
 
 
 async def test_a_descriptor_may_be_non_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the stdout of a replay is non-blocking, the replay still writes all of its output."""
+    """If stdin and stdout of a replay are non-blocking, the replay loses no output."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     for fd in (source, out, sink):
         os.set_blocking(fd, False)
@@ -273,7 +273,7 @@ class First(RecordingChoice):
 
 
 def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
-    """If a replay can write only part of the answer to `initialize`, it sends the rest later."""
+    """If a replay cannot write all of its first answer, it keeps the last part for later."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     os.set_blocking(sink, False)
     os.write(into, b"first\r\nsecond\nthird")
@@ -299,7 +299,7 @@ def test_an_unreadable_client_gets_no_first_answer() -> None:
 async def test_a_stop_signal_is_an_end_of_input(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """SIGTERM ends a replay like the end of its input."""
+    """A replay treats SIGTERM like the end of its input."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     sink, _ = memory_stream_pair()
@@ -331,7 +331,7 @@ class Jittery(trio.abc.ReceiveStream):
 
 
 async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: Order) -> bytes:
-    """Connects the scripted client to a replay by unreliable streams; returns what it received."""
+    """Plays a scripted client against a replay over unreliable streams; returns what it got."""
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
     heard = bytearray()
@@ -379,7 +379,7 @@ async def test_the_scripted_client_reads_a_last_line_without_a_newline(
 async def test_all_runs_are_equal(
     recorded: RecordedTranscript, clock: MockClock, runs: int
 ) -> None:
-    """However a client's input is split into chunks, a replay sends the recorded bytes."""
+    """A replay sends the recorded bytes, however the client's input is split into chunks."""
     lanes = [{recorded.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
     hashes: dict[Order, set[str]] = {Order.SESSION: set(), Order.RECORDED: set()}
     for seed in range(runs):

@@ -38,7 +38,7 @@ def clock() -> MockClock:
 
 
 class Agent:
-    """The agent's ends of a verification that runs in the background."""
+    """The agent's ends of the streams of a verification that runs in the background."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class Agent:
         self.ended.set()
 
     async def send(self, *numbers: int) -> None:
-        """Sends recorded frames."""
+        """Sends recorded frames to `verify`."""
         await self.into.send_all(b"".join(self.recorded.raw[number] for number in numbers))
 
     async def expect(self, *numbers: int) -> float:
-        """Expects only recorded frames; returns when the last of them came."""
+        """Asserts that exactly the given frames come; returns the time of the last one."""
         wanted = b"".join(self.recorded.raw[number] for number in numbers)
         heard = b""
         while len(heard) < len(wanted):
@@ -79,20 +79,20 @@ class Agent:
         return trio.current_time()
 
     async def expect_lines(self, count: int) -> None:
-        """Expects a number of lines with any content."""
+        """Waits for a number of lines with any content."""
         while count > 0:
             chunk = await self._out.receive_some(1 << 16)
             assert chunk, self.divergence_kinds
             count -= chunk.count(b"\n")
 
     async def expect_end(self) -> float:
-        """Expects the end of the input; returns when it came."""
+        """Asserts that the input ends, and returns the time of its end."""
         assert await self._out.receive_some(1) == b""
         return trio.current_time()
 
     @property
     def divergence_kinds(self) -> list[str]:
-        """The kinds of the divergences."""
+        """Returns the kinds of the divergences that `verify` has noted."""
         return [divergence.kind.value for divergence in self.engine.state.divergences.found]
 
 
@@ -114,7 +114,7 @@ async def test_what_comes_byte_by_byte_is_a_line(record: Record, clock: MockCloc
 
 
 async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockClock) -> None:
-    """After `verify` has sent everything, it closes the agent's input."""
+    """After `verify` has sent all recorded frames, it closes the agent's input."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -131,7 +131,7 @@ async def test_the_sink_is_closed_when_all_is_said(record: Record, clock: MockCl
 
 
 async def test_time_is_trios(record: Record, clock: MockClock) -> None:
-    """If no message is expected, `verify` ends five seconds after the agent's last message."""
+    """Five seconds after the agent's last expected message, `verify` ends."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
         await agent.expect(1)
@@ -155,7 +155,7 @@ async def test_silence_is_a_stall(record: Record, clock: MockClock) -> None:
 
 
 async def test_bytes_are_signs_of_life(record: Record, clock: MockClock) -> None:
-    """If an agent sends bytes without a newline, `verify` does not call it silent."""
+    """If an agent keeps sending bytes, even without a newline, `verify` does not call it silent."""
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery, stall_ns=3 * 10**9)
         began = await agent.expect(1)
@@ -236,7 +236,7 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
 
 
 async def test_time_without_output_is_not_a_write_stall(record: Record, clock: MockClock) -> None:
-    """While a frame waits for its recorded time, `verify` does not report a stall."""
+    """While `verify` holds a frame until its recorded time, it does not call the agent stalled."""
     conversation = TALK.replace("    6 ->", "    .. 10s\n    6 ->")
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
@@ -261,7 +261,7 @@ async def test_time_without_output_is_not_a_write_stall(record: Record, clock: M
 
 
 async def test_an_agent_that_talks_is_not_deaf(record: Record, clock: MockClock) -> None:
-    """While an agent writes without reading, `verify` reports no stall."""
+    """If an agent writes but does not read, `verify` reports a stall only when it stops writing."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)
@@ -292,7 +292,7 @@ async def test_without_a_limit_nobody_is_deaf(record: Record, clock: MockClock) 
 async def test_a_line_without_an_end_counts_as_one(
     record: Record, clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`verify` cuts an endless line of the agent."""
+    """`verify` stops reading a line of the agent that has no end."""
     monkeypatch.setattr(verifier, "LINE_WITHOUT_END", 1000)
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
@@ -305,7 +305,7 @@ async def test_a_line_without_an_end_counts_as_one(
 
 
 def test_a_recorder_of_ours_records_and_does_nothing_else() -> None:
-    """The recorder that `verify` starts ignores the environment variables of `record`."""
+    """The recorder that `verify` starts gets no environment variables for options of `record`."""
     ours = {"HOME": "/h", "ACP_PROXY_RECORDINGS": "/r", "ACP_PROXY_PARENT": "a/b"}
     others = {"ACP_PROXY_OFF": "1", "ACP_PROXY_FAULT": "garbage", "ACP_PROXY_MAX_SIZE": "1"}
     assert environment({**ours, **others}) == ours

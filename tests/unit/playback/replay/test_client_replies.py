@@ -1,4 +1,4 @@
-"""Each reply of a replay's client has an outcome, and a description of the outcome."""
+"""A replay names the outcome of each reply of the client, and describes it in words."""
 
 from __future__ import annotations
 

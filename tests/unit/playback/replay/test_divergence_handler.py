@@ -1,4 +1,4 @@
-"""A replay's own answers are valid JSON-RPC, with the client's id as it was written."""
+"""The answers that a replay makes up are valid JSON-RPC, with the client's id as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lane of a replay remembers its latest messages, and moments are compared by clock."""
+"""A lane of a replay remembers its latest messages, and `latest` compares two moments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def step(seq: int, *, agent: bool = False, kind: str = "notification", **more: A
 
 
 def test_a_lane_remembers_a_limited_number_of_messages() -> None:
-    """A replay remembers only the latest 200 messages of each session."""
+    """A lane of a replay remembers only the latest 200 of its messages."""
     lane = Lane("s")
     for n in range(1000):
         lane.expect(item := step(n, kind="request", method="m"))
@@ -23,6 +23,6 @@ def test_a_lane_remembers_a_limited_number_of_messages() -> None:
 
 
 def test_the_latest_of_two_moments() -> None:
-    """For both live and recorded times, a replay remembers the latest one."""
+    """`latest` combines two moments into the later live time and the later recorded time."""
     assert latest(None, 5, 7) == (5, 7)
     assert latest((6, 3), 5, 7) == (6, 7)

@@ -1,4 +1,4 @@
-"""A replay of several recordings pairs session ids of two lines if nothing else differs."""
+"""To choose among recordings, a replay compares their first lines except for session ids."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ ANSWER = ("response", "session/new")
 def test_session_ids_of_equal_lines_are_paired(
     first: str, other: str, pairs: list[tuple[str, str]] | None
 ) -> None:
-    """If two lines differ only in session ids, a replay pairs the session ids."""
+    """If two recorded lines differ only in session ids, `replay` pairs the ids."""
     assert session_pairs(first.encode(), other.encode(), *ANSWER) == pairs

@@ -88,7 +88,7 @@ def test_a_divergence_is_shown_with_its_context() -> None:
 
 
 def test_only_some_divergences_are_shown() -> None:
-    """If there are many divergences, the text report of a replay shows only some of them."""
+    """The text report of a replay shows only a few of many divergences, and counts the others."""
     many = evolve(DIVERGED, divergences=(DIFFERS,) * 20, left_out=5)
     assert "... and 13 more; --report FILE has all of them" in text(many)
 
@@ -102,7 +102,7 @@ def test_each_verdict_has_a_headline(verdict: str, words: str) -> None:
 
 
 def hostile(value: str) -> ReplayReport:
-    """A report in which every text from outside is the same."""
+    """A replay report in which every recorded or live text is the same hostile text."""
     divergence = evolve(DIFFERS, lane=value, summary=value, came=value, differences=(
         Difference(value, value, value),))  # fmt: skip
     return evolve(
@@ -158,7 +158,7 @@ def test_only_a_difference_of_params_can_be_ignored() -> None:
 def test_an_incomplete_recording_excuses_no_divergence(
     tmp_path: Path, said: tuple[int, ...], code: int
 ) -> None:
-    """A replay of an incomplete recording exits with 3 if it reached the recording's end."""
+    """If a recording is incomplete, a replay exits with 3, or with 1 after a divergence."""
     recorded = record(
         tmp_path,
         """

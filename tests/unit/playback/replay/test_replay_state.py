@@ -1,4 +1,4 @@
-"""A replay compares messages by their values, and other lines by their bytes."""
+"""A replay compares messages by their values, and invalid lines by their bytes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RECORDED = r"""
 
 
 class Comparison:
-    """The steps of a recording, compared with lines of a client."""
+    """The steps of a recording, to be compared with lines of a client."""
 
     def __init__(self, recorded: RecordedTranscript, *ignored: str) -> None:
         script = recorded.script()
@@ -61,7 +61,7 @@ class Comparison:
 
 @pytest.fixture
 def recorded(record: Record) -> RecordedTranscript:
-    """A recording of messages and of other lines."""
+    """A recording of messages and of invalid lines."""
     return record(RECORDED)
 
 
@@ -69,7 +69,7 @@ def recorded(record: Record) -> RecordedTranscript:
 def test_a_line_that_is_no_message_is_compared_by_its_bytes(
     recorded: RecordedTranscript, number: int, raw: bytes
 ) -> None:
-    """A replay compares lines that are not messages by their bytes."""
+    """A replay compares a line that is not a message by its bytes."""
     comparison = Comparison(recorded)
     assert comparison.compare(number, raw).is_equal
     result = comparison.compare(number, b"other \xff")
@@ -78,7 +78,7 @@ def test_a_line_that_is_no_message_is_compared_by_its_bytes(
 
 
 def test_lines_that_look_alike_may_differ(recorded: RecordedTranscript) -> None:
-    """In a replay, two lines with different invalid bytes do not match."""
+    """A replay distinguishes invalid bytes, even if they look equal when they are shown."""
     result = Comparison(recorded).compare(21, b"half a \xfe")
     assert result.differences == [Difference("", '"half a \ufffd"', '"half a \ufffd"')]
 
@@ -127,7 +127,7 @@ def test_a_session_that_a_request_opens_is_bound(recorded: RecordedTranscript) -
 
 
 def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
-    """A replay treats two recorded messages as alike if only their session ids differ."""
+    """A replay calls two recorded messages alike if only their session ids differ."""
     comparison = Comparison(recorded)
     alike = comparison.comparer.are_alike
     prompt, of_other, other = (comparison.steps[number, None] for number in (9, 11, 13))
@@ -140,7 +140,7 @@ def test_recorded_messages_may_be_alike(recorded: RecordedTranscript) -> None:
 
 
 def test_ignored_places_do_not_tell_recorded_messages_apart(recorded: RecordedTranscript) -> None:
-    """A replay treats recorded messages as alike if they differ only in ignored values."""
+    """A replay calls two recorded messages alike if they differ only in ignored values."""
     comparison = Comparison(recorded, "/params/prompt")
     prompt, other = comparison.steps[9, None], comparison.steps[13, None]
     assert comparison.comparer.are_alike(prompt, other)

@@ -1,4 +1,4 @@
-"""A replay knows which later messages follow only from requests that it withheld."""
+"""A replay knows which later messages depend on requests that it withheld."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Lines:
-    """A recording with one frame for each line."""
+    """Stands for a recording that has one frame for each line."""
 
     agent_left_at = gave_up_at = None
     dialect = "v1"
@@ -27,11 +27,11 @@ class Lines:
         return Wire(self._lines[seq], "\n", 0, "request", None)
 
     def read(self) -> list[Step]:
-        """Returns no steps."""
+        """Returns no steps, since the tests need none."""
         return []
 
     def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:  # noqa: ARG002
-        """Yields no steps."""
+        """Yields no steps, since the tests need none."""
         yield from ()
 
 
@@ -39,7 +39,7 @@ OUTPUT = b'{"id":1,"method":"terminal/output","params":{"terminalId":"%s"}}'
 
 
 def effects(*lines: bytes) -> WithheldEffects:
-    """Returns the effects for a recording whose terminal ``t`` was never created."""
+    """Returns the effects of a withheld request that would have created the terminal ``t``."""
     made = WithheldEffects(cast("Script", Lines(*lines)))
     made.note_unmade("terminal/create", {"result": {"terminalId": "t"}})
     return made
@@ -47,7 +47,7 @@ def effects(*lines: bytes) -> WithheldEffects:
 
 @pytest.mark.parametrize(("terminal", "is_prevented"), [(b"t", True), (b"u", False)])
 def test_output_of_an_unmade_terminal_will_not_come(terminal: bytes, is_prevented: bool) -> None:
-    """If a replay withholds `terminal/create`, it expects no requests about the terminal."""
+    """If a replay withholds the creation of a terminal, it expects no request about it."""
     line = OUTPUT % terminal
     result = effects(line, b"[1," + line + b"]")
     alone = Step(0, 0, False, "request", "terminal/output")
@@ -57,7 +57,7 @@ def test_output_of_an_unmade_terminal_will_not_come(terminal: bytes, is_prevente
 
 
 def test_a_request_that_makes_nothing_leaves_nothing_unmade() -> None:
-    """If a withheld request created no terminal, a replay still expects all later messages."""
+    """If a withheld request had created nothing in the recording, a replay expects all messages."""
     actual = WithheldEffects(cast("Script", Lines()))
     actual.note_unmade("terminal/create", {"error": {"code": 1}})
     actual.note_unmade("terminal/create", None)
@@ -67,7 +67,7 @@ def test_a_request_that_makes_nothing_leaves_nothing_unmade() -> None:
 
 
 def test_extension_requests_are_optional_after_a_withheld_extension() -> None:
-    """If a replay withheld an extension request, other extension requests become optional."""
+    """If a replay withholds an extension request, other extension requests become optional."""
     own = Step(0, 0, False, "request", "_own/x")
     result = WithheldEffects(cast("Script", Lines()))
     result.note_withheld("terminal/create")

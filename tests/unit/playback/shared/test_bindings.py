@@ -1,4 +1,4 @@
-"""Playback replaces recorded directories by live ones, as whole names."""
+"""Playback replaces recorded directories by live directories, as whole names only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from acp_proxy.protocol.typed_places import Place
 
 
 def bound(**roots: str) -> Bindings:
-    """Bindings of directories; ``_`` in a name is a slash."""
+    """Returns pairs of a recorded and a live directory; ``_`` in a name is a slash."""
     bindings = Bindings()
     for old, new in roots.items():
         bindings.bind(Place.ROOT, old.replace("_", "/"), new)
@@ -72,12 +72,12 @@ def test_uris_are_escaped(uri: str, moved: str) -> None:
     ],
 )
 def test_whole_names_in_texts_are_rewritten(text: str, rewritten: str) -> None:
-    """A replay replaces a directory in a text only where the directory is a whole name."""
+    """In a text, a replay replaces a directory only if it is a whole name there."""
     assert bound(_srv_a="/x").rewritten(text) == rewritten
 
 
 def test_a_text_is_rewritten_once() -> None:
-    """If a replay replaces `/a` by `/b` and `/b` by `/c`, `/a` does not become `/c`."""
+    """If a replay replaces `/a` by `/b`, it does not replace the new `/b` by something else."""
     assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
     assert bound(_="/b").rewritten("/ /") == "/ /"
     assert Bindings().rewritten("/a") == "/a"
@@ -85,14 +85,14 @@ def test_a_text_is_rewritten_once() -> None:
 
 @pytest.mark.parametrize("root", ["", ".", "..", "src", "src/lib", "C:"])
 def test_a_relative_directory_in_a_text_stays(root: str) -> None:
-    """A replay does not replace a relative directory in a text."""
+    """In a text, a replay replaces no relative directory, since it may be an ordinary word."""
     text = f"{root} . .. src ./src src/lib C: See src/lib."
     assert Bindings(roots={root: "/x", "/p": "/y"}).rewritten(f"{text} /p") == f"{text} /y"
     assert Bindings(roots={"C:\\p": "/x"}).rewritten(r"C:\\p") == "/x"
 
 
 def test_each_kind_of_value_is_bound_by_itself() -> None:
-    """A replay uses a live terminal id only in place of a terminal id."""
+    """A replay replaces a terminal id only where a message has a terminal id."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "T")
     bindings.bind(Place.SESSION, "s", "S")
@@ -104,7 +104,7 @@ def test_each_kind_of_value_is_bound_by_itself() -> None:
 
 
 def test_equal_values_change_nothing() -> None:
-    """If the client of a replay uses the recorded ids, no line is changed."""
+    """If the live values equal the recorded values, a replay changes no line."""
     bindings = bound(_a="/a")
     assert not bindings.change_anything
     bindings.bind(Place.TERMINAL, "t", "u")
@@ -124,12 +124,12 @@ def test_equal_values_change_nothing() -> None:
     ],
 )
 def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> None:
-    """A replay replaces the directory in any string that is a path below the directory."""
+    """A replay replaces the directory in a string that is a path or a URI below the directory."""
     assert Bindings(roots={"/srv": "/x", "src": "/y", "/": "/z"}).moved(text) == moved
 
 
 def test_sessions_are_swapped() -> None:
-    """If the client swaps two recorded session ids, a replay swaps the ids in its frames too."""
+    """If two recorded sessions are swapped, a replay assigns each live id to the other session."""
     bindings = Bindings()
     bindings.swap_sessions("a", "b")
     assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]
@@ -138,7 +138,7 @@ def test_sessions_are_swapped() -> None:
 
 
 def test_a_released_terminal_is_free() -> None:
-    """After a terminal is released, a replay can pair its id with another live id."""
+    """After a terminal is released, a replay can bind its recorded id to another live id."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "live")
     assert bindings.live_terminals == {"live"}

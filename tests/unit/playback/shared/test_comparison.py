@@ -1,4 +1,4 @@
-"""Playback compares messages as JSON values, and reports a difference by its pointer."""
+"""Playback compares messages as JSON values, and names a difference by its pointer."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_false_and_missing_capabilities_are_equal() -> None:
 
 
 def test_a_value_that_the_client_may_choose_is_proposed() -> None:
-    """A replay accepts that the client uses a different directory than the recorded one."""
+    """A replay accepts another directory of the client, and binds it to the recorded directory."""
     bindings = Bindings()
     comparer = Comparer(bindings)
     places = {"params": {"cwd": Place.ROOT}}
@@ -130,14 +130,14 @@ def test_deep_values_differ() -> None:
 
 
 def test_a_line_that_is_not_json_has_no_value() -> None:
-    """A replay reads no JSON value from an invalid line."""
+    """A replay finds no JSON value in a line that is not JSON or is nested too deeply."""
     for line in (b"{", b"\xff", b"[" * 10**6, b"9" * 10**4):
         assert json_or_none(line) is None
     assert json_or_none(b'{"a":1}') == {"a": 1}
 
 
 def test_long_values_are_cut() -> None:
-    """If two long values differ, the report of a replay shows their beginnings."""
+    """The report of a replay shows the beginning of a long value, and the value's length."""
     assert shown("é") == '"é"'
     assert shown("x" * 1000).endswith("… (1002 characters)")
     assert json.loads(shown({"a": None})) == {"a": None}

@@ -1,4 +1,4 @@
-"""Divergences of a playback are ranked by lane and formatted as text."""
+"""Playback ranks divergences within a lane, and formats them as text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EARLY = evolve(FOLLOWS, rank=Rank.INFO)
 
 
 def test_ranks() -> None:
-    """In a replay, later divergences of a session count as consequences of the first."""
+    """In a replay, only the first divergence of a session is primary; later ones follow from it."""
     log, a, b = DivergenceLog(MessageMask(None)), Lane("a"), Lane("b")
     noted = [
         log.note(kind, lane, "").rank
@@ -51,7 +51,7 @@ def test_ranks() -> None:
 
 
 def test_information_is_no_divergence() -> None:
-    """A replay with only harmless divergences does not count as diverged."""
+    """If all divergences of a replay are harmless, the replay does not count as diverged."""
     log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     log.note(DivergenceKind.EARLY, lane, "")
     log.note(DivergenceKind.MISSING_EXPECTED, lane, "", is_harmless=True)
@@ -61,14 +61,14 @@ def test_information_is_no_divergence() -> None:
 
 
 def test_after_a_failed_handshake_all_divergences_are_cascades() -> None:
-    """If the handshake of a replay fails, all later divergences count as consequences."""
+    """If the handshake of a replay diverges, all later divergences follow from it."""
     log = DivergenceLog(MessageMask(None))
     log.note(DivergenceKind.PARAMS_DIFFER, Lane(None), "", of_handshake=True)
     assert log.note(DivergenceKind.UNMATCHED, Lane("a"), "").rank is Rank.CASCADE
 
 
 def test_a_limited_number_of_divergences_is_kept() -> None:
-    """After a thousand divergences, a replay keeps only the first divergence of each session."""
+    """A replay keeps at most a thousand divergences, and the first of each further kind."""
     log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     for _ in range(1500):
         log.note(DivergenceKind.DRIFT, lane, "")
@@ -79,7 +79,7 @@ def test_a_limited_number_of_divergences_is_kept() -> None:
 
 
 def test_moments_are_counted_from_the_beginning() -> None:
-    """The report of a replay gives the time of each divergence since the start."""
+    """The report of a replay gives for each divergence the time since the first event."""
     log = DivergenceLog(MessageMask(None))
     log.set_time(5 * 10**9)
     log.set_time(5 * 10**9 + 1_500_000)
@@ -100,7 +100,7 @@ def test_a_used_up_near_miss_is_marked(peer: str) -> None:
 
 
 def test_cascades_are_shown_after_primary_divergences() -> None:
-    """The report of a replay shows a session's first divergence before its consequences."""
+    """The report of a replay shows primary divergences before those that follow from them."""
     shown = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
     assert [block[0].split(":")[0] for block in shown] == [
         "exhausted in s (primary)",

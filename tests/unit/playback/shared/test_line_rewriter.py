@@ -1,4 +1,4 @@
-"""Playback replaces recorded ids and directories in frames by those of the live client."""
+"""Playback replaces recorded ids and directories in frames by the live ones."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_batch_is_rewritten_member_by_member() -> None:
 
 
 def test_a_session_is_renamed_at_its_typed_places_only() -> None:
-    """A replay replaces a session id only where the schema has a session id."""
+    """A replay replaces a session id only where the protocol has a session id."""
     line = b'{"params":{"sessionId":"a","update":{"of":{"sessionId":"a"},"text":"\xff a"}}}\n'
     wire = Wire(line, "", 0, "notification", "session/update")
     rewriter = LineRewriter(Bindings(sessions={"a": "b"}), rewrite_text=False)
@@ -57,7 +57,7 @@ def test_a_session_is_renamed_at_its_typed_places_only() -> None:
 
 
 def test_quoted_strings_can_be_encoded() -> None:
-    """A replay escapes a string that UTF-8 cannot encode."""
+    """A replay writes half a surrogate pair in a string as an escape."""
     assert quoted('é"\\') == '"é\\"\\\\"'
     assert quoted("\ud800é") == '"\\ud800\\u00e9"'
 

@@ -1,4 +1,4 @@
-"""Playback masks messages of the recording and of the live peer in the same way."""
+"""Playback masks secrets in recorded and live messages by the same markers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def message(**params: Any) -> bytes:
 
 
 def test_markers_are_numbered_and_stay_the_same() -> None:
-    """The markers of secrets in the report of a replay are the same in each run."""
+    """The report of a replay numbers its markers in the order in which secrets appear."""
     for secrets in ((SECRET, OTHER), (OTHER, SECRET)):
         mask = MessageMask("none")
         result = [mask.masked(message(note=item)) for item in (*secrets, secrets[0])]
@@ -29,7 +29,7 @@ def test_markers_are_numbered_and_stay_the_same() -> None:
 
 
 def test_a_secret_is_known_to_both_sides() -> None:
-    """A secret that a recorded message reveals is also masked in the live messages of a replay."""
+    """A secret in a recorded message of a replay is masked in live messages, too."""
     mask = MessageMask("none")
     mask.note(message(env={"API_KEY": "plum-rhubarb-771"}))
     assert b"plum" not in mask.masked(message(note="it is plum-rhubarb-771"))
@@ -37,7 +37,7 @@ def test_a_secret_is_known_to_both_sides() -> None:
 
 
 def test_what_a_masked_recording_sends_is_not_looked_at() -> None:
-    """A replay of a masked recording searches the live messages for secrets, not the recorded."""
+    """If a recording is masked already, a replay looks for secrets only in live messages."""
     mask = MessageMask("secrets")
     raw = message(env={"API_KEY": "plum-rhubarb-771"})
     mask.note(raw)
@@ -65,7 +65,7 @@ def test_a_directory_stays_what_it_is() -> None:
     ],
 )
 def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -> None:
-    """Masking also replaces a secret in a value that is shown without its message."""
+    """A value that a replay shows without its message is masked as it is in the message."""
     mask = MessageMask("none")
     result = json.dumps(mask.part(path, value))
     assert "[redacted:" in result
@@ -74,7 +74,7 @@ def test_a_part_is_masked_as_in_its_message(path: tuple[str, ...], value: Any) -
 
 
 def test_a_known_secret_has_its_own_marker() -> None:
-    """A replay shows a live secret as the marker of the recorded secret."""
+    """In reports, a replay shows a live secret as the marker of the recorded secret."""
     marker = "[redacted:env:0a0b0c0d]"
     mask = MessageMask("secrets", {"pin7": marker, "plum-rhubarb-771": marker})
     assert mask.text("it is plum-rhubarb-771") == f"it is {marker}"
@@ -83,7 +83,7 @@ def test_a_known_secret_has_its_own_marker() -> None:
 
 
 def test_a_private_recording_is_compared_by_the_shape_of_its_texts() -> None:
-    """In a replay of a recording with `--redact private`, live prompts are hidden too."""
+    """If a recording is private, a replay masks the texts in live messages, too."""
     prompt = b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"prompt":"go on"}}'
     assert b'"xx xx"' in MessageMask("private").masked(prompt)
     assert MessageMask("secrets").masked(prompt) == prompt

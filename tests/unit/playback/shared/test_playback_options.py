@@ -1,4 +1,4 @@
-"""A replayed frame is due after the recorded gap to its predecessor."""
+"""A replayed frame is due when the recorded gap after the frame before has passed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from acp_proxy.playback.shared.playback_options import Pacing
     ],
 )
 def test_a_gap_is_counted_from_the_live_moment(pacing: Pacing, due: int) -> None:
-    """A replay counts a recorded gap from the time when the frame before was sent."""
+    """With pacing, a replayed frame is due a scaled and limited gap after the frame before."""
     assert pacing.due(1000, 200, 250) == due
 
 
 def test_a_frame_is_never_due_before_its_predecessor() -> None:
-    """A replay never sends a frame before its predecessor."""
+    """If recorded times go back, a replayed frame is due at the same time as the frame before."""
     assert Pacing(1.0).due(1000, 250, 200) == 1000
 
 
 def test_a_pacing_without_gaps_is_instant() -> None:
-    """If the recorded gaps are multiplied by zero, a replay sends all frames at once."""
+    """With a pace of zero, a replay sends frames without gaps."""
     assert [p.is_instant for p in (Pacing(), Pacing(0.0), Pacing(0.1))] == [True, True, False]

@@ -1,4 +1,4 @@
-"""Playback compares texts with markers, except for the secrets in place of the markers."""
+"""Playback compares texts that contain markers, and pairs each marker with a live secret."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ X, Y = "[redacted:env:00000001]", "[redacted:key:00000002]"
 def test_a_marker_matches_what_stands_in_its_place(
     recorded: str, live: str, expected: list[tuple[str, str]] | None
 ) -> None:
-    """In a replay, the marker of a secret matches any live text in its place."""
+    """In a replay, the marker of a secret matches any text in its place, but no empty text."""
     result = pairs_in(recorded, live, "/p")
     assert (result is None) == (expected is None)
     assert [(item.recorded, item.live) for item in result or ()] == (expected or [])
 
 
 def test_a_text_in_place_of_a_marker_is_not_shown() -> None:
-    """A replay shows the marker of a secret in place of the live text."""
+    """A replay does not show the live text that stands in place of a marker."""
     assert pair(A, "hunter2").shown == "(a text)"
 
 
 def test_many_markers_take_no_long_time() -> None:
-    """A replay can quickly compare a text that contains a thousand markers."""
+    """`pairs_in` compares a text with a thousand markers in less than a second."""
     began = time.perf_counter()
     assert pairs_in(f"{A} " * 1000 + "z", "a " * 100_000, "/p") is None
     assert time.perf_counter() - began < 1
@@ -57,7 +57,7 @@ def pair(recorded: str, live: str) -> SecretPair:
 
 
 def test_pairs_are_one_to_one() -> None:
-    """A replay accepts only one live secret for each marker."""
+    """In a replay, each marker has only one live secret, and each live secret only one marker."""
     pairs = SecretPairs()
     assert not pairs.contradicts(pair(A, X), [])
     assert pairs.contradicts(pair(A, Y), [pair(A, X)])
@@ -70,7 +70,7 @@ def test_pairs_are_one_to_one() -> None:
 
 
 def test_a_recorded_marker_stands_for_itself_besides() -> None:
-    """In a replay, the marker of a secret also matches itself."""
+    """In a replay, a live peer may repeat a marker in place of its secret."""
     echoed, own = SecretPairs(), SecretPairs(are_echoed=False)
     for pairs in (echoed, own):
         pairs.add(pair(A, X))
@@ -79,6 +79,6 @@ def test_a_recorded_marker_stands_for_itself_besides() -> None:
 
 
 def test_only_a_text_with_a_marker_has_a_secret() -> None:
-    """A recorded text counts as masked only if it contains a complete marker."""
+    """A recorded text has a secret if it contains a complete marker."""
     assert has_secret(f"a {A}")
     assert not any(has_secret(value) for value in ("a", "[redacted:", 1, None, [A]))

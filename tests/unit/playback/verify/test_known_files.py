@@ -1,4 +1,4 @@
-"""`verify` knows the contents of files from writes and from answers to reads."""
+"""`verify` learns the contents of files from recorded writes and from answers to reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[KnownFiles]:
-    """The known files of a recording without files."""
+    """Known files, before any content is learned."""
     recorded = record(tmp_path, "-> #0 initialize {}")
     yield KnownFiles(RecordedClient(recorded.script()), Bindings())
     recorded.close()
@@ -60,7 +60,7 @@ def test_a_part_of_a_file_is_some_lines(
 def test_only_a_whole_file_is_learnt(
     files: KnownFiles, params: dict[str, Any], is_whole: bool
 ) -> None:
-    """`verify` remembers the content of a file only if the agent read it whole."""
+    """`verify` learns the content of a file only from a read of the whole file."""
     files.learn(READ, asking(**params), {"result": {"content": "text"}})
     assert files.content(asking()) == ("text" if is_whole else None)
 

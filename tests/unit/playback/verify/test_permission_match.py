@@ -1,4 +1,4 @@
-"""`verify` keeps the announced members of a tool call until the call ends."""
+"""`verify` keeps what an agent announced about a tool call until the call ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acp_proxy.protocol.jsonrpc import read
 
 
 def announce(calls: ToolCalls, call: str = "c", **members: Any) -> None:
-    """Takes an update of a tool call."""
+    """Feeds an update of a tool call."""
     update = {"sessionUpdate": "tool_call_update", "toolCallId": call, **members}
     value = {"method": "session/update", "params": {"sessionId": "s", "update": update}}
     calls.take(read(json.dumps(value).encode()))
@@ -26,7 +26,7 @@ def naming(call: str | None, session: str | None = "s") -> dict[str, Any]:
 
 
 def test_updates_change_only_the_members_that_they_have() -> None:
-    """An update of a tool call changes only those JSON members that the update contains."""
+    """`verify` merges the updates of a tool call: a new member replaces an earlier one."""
     for null_clears in (False, True):
         calls = ToolCalls(null_clears=null_clears)
         announce(calls, kind="read", title="t")
@@ -56,7 +56,7 @@ def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_tool_call_with_an_unreadable_update_equals_no_other() -> None:
-    """`verify` never matches a tool call with an unreadable update."""
+    """`verify` matches a tool call with an unreadable update with no other tool call."""
     calls = ToolCalls(null_clears=False)
     update = b'{"sessionUpdate":"tool_call","toolCallId":"c"}'
     message = read(b'{"method":"session/update","params":{"update":%s}}' % update)
@@ -66,7 +66,7 @@ def test_a_tool_call_with_an_unreadable_update_equals_no_other() -> None:
 
 
 def test_a_request_names_its_tool_call_in_any_dialect() -> None:
-    """In any dialect, `verify` finds the tool call that a permission request names."""
+    """In each dialect, `verify` finds the id of the tool call in a permission request."""
     for params in (
         {"toolCall": {"toolCallId": "c"}},
         {"subject": {"toolCall": {"toolCallId": "c"}}},

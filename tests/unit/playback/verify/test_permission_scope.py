@@ -1,4 +1,4 @@
-"""The scope of a permission request contains exactly what describes the action."""
+"""Tests which members of a permission request `verify` compares to identify the action."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def asking(call: dict[str, Any], **params: Any) -> dict[str, Any]:
     ],
 )
 def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, Any]) -> None:
-    """`verify` repeats a recorded permission even if the title of the tool call differs."""
+    """`verify` repeats a recorded permission even if title or id of the tool call differ."""
     assert scope(asking({**CALL, **noise}), {}) == scope(asking(CALL), {})
 
 
@@ -55,19 +55,19 @@ def test_members_that_do_not_describe_the_action_do_not_count(noise: dict[str, A
     ],
 )
 def test_everything_else_counts(change: dict[str, Any]) -> None:
-    """`verify` repeats a recorded permission only for the recorded action."""
+    """`verify` does not repeat a recorded permission if the action's kind, path or input differ."""
     assert scope(asking({**CALL, **change}), {}) != scope(asking(CALL), {})
 
 
 def test_announced_members_belong_to_the_request() -> None:
-    """`verify` compares a permission request together with its announced tool call."""
+    """`verify` completes a permission request by the announced members of its tool call."""
     announced = {"kind": "read", "rawInput": {"path": "/p/f"}, "title": "T"}
     call = {"toolCallId": "c", "kind": "edit", "rawInput": None}
     assert scope(asking(call), announced) == scope(asking(CALL), {})
 
 
 def test_the_line_of_a_location_does_not_count() -> None:
-    """`verify` repeats a recorded permission even if the line number differs."""
+    """`verify` repeats a recorded permission even if the line number of a location differs."""
     at = [scope(asking({**CALL, "locations": [{"path": "/p", "line": n}]}), {}) for n in (1, 2)]
     assert at[0] == at[1] != scope(asking(CALL), {})
 
@@ -89,7 +89,7 @@ def test_a_text_beside_a_command_does_not_count() -> None:
 
 
 def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
-    """`verify` repeats a recorded permission for the live directory."""
+    """`verify` repeats a recorded permission if the path is the same below the live directory."""
     bindings = Bindings(roots={"/old": "/new"})
     recorded, live, other = (
         scope(asking({"kind": "edit", "rawInput": {"path": path}}), {})
@@ -118,7 +118,7 @@ def test_a_scope_that_cannot_be_read_equals_none() -> None:
 
 @pytest.mark.parametrize("terminal", ["term-2", 7])
 def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> None:
-    """`verify` repeats a permission only for the live terminal that matches the recorded one."""
+    """`verify` repeats a recorded permission only for the same terminal."""
     recorded, live = (
         scope(asking({"content": [{"type": "terminal", "terminalId": item}]}), {})
         for item in ("term-1", terminal)
@@ -151,7 +151,7 @@ def test_a_value_that_a_client_may_choose_has_to_be_the_same(terminal: Any) -> N
 def test_a_scope_names_what_the_action_applies_to_or_not(
     call: dict[str, Any], expected: bool
 ) -> None:
-    """If a permission request has no path and no command, `verify` cannot identify the action."""
+    """For `verify`, a permission request without a path or command identifies no action."""
     assert names_something(scope(asking(call), {})) == expected
 
 
@@ -165,7 +165,7 @@ def test_a_scope_names_what_the_action_applies_to_or_not(
     ],
 )
 def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, Any]) -> None:
-    """If a tool call runs a command, `verify` does not identify the action by its path."""
+    """For `verify`, a directory alone does not identify the command of a permission request."""
     call = {"toolCallId": "c", "kind": kind, **where}
     assert not names_something(scope(asking(call), {}))
     assert names_something(scope(asking({**call, "rawInput": {"cmd": "ls"}}), {}))
@@ -174,7 +174,7 @@ def test_a_place_does_not_identify_a_command(kind: str | None, where: dict[str, 
 
 
 def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
-    """`verify` also compares the params of a permission request outside of its tool call."""
+    """For `verify`, a path outside of the tool call also identifies the action of a request."""
     for name in ("toolCall", "subject"):
         assert not names_something({"params": {name: {"kind": "edit"}}})
         assert names_something({"params": {name: {"kind": "edit"}, "path": "/p"}})
@@ -200,5 +200,5 @@ def test_members_of_the_params_may_name_what_the_action_applies_to() -> None:
 def test_reports_name_a_request(
     params: dict[str, Any], announced: dict[str, Any], title: str
 ) -> None:
-    """Reports of `verify` name a permission request by its title or command."""
+    """`verify` calls a permission request by its title, its operation or its command."""
     assert title_of({"params": params}, announced) == title

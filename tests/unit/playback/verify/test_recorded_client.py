@@ -1,4 +1,4 @@
-"""`verify` reads a recorded client unchanged, or filled with the secrets of the live agent."""
+"""`verify` plays the recorded client unchanged, or with live secrets in place of markers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILLED = f"""
 
 
 def test_a_frame_has_secrets_as_json(record: Record) -> None:
-    """`verify` puts a secret into a frame as an escaped JSON string."""
+    """`verify` writes a secret into a recorded frame as an escaped JSON string."""
     recorded = record(FILLED)
     script, secret = recorded.script(), 'a"\\\n\u00e9'
     filled = FilledScript(script, {"0a0b0c0d": secret})
@@ -31,13 +31,13 @@ def test_a_frame_has_secrets_as_json(record: Record) -> None:
 
 
 def test_markers_are_found_once_and_in_order(record: Record) -> None:
-    """`verify` lists every masked secret that it has to send, and each secret only once."""
+    """`verify` lists the markers in frames that it has to send, each once and in order."""
     result = markers_to_send(RecordedClient(record(FILLED).script()))
     assert [*result.items()] == [("0a0b0c0d", MARKER), ("11112222", OTHER)]
 
 
 def test_a_frame_is_filled_once_while_it_is_asked_for_again(record: Record) -> None:
-    """`verify` inserts secrets into each recorded frame only once."""
+    """`verify` fills in secrets once for each frame, and again after the secrets have changed."""
     recorded = record(FILLED)
     filled = FilledScript(recorded.script(), {"0a0b0c0d": "secret"})
     first, other = (filled.wire(recorded.seq(at)).raw for at in (5, 6))

@@ -1,4 +1,4 @@
-"""`verify` finds recorded requests by their keys until the live agent has made them."""
+"""`verify` looks up recorded requests by keys until the live agent has made the requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def request(seq: int, method: str = "m") -> RecordedRequest:
 
 
 def collection(*requests: RecordedRequest) -> RecordedRequests:
-    """Requests in their order."""
+    """Returns a collection of recorded requests in their order."""
     result = RecordedRequests()
     for item in requests:
         result.append(item)
@@ -31,7 +31,7 @@ def collection(*requests: RecordedRequest) -> RecordedRequests:
 
 
 def parity(item: RecordedRequest) -> Keys:
-    """Returns keys that are equal for two odd or two even numbers."""
+    """Returns two keys of a request: its number, and whether the number is odd."""
     return (0, item.step.seq), (1, item.step.seq % 2)
 
 
@@ -61,7 +61,7 @@ def test_the_first_request_that_was_made_is_found_by_key() -> None:
 
 
 def test_requests_are_awaited_in_order() -> None:
-    """`verify` expects the recorded requests of the agent in their order."""
+    """`verify` knows whether the agent has made all recorded requests before a frame."""
     requests = [request(1), request(3), request(5)]
     result = collection(*requests)
     assert (result.are_made_before(1), result.are_made_before(2)) == (True, False)
@@ -73,7 +73,7 @@ def test_requests_are_awaited_in_order() -> None:
 
 
 def test_requests_that_are_cleared_are_never_matched() -> None:
-    """After `verify` has stopped playing a session, it matches no more requests of the session."""
+    """If `verify` abandons a lane, the recorded requests of the lane match nothing any more."""
     item = request(1)
     lane, unnamed = collection(item), collection(item)
     lane.clear()
@@ -102,14 +102,14 @@ def test_different_values_have_different_keys(first: Any, other: Any) -> None:
 
 
 def test_ignored_values_do_not_count() -> None:
-    """If two requests differ only in ignored values, `verify` matches them."""
+    """If two requests differ only in ignored values, they have the same key for `verify`."""
     ignored = [("a", "*", "b")]
     assert key_of({"a": [{"b": 1}]}, ignored=ignored) == key_of({"a": [{"b": 2}]}, ignored=ignored)
     assert key_of({"a": [{"c": 1}]}, ignored=ignored) != key_of({"a": [{"c": 2}]}, ignored=ignored)
 
 
 def test_values_at_typed_places_count_by_their_live_names() -> None:
-    """`verify` compares the paths in an agent's requests with the live paths."""
+    """For keys of requests, `verify` replaces recorded paths by live paths and ignores ids."""
     places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
     live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
     recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}
@@ -122,7 +122,7 @@ def test_values_at_typed_places_count_by_their_live_names() -> None:
 
 
 def test_a_deep_value_has_a_key() -> None:
-    """`verify` finds a recorded request even if it is nested too deeply."""
+    """`verify` makes a key even for a request that is nested too deeply to be compared."""
     deep: Any = 1
     for _ in range(100_000):
         deep = [deep]

@@ -1,4 +1,4 @@
-"""The scripted client sends each message once it has received the earlier ones."""
+"""`ScriptedClient` sends each recorded message after it has received the earlier messages."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ TALK = """
 
 @pytest.fixture
 def recorded(record: Record) -> RecordedTranscript:
-    """A conversation in two sessions."""
+    """A recording of a conversation in two sessions."""
     return record(TALK)
 
 
 def begin(client: ScriptedClient) -> list[bytes]:
-    """Returns the first messages of a client."""
+    """Returns the messages that a client sends at its start."""
     return [command.data for command in client.feed(Wakeup(0)) if isinstance(command, Send)]
 
 
 def take(client: ScriptedClient, line: bytes) -> list[bytes]:
-    """Feeds a client with a line, without its newline; returns the messages that it sends."""
+    """Feeds a client with a line that has no newline, and returns the messages that it sends."""
     commands = client.feed(LineReceived(line, 0))
     return [command.data for command in commands if isinstance(command, Send)]
 
 
 def hear(client: ScriptedClient, recorded: RecordedTranscript, number: int) -> list[bytes]:
-    """Feeds a client with a frame, cut at its newline."""
+    """Feeds a client with a recorded frame of the agent, and returns the messages that it sends."""
     return take(client, recorded.raw[number].removesuffix(b"\n"))
 
 
 def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
-    """The client that `verify` plays does not let one session wait for another."""
+    """In `ScriptedClient`, no session waits for messages of another session."""
     client = ScriptedClient(recorded.script())
     assert begin(client) == [recorded.raw[1], recorded.raw[3], recorded.raw[4]]
     assert hear(client, recorded, 2) == []
@@ -61,7 +61,7 @@ def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
 
 
 def test_an_unexpected_line_stops_the_client(recorded: RecordedTranscript) -> None:
-    """The client that `verify` plays stops at an unexpected line of the agent."""
+    """`ScriptedClient` stops at a line of the agent that the recording does not have."""
     for wrong in (b"{}", recorded.raw[10].rstrip()):
         client = ScriptedClient(recorded.script())
         assert begin(client) != []
@@ -72,7 +72,7 @@ def test_an_unexpected_line_stops_the_client(recorded: RecordedTranscript) -> No
 
 
 def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscript) -> None:
-    """The client that `verify` plays ends when the agent ends."""
+    """`ScriptedClient` ends when the agent ends."""
     client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(EndOfInput(1))] == [Finish()]
@@ -85,7 +85,7 @@ def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscri
 
 
 def test_a_line_without_an_end_changes_nothing(recorded: RecordedTranscript) -> None:
-    """The client that `verify` plays ignores a line of the agent until its newline."""
+    """`ScriptedClient` ignores a line of the agent before its newline."""
     client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(PartReceived(7, 1))] == []

@@ -1,4 +1,4 @@
-"""In `verify`, a live session belongs to the lane whose request created it."""
+"""For `verify`, a live session belongs to the lane whose request created the session."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ LANES = ("a", "b")
 
 
 def creating(lane: ClientLane) -> SentRequest:
-    """The request that creates the session of a lane."""
+    """Returns the request that creates the session of a lane."""
     step = Step(1, 1, from_agent=False, kind="request", method="session/new", session=lane.name)
     return SentRequest(step, lane, 0)
 
 
 def test_a_session_that_no_request_opened_joins_a_lane() -> None:
-    """If no request opened a live session, `verify` treats the session as a recorded one."""
+    """If no request opened a live session, `verify` assigns the session to a recorded one."""
     lanes: dict[str | None, ClientLane] = {name: ClientLane(name) for name in (None, *LANES)}
     bindings = Bindings()
     session_map = SessionMap(lanes, bindings, [("c", "a"), ("d", "a"), ("e", "b")])

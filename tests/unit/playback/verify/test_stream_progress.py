@@ -1,4 +1,4 @@
-"""For `verify`, the progress of an agent does not depend on how texts are split."""
+"""For `verify`, the progress of a turn does not depend on how texts are split."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def chunk(text: str, kind: str = "agent_message_chunk", message: str | None = No
 
 
 def measured(*lines: bytes) -> StreamProgress:
-    """Returns the progress after all lines."""
+    """Returns the progress of a turn after some lines."""
     progress = StreamProgress()
     for line in lines:
         progress.add(increment_of(line, UPDATE))
@@ -41,7 +41,7 @@ def measured(*lines: bytes) -> StreamProgress:
 @pytest.mark.parametrize("update", STATE_UPDATES)
 @pytest.mark.parametrize("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
 def test_state_updates_are_counted_apart(params: str, update: str) -> None:
-    """`verify` does not count updates of a session's state as progress of a turn."""
+    """`verify` counts updates of a session's state apart from the progress of a turn."""
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
     assert increment_of(raw, UPDATE) == Increment(state=update)
 
@@ -57,25 +57,25 @@ def test_state_updates_are_counted_apart(params: str, update: str) -> None:
     ],
 )
 def test_any_other_message_is_one_item(raw: bytes) -> None:
-    """`verify` counts a message that is not text as one step of a turn's progress."""
+    """`verify` counts a message that is not a text chunk as one item of a turn's progress."""
     assert increment_of(raw, UPDATE) == ITEM
 
 
 def test_updates_of_the_draft_are_counted() -> None:
-    """`verify` counts the updates of the 1.0 draft as progress of a turn."""
+    """`verify` measures the progress of a turn by updates of the 1.0 draft, too."""
     raw = b'{"method": "session/update", "params": {"type": "%s", "data": {"content": "abc"}}}'
     assert increment_of(raw % b"agent_message_chunk", UPDATE).characters == 3
     assert increment_of(raw % b"usage_update", UPDATE).state == "usage_update"
 
 
 def test_other_methods_are_not_read() -> None:
-    """`verify` measures the progress of a turn only by session updates."""
+    """A chunk counts as text for `verify` only within a session update."""
     assert increment_of(chunk("abc"), "_x/y") == ITEM
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
 def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) -> None:
-    """For the progress of a turn, `verify` counts a text the same however the text is split."""
+    """`verify` measures the same progress of a turn, however its texts are split into chunks."""
     whole, pieces = StreamProgress(), StreamProgress()
     total, of_pieces = TotalProgress(), TotalProgress()
     for text in texts:
@@ -98,7 +98,7 @@ def test_the_cutting_makes_no_difference(texts: list[str], data: st.DataObject) 
 
 
 def test_texts_differ_in_kind_and_message() -> None:
-    """For the progress of a turn, `verify` counts a text of a different kind as a new message."""
+    """For `verify`, a chunk of another kind or message begins a new item of a turn's progress."""
     lines = [chunk("a"), chunk("b"), chunk("c", "agent_thought_chunk"), chunk("de", message="m")]
     assert [measured(*lines[:n]).mark for n in range(5)] == [
         ProgressMark(0, 0),
@@ -110,7 +110,7 @@ def test_texts_differ_in_kind_and_message() -> None:
 
 
 def test_state_updates_end_no_text() -> None:
-    """For the progress of a turn, a state update within a text does not split the text."""
+    """For `verify`, a state update between two chunks does not split their text."""
     progress = StreamProgress()
     adds = [
         increment_of(chunk("a"), UPDATE),
@@ -128,7 +128,7 @@ def test_state_updates_end_no_text() -> None:
 
 
 def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
-    """`verify` ends its run if the agent sends many times more lines than were recorded."""
+    """`verify` gives up if an agent sends very many lines without progress in the recording."""
     output = AgentOutput()
     output.recent_lines += 100_000
     assert not output.is_flood(10)
@@ -139,7 +139,7 @@ def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
 
 
 def test_bytes_are_a_flood() -> None:
-    """`verify` ends its run if the agent has sent more bytes than a limit."""
+    """`verify` gives up if an agent sends more than 256 MiB without progress."""
     output = AgentOutput()
     output.recent_bytes += 256 << 20
     assert not output.is_flood(1)

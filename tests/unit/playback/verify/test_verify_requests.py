@@ -27,18 +27,18 @@ S = 10**9
 
 @pytest.fixture
 def recorded(record: Record) -> RecordedTranscript:
-    """Requests of the client, some in flight together, and one without an answer."""
+    """A recording of requests of the client, some open at the same time, one without an answer."""
     return record(TALK)
 
 
 @pytest.fixture
 def recording(recorded: RecordedTranscript) -> RecordedClient:
-    """Returns the recording as the client sees it."""
+    """Returns the recorded client, as `verify` plays it."""
     return RecordedClient(recorded.script(as_sent=True))
 
 
 def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest]:
-    """Sends all requests, a second apart."""
+    """Sends all requests of the recorded client, a second apart."""
     frames = [(lane, frame) for lane in recording.lanes.values() for frame in lane.queue.frames]
     sent_requests: list[SentRequest] = []
     for lane, frame in sorted(frames, key=lambda item: item[1].seq):
@@ -50,7 +50,7 @@ def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest
 def test_requests_are_pending_that_were_answered_in_the_recording(
     recording: RecordedClient, recorded: RecordedTranscript
 ) -> None:
-    """`verify` waits only for answers that the recording contains."""
+    """`verify` waits for the answer to a request only if the recording has an answer."""
     pending = PendingAnswers(recording)
     assert (pending.items, pending.awaited) == ([], "the agent's last messages")
     sent(recording, pending)
@@ -66,7 +66,7 @@ def test_requests_are_pending_that_were_answered_in_the_recording(
 def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     silence_s: int, waits_s: int
 ) -> None:
-    """`verify` waits at least five seconds for an optional message."""
+    """`verify` waits for an optional message for five times the recorded silence, within limits."""
     assert Patience(30 * S).after_silence(silence_s * S) == waits_s * S
 
 
@@ -74,24 +74,24 @@ def test_optional_messages_get_a_multiple_of_the_recorded_silence(
     ("silence_s", "waits_s"), [(0.0, 1), (0.25, 2.5), (2, 5), (4, 8), (99, 27)]
 )
 def test_an_answer_waits_less(silence_s: float, waits_s: float) -> None:
-    """If an agent is slow, `verify` delays an answer for a shorter time than other frames."""
+    """`verify` waits for an answer between one second and almost the stall timeout."""
     answer = Patience(30 * S).of_answer(int(silence_s * S))
     assert answer == (waits_s * S, 10 * waits_s * S)
 
 
 def test_without_a_limit_for_stalls_there_is_one_for_silence() -> None:
-    """Without a stall timeout, `verify` delays a frame for at most 270 seconds of silence."""
+    """Without a stall timeout, `verify` waits for an optional message for at most 270 seconds."""
     assert Patience(None).after_silence(1000 * S) == 270 * S
 
 
 def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, str]:
-    """Returns until when a frame waits, in seconds, and the reason to send it now."""
+    """Returns the second until which a frame waits, and the reason to send it then."""
     patience.now = now_s * S
     return patience.deadline(frame) // S, patience.reason(frame)
 
 
 def test_activity_elsewhere_prolongs_the_wait() -> None:
-    """While other sessions are active, `verify` extends the delay of a frame."""
+    """While other sessions are active, `verify` makes a waiting frame wait longer."""
     patience, lane = Patience(30 * S), ClientLane("s")
     frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)
@@ -104,7 +104,7 @@ def test_activity_elsewhere_prolongs_the_wait() -> None:
 
 
 def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
-    """While a turn is open and silent, `verify` delays a frame for almost the stall timeout."""
+    """While a turn is open, `verify` makes the next frame wait for almost the stall timeout."""
     patience, lane = Patience(30 * S), ClientLane("s")
     prompt = Step(1, 0, from_agent=False, kind="request", exchange=1)
     lane.turns.open(SentRequest(prompt, lane, 0))
@@ -112,7 +112,7 @@ def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
 
 
 def test_a_pause_is_the_time_in_which_nothing_came() -> None:
-    """`verify` measures how long the agent was silent while a frame of the client waited."""
+    """`verify` notes for each waiting frame the time in which nothing came from the agent."""
     patience, frame = Patience(30 * S), ClientFrame(ClientLane("s"), 1, 0, [])
     frame.start_waiting(10 * S)
     for last_activity_s, now_s in ((12, 12), (12, 20), (59, 60)):

@@ -1,4 +1,4 @@
-"""The capture log keeps every chunk, and counts the bytes that it could not keep."""
+"""The capture log keeps every chunk, and counts the bytes that it could not write."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def log() -> Iterator[CaptureLog]:
-    """A fresh log."""
+    """A new capture log."""
     with new_log() as fresh:
         yield fresh
 
 
 def chunks(log: CaptureLog) -> list[bytes]:
-    """Returns the chunks that another reader finds in the log."""
+    """Returns the chunks that a reader finds in the capture log."""
     return [record.payload for record in read_all(log.path) if record.kind == DATA]
 
 
 def fields(log: CaptureLog, kind: int) -> list[dict[str, list[str]]]:
-    """The fields of the events of one kind."""
+    """Returns the fields of all events of one kind."""
     return [unpack_fields(r.payload) for r in read_all(log.path) if r.kind == kind]
 
 
@@ -98,13 +98,13 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
 
 
 def test_a_log_can_be_removed(log: CaptureLog) -> None:
-    """If somebody removed the capture log, the recorder can still close it."""
+    """A capture log can be removed before it is closed."""
     log.remove()
     assert not Path(log.path).exists()
 
 
 def test_a_null_log_keeps_nothing() -> None:
-    """If a recorder cannot create a capture log, it discards all records."""
+    """If a recorder cannot create a capture log, it discards all chunks and events."""
     log = Log()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -144,14 +144,14 @@ def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
     ],
 )
 def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: bytes) -> None:
-    """The fields of an event in a capture log may contain any bytes."""
+    """The fields of an event in a capture log may contain any text and any bytes."""
     assert pack_fields(packed) == payload
     lists = {k: v if isinstance(v, list) else [str(v)] for k, v in packed.items()}
     assert unpack_fields(payload) == {key: values for key, values in lists.items() if values}
 
 
 def test_anything_can_be_unpacked() -> None:
-    """Any bytes can be read as the fields of an event in a capture log."""
+    """The fields of an event in a capture log can be read even if their bytes are damaged."""
     assert unpack_fields(b"a\0=\0\0\xff=\xfe") == {"a": [""], "": ["", ""], "\udcff": ["\udcfe"]}
 
 
@@ -159,7 +159,7 @@ def test_anything_can_be_unpacked() -> None:
 
 
 def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
-    """After a recorder has emptied its capture log, the offsets of records continue to grow."""
+    """After a recorder has emptied its capture log, the offsets of later records continue."""
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)
@@ -226,7 +226,7 @@ def test_a_full_disk_becomes_a_gap() -> None:
 
 @pytest.fixture
 def broken(log: CaptureLog) -> Iterator[CaptureLog]:
-    """A log whose descriptor refuses to be written and to be cut, as on a broken disk."""
+    """A log that cannot be written or truncated, as on a broken disk."""
     log.append(TO_AGENT, 1, b"before")
     log.real_fd = os.dup(log.fd)  # type: ignore[attr-defined]
     full = os.open("/dev/full", os.O_RDWR)
@@ -254,7 +254,7 @@ def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog)
 
 
 def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
-    """After a gap in a capture log, the next event is preceded by a record of the gap."""
+    """After bytes were lost, a capture log writes a record of the gap before the next event."""
     broken.append(STDERR, 2, b"lost")
     mend(broken)
     broken.event(CLOSE, {"reason": "over"})
@@ -263,7 +263,7 @@ def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
 
 
 def test_a_log_in_a_gap_is_not_trimmed(broken: CaptureLog) -> None:
-    """A recorder does not empty a capture log while a gap is not yet recorded."""
+    """A recorder does not empty its capture log before the log has a record of each gap."""
     broken.append(STDERR, 2, b"lost")
     assert not broken.trim(broken.size)
 
@@ -285,7 +285,7 @@ def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) ->
 
 
 def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
-    """If a capture log cannot hold its first record, the recorder removes the log."""
+    """If the first record of a capture log cannot be written, the recorder removes the log."""
     program = """if True:
         import resource, sys
         from acp_proxy.record.capture.log_writer import CaptureLog
@@ -303,7 +303,7 @@ def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
 
 
 def test_a_trim_that_fails_ends_the_log(monkeypatch: pytest.MonkeyPatch, log: CaptureLog) -> None:
-    """If a recorder fails to empty its capture log, it writes no more records."""
+    """If a recorder cannot empty its capture log, it writes no further records to the log."""
     log.append(TO_AGENT, 1, b"indexed")
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda _fd, _record: 5)
@@ -324,7 +324,7 @@ EFFECTS = [(EFFECT, TO_AGENT, 8, b"rule=r")]
 def test_a_chunk_and_its_notes_are_one_write(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recorder writes a chunk and its faults to the capture log in one write."""
+    """A recorder writes a chunk and the records of its faults to the log in one write."""
     sizes, write = [], os.write
 
     def counted(fd: int, data: bytes) -> int:
@@ -340,7 +340,7 @@ def test_a_chunk_and_its_notes_are_one_write(
 
 
 def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
-    """If a line is lost in a capture log, the recorder leaves out the records of its faults too."""
+    """If a chunk cannot be written to the capture log, the records of its faults are left out."""
     broken.append_all(NOTED)
     assert broken.has_gap
     mend(broken)
@@ -352,7 +352,7 @@ def test_the_notes_on_a_lost_chunk_are_left_out(broken: CaptureLog) -> None:
 
 
 def test_notes_are_not_held_to_the_size_cap() -> None:
-    """`--max-size` counts the bytes that a fault delivered only if they differ from the line."""
+    """Records of faults are written even if `--max-size` is reached; delivered bytes are not."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         changed = (PART, TO_AGENT, 7, b"x" * 2000)
         log.append_all([NOTED[0], changed, NOTED[2]])
@@ -368,7 +368,7 @@ ROOM_FOR_1000 = RESERVE + int(1000 * (1 + GROWTH))
 
 
 def test_the_size_cap_is_a_gap() -> None:
-    """After `--max-size` is reached, a recorder counts further bytes but does not store them."""
+    """After `--max-size` is reached, a recorder only counts further bytes."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 700)
         log.append(TO_AGENT, 2, b"y" * 300)
@@ -402,7 +402,7 @@ def test_the_database_counts_towards_the_cap() -> None:
 
 
 def test_a_trimmed_log_has_room_again() -> None:
-    """If a recorder empties its capture log, the space counts as free for `--max-size`."""
+    """If a recorder empties its capture log, `--max-size` has room again."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 900)
         assert log.trim(log.size)

@@ -1,4 +1,4 @@
-"""Values of options are read as people write them, and refused with a hint."""
+"""Values of options are read as people write them, or refused with a hint."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_bad_sizes(text: str) -> None:
 
 
 def test_a_size_beyond_all_numbers_is_refused() -> None:
-    """An option refuses a size that is too large for a floating-point number."""
+    """An option refuses a size that is too large for a floating-point number of Python."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size("9" * 400)
     for unit in ("d", "kB"):
@@ -69,7 +69,7 @@ def test_bad_seconds(text: str) -> None:
     ],
 )  # fmt: skip
 def test_an_age_or_a_size_to_keep(text: str, expected: tuple[str, float]) -> None:
-    """The value of `record --keep` may be an age or a size."""
+    """The value of `record --keep` is an age, such as `30d`, or a size, such as `2GB`."""
     assert read_keep(text) == expected
 
 
@@ -98,7 +98,7 @@ def test_redaction_levels() -> None:
 
 
 def test_outputs() -> None:
-    """`record` refuses to write a recording in text form."""
+    """The option `-o` of `record` refuses a directory and a file in text form (.jsonl)."""
     assert read_output("a/b") == "a/b"
     for text in ("", "a/", "/"):
         with pytest.raises(ValueError, match="expected the path of a file"):
@@ -126,7 +126,7 @@ def test_a_name_can_be_printed(text: str) -> None:
 
 
 def test_seeds() -> None:
-    """The seed of faults must be a whole number that the database can store."""
+    """The seed of faults must be a whole number of at most 64 bits."""
     assert [read_seed(text) for text in ("0", " 42 ", "-7", str((1 << 63) - 1))] == [
         0, 42, -7, (1 << 63) - 1,
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Descendants and groups of processes are found in the process table."""
+"""The process table shows the descendants of a process, and the members of its group."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ needs_table = pytest.mark.skipif(sys.platform != "linux", reason="expected Linux
 
 
 def process(pid: int, parent: int, group: int = 5, *, state: str = "S", start: int = 1) -> Process:
-    """Makes a process from a line of the table."""
+    """Returns a process that was read from a line of the process table."""
     before = f"{pid} (a) R 7 8) {state} {parent} {group} 3 1026 0" + " 0" * 13
     return Process(f"{before} {start} 0 0\n".encode())
 
 
 def test_a_line_is_read_behind_the_name() -> None:
-    """acp-proxy reads a process's name from the process table even if the name has spaces."""
+    """A line of the process table is read correctly even if a name contains a parenthesis."""
     result = process(12, 4, 9, start=77)
     assert (result.pid, result.parent, result.group) == (12, 4, 9)
     assert (result.start, result.alive) == (77, True)
 
 
 def test_members_are_living_descendants_in_the_group() -> None:
-    """`process_table` finds the living descendants of a process that are in its process group."""
+    """Of a process's descendants, `process_table` finds those alive and in its process group."""
     table = [
         process(1, 0),  # the client
         process(2, 1),  # we
@@ -46,7 +46,7 @@ def test_members_are_living_descendants_in_the_group() -> None:
 
 @needs_table
 def test_we_are_in_the_table() -> None:
-    """`process_table` finds the running process with its parent."""
+    """`process_table` finds this process, with its parent and its group."""
     result = look_up("self")
     assert result is not None
     assert (result.pid, result.parent, result.group) == (os.getpid(), os.getppid(), os.getpgrp())
@@ -65,7 +65,7 @@ def test_another_process_with_the_same_id_gets_no_signal() -> None:
 
 
 def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """acp-proxy kills a process group until two searches find no process in it."""
+    """acp-proxy kills the members of a process group until it finds none in two searches."""
     looks = [[process(4, 3)], [], [process(5, 3)], [], []]
     killed = []
 
@@ -80,7 +80,7 @@ def test_killing_ends_after_two_searches_without_a_process(monkeypatch: pytest.M
 
 
 def test_killing_does_not_wait_for_processes_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When acp-proxy kills a process group, it does not wait for processes of other users."""
+    """When acp-proxy kills a process group, it gives up processes that it may not signal."""
     monkeypatch.setattr("acp_proxy.record.capture.process_table.send", lambda *_: False)
     looks = [[process(4, 3)], [process(4, 3)]]
     kill_all(lambda: looks.pop(0))

@@ -1,4 +1,4 @@
-"""The end of a recorded stream is logged before a peer can notice the end."""
+"""The end of a recorded stream is logged before the receiver can see it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acp_proxy.recording.log_format import END, TO_AGENT, Log
 
 
 class _Log(Log):
-    """Notes whether the reader of a pump could see the end when it was logged."""
+    """A log that notes whether the receiver could see the end of a stream when it was logged."""
 
     def __init__(self, reader: int) -> None:
         self.ends: list[tuple[str, bool]] = []
@@ -30,7 +30,7 @@ def _sees_end(fd: int) -> bool:
 
 
 def test_the_end_of_a_stream_is_logged_before_its_reader_sees_it() -> None:
-    """A recorder logs the end of a stream before the stream's receiver can see the end."""
+    """A recorder logs the end of a stream before the receiver can see the end."""
     (source, client), (reader, sink) = os.pipe(), os.pipe()
     os.close(client)
     log = _Log(reader)

@@ -1,4 +1,4 @@
-"""The options of ``record`` are read at once if they are right, and left to click if not."""
+"""The quick parser of ``record`` reads right options, and leaves wrong ones to click."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acp_proxy.record.capture.record_options import RECORD, RecordOptions, parse
 
 
 def values(options: RecordOptions | None) -> dict[str, Any]:
-    """The options that differ from the defaults, and the command."""
+    """Returns the options that differ from their defaults, with the command."""
     assert options is not None
     defaults = vars(RecordOptions([], {}))
     return {key: value for key, value in vars(options).items() if value != defaults[key]}
@@ -91,7 +91,7 @@ def test_other_use_is_left_to_click(args: list[str]) -> None:
 
 @pytest.mark.parametrize("args", [["-o=x", "agent"], ["--=x", "agent"]])
 def test_an_equals_sign_belongs_to_long_options(args: list[str]) -> None:
-    """The option `-o=x` of `record` names the file `=x`."""
+    """For the quick parser of `record`, `-o=x` names the file `=x`, not the file `x`."""
     options = parse(args, {})
     assert options is None or options.output == "=x"
 
@@ -184,7 +184,7 @@ def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
 
 
 def test_the_table_names_options_in_one_way() -> None:
-    """In the code, the flag and the attribute of a `record` option have the same name."""
+    """The flag of each option of `record` is derived from the name of its attribute."""
     for option in RECORD:
         assert option.flag == "--" + option.attribute.replace("_", "-")
         assert option.attribute in RecordOptions.__annotations__

@@ -1,4 +1,4 @@
-"""Either all threads of a relay begin, or none of them."""
+"""Either all threads of a relay start, or none of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Room:
-    """Starts no thread, but counts it, as long as there is room for its stack."""
+    """Stands for a system that has memory for a limited number of threads."""
 
     def __init__(self, *, large: int, small: int) -> None:
         self.left = {"large": large, "small": small}
@@ -40,13 +40,13 @@ class Room:
 
 @pytest.fixture
 def relay() -> Relay:
-    """A relay without peers."""
+    """Returns a relay without peers."""
     agent = AgentProcess(pid=-1, group=OwnGroup(0), stdin=-1, stdout=-1, stderr=-1)
     return Relay(Log(), agent, client_in=-1, client_out=-1, signals=set(), parent=os.getppid())
 
 
 def start(relay: Relay, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Starts a relay where there is some room."""
+    """Starts a relay on a system with a limited number of threads."""
     monkeypatch.setattr(module, "start_new_thread", room.start)
     monkeypatch.setattr(module, "stack_size", room.set_size)
     monkeypatch.setattr(time, "sleep", lambda _: None)
@@ -72,7 +72,7 @@ def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPa
 def test_a_thread_that_ends_at_once_is_noticed(
     relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a thread of a recorder ends immediately, the recorder does not start."""
+    """If a recorder has memory for only some of its threads, it starts none of them."""
     with pytest.raises(RuntimeError):
         start(relay, Room(large=2, small=2), monkeypatch)
     assert relay.is_short_of_memory

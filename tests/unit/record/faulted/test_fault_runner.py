@@ -1,4 +1,4 @@
-"""With faults, bytes from and to a live agent go out when they are due, in order."""
+"""With faults, bytes of both directions are sent when they are due, in order."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ A, B, C = b'{"method":"a"}\n', b'{"method":"b"}\n', b'{"method":"c"}\n'
 
 
 class FakeAgent(AgentProcess):
-    """An agent without a process that notes the signals sent to it."""
+    """Stands for an agent, and notes the signals that it gets."""
 
     def __init__(self) -> None:
         super().__init__(pid=-1, group=OwnGroup(0), stdin=-1, stdout=-1, stderr=-1)
@@ -62,7 +62,7 @@ class FakeAgent(AgentProcess):
 
 
 class Notes(Log):
-    """A log that keeps all records in order, without times."""
+    """A log that keeps all records in order, without their times."""
 
     def __init__(self) -> None:
         self.kept: list[tuple[object, ...]] = []
@@ -87,7 +87,7 @@ class Notes(Log):
         return True
 
     def append_all(self, records: list[tuple[int, int, int, bytes]]) -> None:
-        """Keeps chunks and the notes on them."""
+        """Keeps chunks, with the records about their faults, for the test."""
         for kind, stream, _, payload in records:
             if kind == DATA:
                 self.kept.append((stream, payload))
@@ -99,7 +99,7 @@ class Notes(Log):
 
 
 class Connection:
-    """Faults between two peers, whose ends of the pipes the test has."""
+    """Two peers with faults between them; the test has the peers' ends of the pipes."""
 
     def __init__(self, *rules: str) -> None:
         self.agent, self.log = FakeAgent(), Notes()
@@ -119,12 +119,12 @@ class Connection:
             os.close(self.pumps[stream].sink)
 
     def read(self, chunk: bytes, stream: int = TO_CLIENT) -> None:
-        """Reads a chunk, as the pump's thread does."""
+        """Feeds a chunk to a pump, as the thread of the pump does."""
         self.runner.take(stream, now_ns(), chunk)
         self.runner.queues[stream].flush()
 
     def ends_input(self, stream: int = TO_CLIENT) -> None:
-        """Ends a source of bytes."""
+        """Ends the input of a pump."""
         self.runner.end(stream, now_ns())
         self.runner.queues[stream].flush()
 
@@ -152,7 +152,7 @@ Arrivals = list[tuple[float, bytes]]
 
 
 def now_ns() -> int:
-    """The mock clock as the pumps would read it."""
+    """Returns the time of the mock clock in nanoseconds."""
     return round(trio.current_time() * 1e9)
 
 
@@ -160,7 +160,7 @@ _connections: list[Connection] = []
 
 
 def play(clock: MockClock, *rules: str) -> Connection:
-    """Makes a connection on the mock clock."""
+    """Returns a connection that uses the mock clock."""
     assert clock.current_time() == 0
     _connections.append(Connection(*rules))
     return _connections[-1]
@@ -168,7 +168,7 @@ def play(clock: MockClock, *rules: str) -> Connection:
 
 @pytest.fixture
 def clock(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[MockClock]:
-    """A clock that jumps when all tasks wait, so nothing runs in a thread."""
+    """Returns a clock that jumps to the next deadline when all tasks wait."""
 
     async def run_here(work: Callable[..., object], *arguments: object, **_: object) -> object:
         return work(*arguments)
@@ -180,7 +180,7 @@ def clock(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 async def running(connection: Connection, nursery: trio.Nursery) -> None:
-    """Starts the task that keeps time."""
+    """Starts the task that sends delayed bytes when they are due."""
     nursery.start_soon(keep_time, connection.runner)
     await trio.testing.wait_all_tasks_blocked()
 
@@ -301,7 +301,7 @@ async def test_an_exit_follows_earlier_frames(clock: MockClock) -> None:
 
 
 async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
-    """If a fault answers a request, the request's sender gets the answer of the fault."""
+    """If a fault answers a request, the peer that sent the request gets the answer."""
     connection = play(clock, "error-reply code=-1 message=no where=method:q")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -359,7 +359,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
 
 
 async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
-    """A fault rule for responses works even if no rule reads the requests."""
+    """A fault rule for responses of a method reads the requests of the other direction, too."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
     assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
@@ -371,7 +371,7 @@ async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
 
 
 async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
-    """If faults are switched off during a recording, delayed bytes are written in order."""
+    """If the recorder gives up its faults, delayed bytes are sent at once, in order."""
     connection = play(clock, "latency latency_ms=9000", "reorder where=method:b")
     connection.read(A + B)
     assert connection.arrived() == b""
@@ -424,7 +424,7 @@ async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> No
 
 
 async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
-    """If a stream has fault rules, a recorder forwards nothing before the rules can run."""
+    """If a plan has fault rules, a recorder forwards nothing before the rules can be applied."""
     connection = play(clock, "latency where=dir:to-client")
     relay = Relay(
         connection.log,
@@ -443,7 +443,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
 
 
 def test_a_relay_that_is_not_adopted_has_bare_pumps() -> None:
-    """If the fault rules of a recorder are not started, all bytes are forwarded unchanged."""
+    """If a recorder never starts the engine of faults, bytes are forwarded unchanged."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))
@@ -534,7 +534,7 @@ async def test_requests_of_the_other_direction_count(
 async def test_only_a_few_chunks_of_a_bare_pump_are_kept(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a stream has no fault rules, only a few of its chunks are kept in memory."""
+    """Of a stream without fault rules, only the latest chunks are kept for other rules."""
     monkeypatch.setattr(fault_runner_module, "_MOST_PASSED", 4)
     connection = play(clock, "drop where='dir:to-client method:b'")
     for _ in range(20):
@@ -549,7 +549,7 @@ async def test_a_mistake_of_ours_ends_the_faults(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """After a bug in the code of faults, the conversation continues without faults."""
+    """After a bug in the code of faults, a recorder continues without faults."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -617,7 +617,7 @@ def test_a_mistake_at_the_end_blocks_no_peer(
 def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a bug in the code of faults, client and agent see the end of both streams."""
+    """If a bug in the code of faults loses bytes, the recorder ends the stream for its receiver."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -637,7 +637,7 @@ def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
 def test_a_mistake_while_an_end_is_logged_blocks_no_peer(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If recording the end of a stream fails, neither the client nor the agent is blocked."""
+    """If a bug keeps the end of a stream from being logged, both peers still see the end."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -652,7 +652,7 @@ def test_a_mistake_while_an_end_is_logged_blocks_no_peer(
 
 
 class Piped:
-    """A pump that runs between two pipes, with faults if there are rules."""
+    """A pump between two pipes, with faults if there are rules."""
 
     def __init__(self, *rules: str) -> None:
         self.log = Notes()

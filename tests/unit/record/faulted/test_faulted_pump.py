@@ -1,4 +1,4 @@
-"""Faulted bytes that are due are written to their outlet, by one thread at a time."""
+"""Faulted bytes are written when they are due, by one thread at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUTLET = Stream.TO_CLIENT
 
 
 class Outlet:
-    """A queue that writes into a pipe, at a time that the test sets."""
+    """A queue of faulted bytes that writes into a pipe; the test sets its time."""
 
     def __init__(self) -> None:
         self.end, self.sink = os.pipe()
@@ -34,7 +34,7 @@ class Outlet:
         )
 
     def put(self, data: bytes, due: int) -> None:
-        """Schedules bytes for an outlet."""
+        """Adds bytes that are due at a time."""
         with self.lock:
             self.schedule.add(ScheduledWrite(Direction.TO_CLIENT, data, due), self.now)
 
@@ -48,7 +48,7 @@ class Outlet:
 
 @pytest.fixture
 def outlet() -> Iterator[Outlet]:
-    """A queue and its pipe, which is closed afterwards."""
+    """Returns a queue and its pipe, which are closed after the test."""
     made = Outlet()
     yield made
     for fd in (made.end, made.sink):
@@ -86,7 +86,7 @@ def test_only_one_thread_writes(outlet: Outlet) -> None:
 
 
 def test_each_write_is_reported(outlet: Outlet) -> None:
-    """After each write to a stream with faults, the recorder is notified."""
+    """A queue of faulted bytes reports after each write how many bytes are left."""
     passed: list[int] = []
     outlet.queue.passed = lambda: passed.append(outlet.schedule.outboxes[OUTLET].size)
     outlet.put(b"12", 0)
@@ -98,7 +98,7 @@ def test_each_write_is_reported(outlet: Outlet) -> None:
 def test_a_slow_reader_holds_the_writer_back(
     outlet: Outlet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If too many delayed bytes wait, the recorder stops reading."""
+    """If too many delayed bytes wait for a slow receiver, the recorder stops reading."""
     monkeypatch.setattr(schedule_module, "WAITING_BYTES", 10)
     outlet.put(b"12345", 5)
     outlet.queue.wait_for_room()
