@@ -1,4 +1,4 @@
-"""The API returns the same values as the command line prints."""
+"""The Python API returns the same values as the commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MANUAL = ROOT / "docs" / "library.md"
 
 @pytest.fixture
 def tour() -> Iterator[api.OpenRecording]:
-    """Opens the shipped recording with the most kinds of messages."""
+    """Opens `tour`, the shipped recording with the most kinds of messages."""
     with acp_proxy.open(TOUR) as recording:
         yield recording
 
@@ -91,7 +91,7 @@ def test_messages_are_whole(tour: api.OpenRecording) -> None:
 
 
 def test_a_repeated_history_has_no_turn(tour: api.OpenRecording) -> None:
-    """The Python API counts no history of a loaded session as part of a turn."""
+    """In the Python API, messages and tool calls of a loaded session's history have no turn."""
     assert tour.facts.agent_name == "demo-agent"
     twice = [call for call in tour.tool_calls() if call.id == "call-1"]
     assert [(call.session, call.turn) for call in twice] == [

@@ -1,4 +1,4 @@
-"""The rules of docs/architecture.md hold, and each check finds a planted violation."""
+"""The rules of docs/architecture.md hold, and the check of each rule finds a violation."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def order() -> list[str]:
 
 
 def refused() -> dict[str, list[str]]:
-    """Returns imports that rooms and folders never have, although the order allows them."""
+    """Returns the imports that docs/architecture.md forbids although the order would allow them."""
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     part = text.partition("\n## Rooms and what they import\n")[2].partition("\n## ")[0]
     rows = [line.split("|")[1:3] for line in part.splitlines() if line.startswith("| `")]
@@ -169,7 +169,7 @@ def test_public_class_names_are_unique(source: Source) -> None:
 
 
 def test_old_names_are_absent(source: Source) -> None:
-    """No name in the code uses a word that the project no longer uses."""
+    """No name in the code contains a word that the project has abandoned."""
     assert architecture.old_names(source, GIVEN_UP) == []
 
 
@@ -185,7 +185,7 @@ def test_every_argument_is_explained(source: Source) -> None:
 
 @pytest.fixture
 def plant(tmp_path: Path) -> Callable[..., Source]:
-    """Returns a function that makes a package of modules, each given by its path and text."""
+    """Returns a function that writes a package, and takes the text of each module by its path."""
 
     def make(**modules: str) -> Source:
         for name, text in modules.items():

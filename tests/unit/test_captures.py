@@ -1,4 +1,4 @@
-"""The captured conversations are read byte for byte, and both sides can be played."""
+"""Captured conversations are read byte for byte, and each side of them can be played."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def name(path: Path) -> str:
 
 
 def act(side: str, *arguments: str | Path, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Run one side of the player to its end."""
+    """Run the program that plays one side of a captured conversation, to its end."""
     command = [*PLAYER, side, *map(str, arguments)]
     return subprocess.run(command, input=said, capture_output=True, timeout=90, check=False)
 
 
 def write_capture(path: Path, *lines: dict[str, object]) -> Path:
-    """Write a capture of invented lines between a start and an exit."""
+    """Write a captured conversation of invented lines between a start and an exit."""
     start = {"t": 0, "event": "start", "argv": ["agent"], "wall": 1.5}
     stop = {"t": 2.5, "event": "exit", "returncode": 7}
     path.write_text("".join(json.dumps(line) + "\n" for line in (start, *lines, stop)))
@@ -88,7 +88,7 @@ def test_a_recording_becomes_a_capture(path: Path, tmp_path: Path) -> None:
 
 
 def test_recordings_name_no_machine() -> None:
-    """The captured conversations contain no name of a real machine."""
+    """Captured conversations contain no name or path of a real machine."""
     for path in all_text_forms():
         text = path.read_text()
         assert len(text) < 200_000
@@ -149,7 +149,7 @@ def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
 
 
 def test_the_agent_notices_one_wrong_byte() -> None:
-    """The program that plays a captured agent exits at the first wrong byte of the client."""
+    """The player of a captured agent fails at the first byte of the client that differs."""
     said = load(HANDSHAKE).stream_bytes("to-agent").replace(b'"id":1', b'"id":2')
     result = act("agent", HANDSHAKE, said=said)
     assert result.returncode == player.TOLD_SOMETHING_ELSE
@@ -166,7 +166,7 @@ def test_the_agent_notices_one_wrong_byte() -> None:
     ],
 )
 def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: str) -> None:
-    """The program that plays a captured client fails if the agent's bytes differ."""
+    """The player of a captured client fails if the agent's bytes differ, and says where."""
     command = [sys.executable, "-c", program]
     result = act("client", "--deadline", deadline, HANDSHAKE, "--", *command)
     assert result.returncode == 1
@@ -175,7 +175,7 @@ def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: 
 
 
 def test_the_client_fails_when_the_agent_got_other_bytes() -> None:
-    """The program that plays a captured client fails if the agent received other bytes."""
+    """The player of a captured client fails if the agent reports that it got other bytes."""
     said = load(HANDSHAKE).stream_bytes("to-client")
     assert speak(said, exit_code=0).returncode == 0
     result = speak(said, exit_code=player.TOLD_SOMETHING_ELSE)
@@ -184,7 +184,7 @@ def test_the_client_fails_when_the_agent_got_other_bytes() -> None:
 
 
 def speak(said: bytes, exit_code: int) -> subprocess.CompletedProcess[bytes]:
-    """Play the client of the handshake to an agent that says all at once, then listens."""
+    """Play the client of a captured handshake to an agent that sends all bytes at once."""
     program = (
         "import sys; sys.stdout.buffer.write(bytes.fromhex(sys.argv[1])); sys.stdout.flush();"
         "sys.stdin.read(); sys.exit(int(sys.argv[2]))"

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 class FakeShell(Shell):
-    """Notes commands, and runs none."""
+    """Notes commands in place of a shell, and runs none."""
 
     def __init__(self) -> None:
         super().__init__(ROOT, {})
         self.commands: list[tuple[str, ...]] = []
 
     def comment(self, text: str) -> None:
-        """Prints nothing."""
+        """Does nothing: comments of the demo are not printed."""
 
     def run(self, *command: str, quiet: bool = False) -> str:
-        """Notes a command; what a client prints is empty."""
+        """Notes a command, and returns what a client of the demo would print."""
         self.commands.append(command)
         return '[{"exited": 0}]' if quiet else ""
 

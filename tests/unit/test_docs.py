@@ -1,4 +1,4 @@
-"""The manual agrees with the program: everything is documented, and nothing that does not exist."""
+"""The manual documents everything in the program, and only things that exist."""
 
 from __future__ import annotations
 
@@ -96,18 +96,18 @@ ELSEWHERE = {"--help", "--help-all"}
 
 
 def page(name: str) -> str:
-    """Returns the text of a page."""
+    """Returns the text of a page of the manual."""
     return (DOCS / name).read_text(encoding="utf-8")
 
 
 def page_of(name: str) -> str:
-    """Returns the page of a command, by its full name."""
+    """Returns the page of the manual about a command."""
     words = name.split()[1:]
     return page(f"commands/{'-'.join(words) or 'acp-proxy'}.md")
 
 
 def section(text: str, title: str) -> str:
-    """Returns the text below a title, up to the next one of its level or higher."""
+    """Returns the text of a section, without its title, up to the next section of its level."""
     match = re.search(rf"^(#+) {re.escape(title)}$", text, re.MULTILINE)
     assert match, f"expected a section {title!r}"
     rest = text[match.end() :]
@@ -116,19 +116,19 @@ def section(text: str, title: str) -> str:
 
 
 def first_cells(text: str) -> list[str]:
-    """Returns the code words in the first cells of a text's tables."""
+    """Returns the words in backticks in the first column of the tables in a text."""
     rows = re.findall(r"^\| (`[^|]*) \|", text.replace("\\|", ";"), re.MULTILINE)
     return [word for row in rows for word in re.findall(r"`([^`]+)`", row)]
 
 
 def options(command: click.Command) -> list[click.Option]:
-    """Returns the options of a command, but for help and what was removed."""
+    """Returns the options of a command that its help shows."""
     every = (param for param in command.params if isinstance(param, click.Option))
     return [option for option in every if not option.hidden]
 
 
 def variables() -> dict[str, str]:
-    """Returns the variable of every option, with how the option is written."""
+    """Returns the flag of each option by the environment variable of the option."""
     actual = {option.variable: option.flag for option in RECORD if option.variable}
     for name, command in COMMANDS.items():
         if name.split()[-1] in INSPECT or re.match("acp-proxy (try|replay|verify|faults )", name):
@@ -143,7 +143,7 @@ def variables() -> dict[str, str]:
 
 
 def long_flag(option: click.Option) -> str:
-    """Returns the option as it is written out."""
+    """Returns the long form of an option's flag."""
     return next(flag for flag in option.opts if flag.startswith("--"))
 
 
@@ -209,7 +209,7 @@ def test_documented_options_exist(path: Path) -> None:
 
 
 def test_the_readme_says_what_each_command_is_for() -> None:
-    """The README's table of purposes equals `acp-proxy --help`; each row has one command."""
+    """The table of purposes in the README has the rows of `acp-proxy --help`."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     table = text.partition("| I want to … | command |\n|---|---|\n")[2].partition("\n\n")[0]
     written = {
@@ -431,7 +431,7 @@ WITHIN = {
 
 
 def json_fields(value: type[Any]) -> list[Attribute[Any]]:
-    """Returns the fields of a value that are members of its JSON."""
+    """Returns the fields of a class of values that are members of its JSON."""
     shown = (field for field in fields(value) if "hidden" not in field.metadata)
     return [field for field in shown if field.init or field.metadata]
 
@@ -487,7 +487,7 @@ def test_the_json_of_a_command_is_documented(
 
 
 def types_in(value: Any) -> Iterator[type]:
-    """Yields the type of a value, and the types of all values in its lists and objects.
+    """Yields the types of a value and of all values within it.
 
     The converter remembers how it writes a type, so it may call itself for the items or not.
     """
@@ -498,7 +498,7 @@ def types_in(value: Any) -> Iterator[type]:
 
 
 def add_values(kind: Any, known: set[type]) -> None:
-    """Adds the classes of our values that a type has, itself included."""
+    """Adds a class of values, and all classes of values in its fields, to the known classes."""
     if not has(kind):
         for inner in get_args(kind):
             add_values(inner, known)
@@ -571,7 +571,7 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
 
 
 def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each example query in the manual page about the database prints rows."""
+    """Each example of a command in the manual page about the database prints rows."""
     monkeypatch.chdir(tmp_path)
     record_conversation(tmp_path / "run.db")
     text = page("database.md")
@@ -591,7 +591,7 @@ def test_a_question_has_the_answer_that_is_shown(question: Question) -> None:
 
 
 def test_there_are_twenty_questions() -> None:
-    """The manual page about the database has twenty questions with their queries."""
+    """The manual page about the database has twenty questions, each with its query."""
     assert len(list(questions())) == page("database.md").count("```sql") == 20
 
 
@@ -599,7 +599,7 @@ def test_there_are_twenty_questions() -> None:
 
 
 def slug(title: str) -> str:
-    """Returns the anchor that GitHub makes of a title."""
+    """Returns the anchor that GitHub derives from a title."""
     plain = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", title)
     return re.sub(r"[^\w\- ]", "", plain.strip().lower()).replace(" ", "-")
 

@@ -43,7 +43,7 @@ _RAW_JSON = re.compile(r'[{,]\s*"[^"]*":|\{"')
 
 
 def weighted() -> Iterator[object]:
-    """Yields each case; what is not the first of its kind in its dialect is for `make soak`."""
+    """Yields each case. Further cases of the same kind and dialect run only with `make soak`."""
     kinds = set()
     for case in CASES:
         example = case.example
@@ -66,19 +66,19 @@ def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> N
 
 
 def test_every_gap_belongs_to_a_message() -> None:
-    """Each exception in the tests of all ACP messages names an existing message."""
+    """`GAPS`, the exceptions in this test of all messages, names only existing messages."""
     assert GAPS.keys() <= {check.__name__ for check in CHECKS}
     for name in (name for gaps in GAPS.values() for name in gaps):
         assert any(case.name.startswith(name) for case in CASES)
 
 
 def frames(reader: RecordingReader) -> list[dict[str, Any]]:
-    """The rows of the messages of both peers."""
+    """Returns the rows of all frames of a recording."""
     return [*reader.frames(parse("not kind:event"))]
 
 
 def is_labelled(case: Surrounded, recorded: RecordingReader) -> None:
-    """The bytes are kept, and the labels have its session, turn, tool call and terminal."""
+    """Asserts that the stored lines are the sent lines, and that the message's labels are right."""
     rows = frames(recorded)
     assert [row["raw"] for row in rows] == [said.line[:-1] for said in case.said]
     row = rows[case.focus]
@@ -93,7 +93,7 @@ def is_labelled(case: Surrounded, recorded: RecordingReader) -> None:
 
 
 def is_shown_in_words(case: Surrounded, recorded: RecordingReader) -> None:
-    """The log has a line for it that quotes no JSON, and neither does the summary."""
+    """Asserts that `log` and `show` describe the message in words, without JSON."""
     path, seq = recorded.path, frames(recorded)[case.focus]["seq"]
     for shown in (run("inspect", "log", path, f"seq:{seq}"), run("inspect", "show", path)):
         assert shown.exit_code == 0
@@ -101,7 +101,7 @@ def is_shown_in_words(case: Surrounded, recorded: RecordingReader) -> None:
 
 
 def is_replayed_elsewhere(case: Surrounded, recorded: RecordingReader) -> None:
-    """A client in another directory, with other ids, receives the same with its own values."""
+    """Asserts that a client with other ids and directories gets the message with its own values."""
 
     def act(_: Step, raw: bytes) -> list[bytes]:
         message = renamed(json.loads(raw), case, by_client=True)
@@ -117,7 +117,7 @@ def is_replayed_elsewhere(case: Surrounded, recorded: RecordingReader) -> None:
 
 
 def equals_a_run_with_other_ids(case: Surrounded, recorded: RecordingReader) -> None:
-    """Asserts that ids, directories and times, which differ in every run, are not differences."""
+    """Asserts that `diff` ignores the ids, directories and times of another run."""
     other = case.renamed().record(recorded.path.with_name("other.db"))
     with RecordingReader(other, unredacted=True) as b:
         comparison = diff(recorded, b, DiffOptions())
@@ -126,7 +126,7 @@ def equals_a_run_with_other_ids(case: Surrounded, recorded: RecordingReader) -> 
 
 
 def is_verified(case: Surrounded, recorded: RecordingReader) -> None:
-    """An agent that sends the same with other ids passes."""
+    """Asserts that `verify` accepts an agent that sends the message with other ids."""
 
     def act(_: Step, raw: bytes) -> list[bytes]:
         message = renamed(json.loads(raw), case, by_agent=True)

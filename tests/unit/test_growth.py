@@ -1,4 +1,4 @@
-"""The work of a command grows in proportion to a recording.
+"""The work of a command grows in proportion to the length of a recording.
 
 Work is counted in calls of functions, which are as many on every machine. `make bench` measures the
 processor time of all commands with larger recordings.
@@ -44,7 +44,7 @@ GROWTH = [
 def test_four_times_as_much_takes_no_more_than_five_times_the_work(
     command: tuple[str, ...], shape: str, tmp_path: Path
 ) -> None:
-    """On four times as many frames, a command needs at most five times the work."""
+    """With four times as many frames, a command needs at most five times the work."""
     from bench.shapes import write
 
     work: list[int] = []
@@ -61,7 +61,7 @@ def test_four_times_as_much_takes_no_more_than_five_times_the_work(
 
 
 def calls(*arguments: str | Path) -> int:
-    """Runs a command, and counts the calls of functions that it makes."""
+    """Runs a command, and returns how many functions it calls."""
     count = 0
 
     def note(_frame: Any, event: str, _argument: Any) -> None:

@@ -1,4 +1,4 @@
-"""The modules that are imported before the agent starts import next to nothing."""
+"""Modules that are imported before the agent starts import very few modules."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_starting_loads_small_modules_only() -> None:
 
 @pytest.mark.parametrize("path", CAPTURE, ids=lambda path: path.stem)
 def test_no_module_of_capture_imports_more(path: Path) -> None:
-    """The part of `record` that copies bytes imports only allowed modules."""
+    """The modules of `record` that forward bytes import only a few allowed modules."""
     tree = ast.parse(path.read_text())
     everywhere = set(imports(ast.walk(tree)))
     at_once = set(imports(tree.body))
@@ -103,7 +103,7 @@ def test_no_module_of_capture_imports_more(path: Path) -> None:
 
 
 def imports(nodes: object) -> list[str]:
-    """Names the modules that statements import."""
+    """Returns the names of the modules that statements import."""
     actual = []
     assert hasattr(nodes, "__iter__")
     for node in nodes:
@@ -128,7 +128,7 @@ IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "thr
 
 
 def test_the_engine_is_pure() -> None:
-    """The code that makes the decisions of `replay` and `verify` imports no clock and no I/O."""
+    """The engines of `replay` and `verify` import neither clocks nor modules for I/O."""
     ours = {"base", "playback", "protocol", "recording", "redaction"}
     drivers = PACKAGE / "playback/drivers"
     for path in {*(PACKAGE / "playback").rglob("*.py")} - {*drivers.rglob("*.py")}:
@@ -140,7 +140,7 @@ def test_the_engine_is_pure() -> None:
 
 
 def redaction_after(script: str, *words: str | Path) -> set[str]:
-    """The modules of `redaction` that a program has imported, by their names."""
+    """Returns the modules of `redaction` that a program has imported when it ends."""
     told = "print(*(n for n in sys.modules if n.startswith('acp_proxy.redaction.')), flush=True)"
     loaded = subprocess.run(
         [
@@ -225,7 +225,7 @@ def test_a_short_command_never_looks_for_garbage() -> None:
 
 
 def test_a_recorded_conversation_is_replayed_without_the_redactor() -> None:
-    """If no line of a recording can contain a secret, a replay loads little masking code."""
+    """If a recording has no secrets, a replay imports only a few modules of `redaction`."""
     script = (
         "import io, acp_proxy.cli.playback.replay as command\n"
         "from pathlib import Path\n"
@@ -264,7 +264,7 @@ def test_the_recorder_spawns_the_agent_without_the_redactor(
 
 
 def test_opening_a_recording_loads_no_reader_of_other_logs() -> None:
-    """Opening a recording does not import the code that reads other tools' logs."""
+    """To open a recording, the code that reads other tools' logs is not imported."""
     script = (
         "import sys; from pathlib import Path; from acp_proxy.store.reader import RecordingReader\n"
         "for path in sys.argv[1:]:\n"

@@ -1,4 +1,4 @@
-"""Packages for tests are locked with hashes, in the ranges of pyproject.toml and package.json."""
+"""The packages for tests are locked, with hashes, in the ranges of the project's files."""
 
 from __future__ import annotations
 

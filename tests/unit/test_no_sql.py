@@ -1,4 +1,4 @@
-"""Only the room `store` has SQL, since the schema is known there."""
+"""Only the room `store` contains SQL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXECUTES = ("execute", "executemany", "executescript")
 
 
 def sql_in(source: str) -> list[int]:
-    """The lines of a module that hold SQL or run it; comments and docstrings do not count."""
+    """Returns the lines of a module that contain or run SQL, without comments and docstrings."""
     tree = ast.parse(source)
     prose = {
         id(node.value)
@@ -63,7 +63,7 @@ def test_other_rooms_have_no_sql() -> None:
     ],
 )
 def test_planted_sql_is_found(line: str) -> None:
-    """The check for SQL outside of `store/` finds SQL in a query."""
+    """The check for SQL outside of `store/` finds a query and a call that runs SQL."""
     assert sql_in(f'"""A module."""\n\n{line}\n') == [3]
 
 

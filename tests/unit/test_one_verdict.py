@@ -1,4 +1,4 @@
-"""All commands report the same findings in the same order, whatever was recorded."""
+"""All commands report the same findings about a recording, in the same order."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Told = list[tuple[str, str, "str | None", int]]
 
 
 def told(findings: Iterable[Finding]) -> Told:
-    """Returns the rule, the severity, the side and the frame of a finding."""
+    """Returns the rule, the severity, the side and the frame of each finding."""
     return [(finding.rule, finding.severity.value, finding.by, finding.seq) for finding in findings]
 
 
 def told_json(findings: Iterable[dict[str, Any]]) -> Told:
-    """The same of findings that a command has printed as JSON."""
+    """Returns the rule, the severity, the side and the frame of each finding in JSON."""
     return [
         (finding["rule"], finding["severity"], finding["by"], finding["seq"])
         for finding in findings
@@ -44,7 +44,7 @@ def told_json(findings: Iterable[dict[str, Any]]) -> Told:
 
 
 def agree(path: Path) -> list[Finding]:
-    """Asserts that all commands tell the same of a recording; returns that."""
+    """Asserts that all commands report the same findings of a recording; returns the findings."""
     with RecordingReader(path) as reader:
         checked = reported(reader, check_whole(reader), chosen_rules((), ()))
         report = read_report_data(reader, ReportOptions()).summary
@@ -59,9 +59,9 @@ def agree(path: Path) -> list[Finding]:
 
 
 def assert_subset(listed: Iterable[Finding], every: list[Finding]) -> None:
-    """Asserts that what a list tells is of the one list, but for what a rule explains there.
+    """Asserts that `list` reports only findings that `check` reports, too.
 
-    A list does not check rules, so it tells of an error with which a broken rule was answered.
+    But `list` checks no rules, so it reports an error response that a broken rule explains.
     """
     listed = [item for item in listed if item.severity is not Severity.INFO]
     serious = [
@@ -108,7 +108,7 @@ def test_all_print_one_list(path: Path) -> None:
 
 
 def test_a_line_on_stderr_may_be_the_last_that_happened(tmp_path: Path) -> None:
-    """If a line of stderr ends a recording, all commands report the silence before the line."""
+    """If a silence is followed only by a line of stderr, all commands report the silence."""
     with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [{"type": "text", "text": "go"}]
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
@@ -134,7 +134,7 @@ def test_the_worst_come_first() -> None:
 
 
 def test_who_did_it_is_told_in_words() -> None:
-    """A finding says who is to blame."""
+    """Each finding says in words who is to blame, or why nobody is."""
     finding = Finding("wait.unanswered", Severity.ERROR, "environment", 1, "")
     assert finding.whose == "by the environment"
     assert Finding("fault.effect", Severity.WARNING, "fault", 1, "").whose == "by a fault"

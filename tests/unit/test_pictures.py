@@ -1,4 +1,4 @@
-"""The pictures of the README are what the program prints."""
+"""The pictures in the README show real output of acp-proxy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent without the SDK sends what the recorded agent sent, which used the SDK."""
+"""The agent of the tests that has no SDK sends the bytes of the recorded agent, which has one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def recorded(name: str) -> list[tuple[str, bytes]]:
-    """The lines of a recording, each with its direction."""
+    """Returns the frames of a recording with their directions."""
     sql = "SELECT stream, raw, newline FROM frames WHERE stream <> 'stderr' ORDER BY seq"
     with RecordingReader(ROOT / "recordings" / f"{name}.db") as reader:
         rows = query(reader.connection, sql)
@@ -31,7 +31,7 @@ def recorded(name: str) -> list[tuple[str, bytes]]:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_it_sends_every_recorded_byte_in_order(name: str) -> None:
-    """The tests' agent without an SDK sends the same bytes as an agent with the SDK."""
+    """The agent of the tests that has no SDK sends every byte of a recording, in order."""
     out, expected = io.BytesIO(), bytearray()
 
     def lines() -> Iterator[bytes]:
@@ -47,7 +47,7 @@ def test_it_sends_every_recorded_byte_in_order(name: str) -> None:
 
 
 def test_it_needs_nothing_but_the_standard_library() -> None:
-    """The tests' agent without an SDK starts without site-packages."""
+    """The agent of the tests that has no SDK starts without site-packages."""
     command = [sys.executable, "-S", "-m", "tests.agents.plain_agent"]
     hello = b"".join(line for stream, line in recorded("hello") if stream == "to-agent")
     result = subprocess.run(command, input=hello, capture_output=True, cwd=ROOT, check=False)

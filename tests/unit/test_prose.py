@@ -1,4 +1,4 @@
-"""The check of English finds bad sentences, and no good ones."""
+"""The check of English finds bad sentences, and accepts good sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def found_in(directory: Path, docstring: str, name: str = "test_x") -> list[str]:
-    """Returns the reasons to rewrite the docstring of a function."""
+    """Returns the names of the patterns that the check of English finds in a docstring."""
     path = directory / "module.py"
     path.write_text(f'def {name}() -> None:\n    """{docstring}"""\n', encoding="utf-8")
     return [hit.why for hit in hits_of(path)]
@@ -21,14 +21,14 @@ def found_in(directory: Path, docstring: str, name: str = "test_x") -> list[str]
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
 def test_each_pattern_tells_its_examples_apart(pattern: Pattern, tmp_path: Path) -> None:
-    """In the check of English, each pattern finds its bad example."""
+    """Each pattern of the check of English finds its bad example, and not its good example."""
     assert pattern.name in found_in(tmp_path, pattern.bad)
     assert found_in(tmp_path, pattern.good) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_name_that_says_nothing_is_found(name: str, tmp_path: Path) -> None:
-    """The check of English reports variables with bad names."""
+    """The check of English reports names that say nothing about a value."""
     path = tmp_path / "module.py"
     path.write_text(f"{name} = 1\n\n\ndef f({name}):\n    pass\n\n\ndef {name}():\n    pass\n")
     assert sorted(hit.line for hit in hits_of(path)) == [1, 4, 8]

@@ -1,4 +1,4 @@
-"""Public reports of bugs, rebuilt: `show` alone names the problem, the frame and the culprit."""
+"""For rebuilt bug reports, the output of `show` names the problem, the frame and the culprit."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ DATA = Path(__file__).parents[1] / "data" / "reports"
 
 
 class Collection(NamedTuple):
-    """A directory of reports and of healthy conversations."""
+    """A directory of rebuilt bug reports and healthy conversations, with its list."""
 
     path: Path
     entries: list[dict[str, Any]]
 
     @property
     def reports(self) -> list[dict[str, Any]]:
-        """The entries in which something went wrong."""
+        """Returns the entries that are bug reports."""
         return [entry for entry in self.entries if "thread" in entry]
 
 
 def collection(name: str) -> Collection:
-    """Reads a directory and its list."""
+    """Reads a directory of conversations and its list."""
     path = DATA / name
     entries = json.loads((path / "expected.json").read_text(encoding="utf-8"))
     return Collection(path, entries)
@@ -46,12 +46,12 @@ HEALTHY = [
 
 
 def named(value: Collection | dict[str, Any]) -> str:
-    """Returns the name of a test."""
+    """Returns the name of a test for a collection."""
     return value.path.name if isinstance(value, Collection) else value["file"]
 
 
 class Points(NamedTuple):
-    """The points that a finding earns for a report; each counts one."""
+    """The three things that a finding may get right about a bug report; each counts one point."""
 
     problem: bool
     frame: bool
@@ -67,15 +67,15 @@ def findings(path: Path) -> list[dict[str, Any]]:
 
 
 def accusing(path: Path) -> list[dict[str, Any]]:
-    """The errors and warnings among the findings."""
+    """Returns the errors and warnings that `show` finds in a recording."""
     return [finding for finding in findings(path) if finding["severity"] != "info"]
 
 
 def points_of(finding: dict[str, Any], entry: dict[str, Any]) -> Points:
-    """Compares a finding with what is expected.
+    """Returns what a finding gets right about a bug report.
 
-    Each regular expression of ``problem`` has to be in the sentence. Blame counts only of a finding
-    about the problem or its frames.
+    Each regular expression of ``problem`` has to be in the sentence. Blame counts only if the
+    finding is about the problem or its frames.
     """
     text = finding["text"]
     problem = all(re.search(words, text, re.IGNORECASE) for words in entry["problem"])
@@ -84,9 +84,9 @@ def points_of(finding: dict[str, Any], entry: dict[str, Any]) -> Points:
 
 
 def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> Points:
-    """The points of the finding that fits best.
+    """Returns the points of the finding that gets most about a bug report right.
 
-    ``read`` is how many of the errors and warnings count, the first ones; ``None`` is all findings.
+    If ``read`` is a number, only so many errors and warnings count, the first ones.
     """
     path = among.path / entry["file"]
     actual = findings(path) if read is None else accusing(path)[:read]
@@ -125,7 +125,7 @@ def best_points(entry: dict[str, Any], among: Collection, read: int | None) -> P
     ],
 )
 def test_the_score_of_the_reports(among: Collection, read: int | None, least: int) -> None:
-    """For the rebuilt bug reports, `show` finds a required share of the causes."""
+    """For rebuilt bug reports, the findings of `show` get at least a required number of points."""
     points = {entry["file"]: best_points(entry, among, read) for entry in among.reports}
     score = 100 * sum(map(sum, points.values())) / (3 * len(points))
     said = [f"{score:.0f} % of {3 * len(points)} points of {len(points)} reports"]
@@ -138,7 +138,7 @@ def test_the_score_of_the_reports(among: Collection, read: int | None, least: in
 
 @pytest.mark.parametrize("among", COLLECTIONS, ids=named)
 def test_every_report_names_frames_of_its_recording(among: Collection) -> None:
-    """Each expected finding of a rebuilt bug report names a frame."""
+    """The list of rebuilt bug reports names frames that exist, and a known culprit."""
     for entry in among.reports:
         rows = (among.path / entry["file"]).read_text(encoding="utf-8").splitlines()[1:]
         assert entry["frames"], entry["file"]
@@ -156,6 +156,6 @@ def test_nobody_is_accused_in_a_healthy_conversation(
 
 @pytest.mark.parametrize("among", COLLECTIONS, ids=named)
 def test_every_file_is_listed(among: Collection) -> None:
-    """The list of rebuilt bug reports contains each recording once."""
+    """The list of rebuilt bug reports names each file of the directory once."""
     files = sorted(path.name for path in among.path.glob("*.jsonl"))
     assert files == sorted(entry["file"] for entry in among.entries)

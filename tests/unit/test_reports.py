@@ -1,4 +1,4 @@
-"""The reports of bugs are recordings, and their list names frames of them."""
+"""The bug reports of the test data are recordings, and their list names existing frames."""
 
 from __future__ import annotations
 

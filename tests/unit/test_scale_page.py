@@ -46,7 +46,7 @@ def test_a_job_fails_only_without_a_verdict(tmp_path: Path, code: int, ended: in
 
 
 def commands() -> list[str]:
-    """Returns whatever the page runs of ours, a line each."""
+    """Returns the commands of acp-proxy in docs/scale.md, one a line."""
     steps = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
     runs = [step["run"] for step in steps if "run" in step]
     text = "\n".join([*SHELL, *runs]).replace("\\\n", " ")

@@ -1,4 +1,4 @@
-"""The types of the package are those that `make schemas` derives from the pinned packages."""
+"""The schema files of the package are those that `make schemas` makes from pinned packages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_file_says_what_it_was_made_of(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_has_no_prose(name: str) -> None:
-    """The schema files of the package contain no unused type."""
+    """The schema files of the package contain no descriptions."""
     data = (VERSIONS / f"{name}.json").read_bytes()
     assert written(json.loads(data)) == data
     assert b'"description":"' not in data
@@ -58,7 +58,7 @@ def test_a_file_has_no_prose(name: str) -> None:
 
 
 def test_what_requests_require_is_what_the_types_say() -> None:
-    """The file of required params agrees with the schemas of the dialects."""
+    """The file of required params has exactly the params that the schema files require."""
     assert REQUIRED.read_text() == required_params()
 
 
@@ -69,13 +69,13 @@ def test_words_that_stay_in_private_text_are_those_that_types_enumerate() -> Non
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_package_has_the_types_of_all_versions(dialect: str) -> None:
-    """The schema file of a dialect is made from the schemas of its versions."""
+    """The schema file of a dialect contains the types of all its versions."""
     assert (DIRECTORY / f"{dialect}.json").read_bytes() == written(of_dialect(dialect))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
-    """Messages that one version's schema allows are valid in the schema of the dialect."""
+    """Each message that the schema of a version allows is valid in the schema of its dialect."""
     (dialect,) = (item for item, names in DIALECTS.items() if name in names)
     schema = DialectSchema.of_dialect(dialect)
     assert [
@@ -86,7 +86,7 @@ def test_each_message_of_a_version_fits_its_dialect(name: str) -> None:
 
 
 def test_differences_are_found() -> None:
-    """If the merged schema judges differently from ACP's, the schema tool reports this."""
+    """The tool that makes schema files reports types that differ from ACP's schema."""
     form = {"$ref": "#/$defs/A"}
     types: dict[str, Any] = {
         "params": {"to-agent": {"session/new": form}},

@@ -1,4 +1,4 @@
-"""The check of size counts lines of Python and SQL room by room, and refuses too many."""
+"""`make size` counts lines of Python and SQL for each room, and refuses too many."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def f(
 
 
 def test_prose_is_no_code() -> None:
-    """The tool that counts lines of code does not count docstrings and comments."""
+    """`make size` does not count docstrings and comments of Python."""
     assert code_lines(MODULE) == 8
 
 
 def test_comments_and_blank_lines_are_no_sql() -> None:
-    """The tool that counts lines of SQL does not count comments."""
+    """`make size` does not count comments of SQL."""
     assert sql_lines("-- All.\n\nSELECT a,  -- a letter\n  -- and\n  '--'\n  \nFROM b;\n") == 3
 
 
 def test_a_room_has_the_lines_of_the_rooms_in_it(tmp_path: Path) -> None:
-    """The tool that counts lines of code counts a folder's lines for its parent too."""
+    """`make size` counts the lines of a folder for the folder above, too."""
     room = tmp_path / "outer" / "inner"
     room.mkdir(parents=True)
     for path in (tmp_path / "top.py", room.parent / "a.py", room / "b.py"):
@@ -60,7 +60,7 @@ def test_a_room_has_the_lines_of_the_rooms_in_it(tmp_path: Path) -> None:
 
 
 def test_more_than_is_allowed_is_refused() -> None:
-    """The check of code size fails if the package has one line too many."""
+    """`make size` fails if the package has more lines than allowed."""
     most = {"lines": 3, "files": 2}
     assert excess(3, 2, most) == ""
     assert excess(4, 2, most).startswith("expected at most 3 lines of code in 2 files, got 4 in 2")
@@ -68,7 +68,7 @@ def test_more_than_is_allowed_is_refused() -> None:
 
 
 def test_a_module_and_a_function_can_be_read_at_once() -> None:
-    """The check of code size fails for a module of more than 400 lines."""
+    """`make size` fails for a module of more than 400 lines."""
     large = []
     for path in PACKAGE.rglob("*.py"):
         source, name = path.read_text(encoding="utf-8"), str(path.relative_to(PACKAGE))

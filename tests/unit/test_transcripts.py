@@ -1,4 +1,4 @@
-"""The transcripts of the playbooks are read correctly."""
+"""The scenarios of the tests are read correctly."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.support.labelled_transcripts import check, frame
     ],
 )
 def test_messages_are_written_short(text: str, message: dict[str, object]) -> None:
-    """In a scenario file of the tests, messages are written in a short form."""
+    """In the scenarios of the tests, messages are written in a short form."""
     assert json.loads(frame(text)) == {"jsonrpc": "2.0", **message}
 
 
 def test_other_labels_fail() -> None:
-    """A scenario of the tests fails if a frame belongs to an exchange that was not expected."""
+    """A scenario of the tests fails if a frame has other labels than expected."""
     with pytest.raises(AssertionError, match="exchange 1"):
         check("""
             -> #0 initialize
@@ -36,7 +36,7 @@ def test_other_labels_fail() -> None:
 
 
 def test_missing_labels_fail() -> None:
-    """A scenario file of the tests is refused if a frame has no line with its labels."""
+    """A scenario of the tests fails if it does not give the labels of a frame."""
     check("-> {}\n nothing")
     with pytest.raises(AssertionError):
         check("-> {}")

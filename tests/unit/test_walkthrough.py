@@ -21,7 +21,7 @@ def test_it_goes_through_every_recording() -> None:
 
 
 def test_everything_in_its_blocks_is_compared() -> None:
-    """A test compares each line in the blocks of the manual's walkthrough with real output."""
+    """The test of the manual's walkthrough compares every line of its blocks."""
     text = PAGE.read_text(encoding="utf-8")
     blocks = text.split("```console\n")[1:]
     lines = sum(block.split("```\n")[0].count("\n") for block in blocks)

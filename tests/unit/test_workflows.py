@@ -23,7 +23,7 @@ each = pytest.mark.parametrize("name", WORKFLOWS)
 
 
 def steps(name: str, job: str | None = None) -> Iterator[dict[str, Any]]:
-    """The steps of a workflow, or of one of its jobs."""
+    """Returns the steps of a workflow, or of one of its jobs."""
     for word, item in WORKFLOWS[name]["jobs"].items():
         if job in (None, word):
             yield from item["steps"]
@@ -91,7 +91,7 @@ def test_every_supported_python_is_tested() -> None:
 
 
 def test_the_action_of_this_repository_is_tried() -> None:
-    """The GitHub workflows use only inputs that acp-proxy's own action has."""
+    """A GitHub workflow tries acp-proxy's own action, with inputs that the action has."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     (step,) = [item for item in steps("ci", "action") if item.get("uses") == "./"]
     assert {*step["with"]} <= {*action["inputs"]}

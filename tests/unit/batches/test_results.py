@@ -64,7 +64,7 @@ def test_members_of_other_versions_are_passed_over() -> None:
 
 
 def test_an_agent_that_an_earlier_version_calls_killed_differs() -> None:
-    """If an earlier version wrote the verdict `killed` of `verify`, it is read as `differs`."""
+    """A verdict `killed` that an earlier version of `verify` wrote is read as `differs`."""
     assert verdict_of(line_of(DIFFERS).replace(b'"differs"', b'"killed"')) == DIFFERS
 
 

@@ -1,4 +1,4 @@
-"""A baseline of `check` knows findings in another run, but only as often as they were found."""
+"""A finding of another run is known to `check` as often as the baseline has the finding."""
 
 from __future__ import annotations
 

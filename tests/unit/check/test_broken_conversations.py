@@ -1,4 +1,4 @@
-"""`check` finds a single change to a clean conversation by exactly the rule that it breaks."""
+"""A single mistake in a clean conversation breaks exactly one rule of `check`."""
 
 from __future__ import annotations
 

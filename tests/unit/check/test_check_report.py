@@ -22,7 +22,7 @@ NO_RESULT = '<- {"jsonrpc": "2.0", "id": 1}'
 
 
 def short(lines: list[str], most: int = 18) -> list[str]:
-    """Checks a conversation and returns the lines."""
+    """Checks a conversation, and returns the lines of the short report."""
     with reader_of(lines) as reader:
         return short_text(reported(reader, check_whole(reader), rules()), most)
 

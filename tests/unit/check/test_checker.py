@@ -1,4 +1,4 @@
-"""A check handles gaps, faults, large lines and batches, and leaves out what they affect."""
+"""Tests `check` with gaps, faults, large lines and JSON-RPC batches."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_odd_lists_break_no_rule_of_modes(modes: object) -> None:
 
 
 def test_the_last_announcement_of_a_tool_call_is_named() -> None:
-    """If a tool call is announced again, `check` names the frame of the announcement before."""
+    """If a tool call is announced again, `check` also names the previous announcement."""
     call = (
         '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call",'
         ' "toolCallId": "c", "title": "Run", "status": "completed"}}'

@@ -113,7 +113,7 @@ def test_a_capture_never_rings(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", HANGS)
 def test_a_hang_rings_once(name: str) -> None:
-    """`log --until stall` reports each silence that exceeds the limit once."""
+    """If a silence exceeds the limit, `log --until stall` reports the silence, and only once."""
     with RecordingReader(REPORTS / f"{name}.jsonl") as reader:
         assert [second for second, _ in rings(reader, LIMIT_S)] == HANGS[name]
 

@@ -118,7 +118,7 @@ def test_the_draft_requires_what_its_tables_require(
 
 
 def test_the_draft_requires_members_of_results() -> None:
-    """The draft's schema requires the members of results that the 1.0 draft requires."""
+    """The draft's schema requires each member that the 1.0 draft requires of a result."""
     told = wrong_result(DRAFT, TO_AGENT, "session/set_mode", {"currentMode": "plan"})
     assert [*map(str, told)] == ["/result/previousMode: expected a value, got nothing"]
     exited = {"exitCode": None, "signal": "SIGTERM"}
@@ -165,7 +165,7 @@ def test_null_metadata_is_accepted() -> None:
 
 
 def test_null_is_reported_by_a_kind_of_its_own_where_readers_take_it_as_the_default() -> None:
-    """If a JSON member with a default is null, the schema check reports the mismatch `NULL`."""
+    """If a member that has a default is null, the schema check reports `Mismatch.NULL`."""
     (problem,) = wrong_params(V1, TO_AGENT, "session/new", {"cwd": "/", "mcpServers": None})
     assert str(problem) == "/params/mcpServers: expected array, got null"
     assert problem.mismatch is Mismatch.NULL
@@ -207,7 +207,7 @@ def test_an_unknown_branch_is_a_problem_only_in_a_closed_union() -> None:
 
 
 def test_a_missing_discriminator_is_named() -> None:
-    """If a JSON object lacks the name of its kind, the schema check reports only the lack."""
+    """If the member that names an object's kind is missing, the schema check reports only this."""
     problems = wrong_result(V1, TO_CLIENT, "session/request_permission", {"outcome": {}})
     assert [*map(str, problems)] == [
         '/result/outcome/outcome: expected "cancelled" or "selected", got nothing'

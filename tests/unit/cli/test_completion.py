@@ -55,7 +55,7 @@ def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The name of a recording after a slash is left to the shell to complete."""
+    """If a recording is given with a slash, the shell itself completes its path."""
     assert offered(monkeypatch, "inspect", "note", f"{home}/he") == [f"{home}/he"]
 
 

@@ -27,7 +27,7 @@ def test_the_commands_of_inspect_are_commands_of_the_root() -> None:
 
 
 def test_help_and_mistakes_name_what_was_typed() -> None:
-    """If `acp-proxy show` is typed without `inspect`, its help and errors leave it out, too."""
+    """If `acp-proxy show` is typed without `inspect`, its help also leaves out `inspect`."""
     assert run("show", "--help").stdout.startswith("Usage: acp-proxy show [OPTIONS] [REC]\n")
     assert complaint("log", "--lin", "3") == (
         "no such option '--lin'; did you mean --lines? See `acp-proxy log --help`"
@@ -112,7 +112,7 @@ def test_help_stands_before_a_command_as_well() -> None:
 
 @pytest.mark.parametrize("typed", MEANT)
 def test_nothing_that_exists_is_in_the_table_of_mistakes(typed: str) -> None:
-    """The table of mistyped commands has only commands that do not exist, with ones that exist."""
+    """Each entry in the table of mistyped commands suggests a command that exists."""
     name, *option = typed.split()
     command = cli.get_command(click.Context(cli), name)
     if name != "*":

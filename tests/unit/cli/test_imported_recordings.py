@@ -91,7 +91,7 @@ SIZES = {"size", "bytes", "newline"}
 
 @pytest.fixture(scope="module")
 def output_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Origin | None, str], str]:
-    """Runs a command on a conversation with an origin; equal commands run once for each origin."""
+    """Returns what a command prints about a conversation with an origin; each runs only once."""
     directory = tmp_path_factory.mktemp("imported")
     known: dict[tuple[Origin | None, str], str] = {}
 
@@ -115,7 +115,7 @@ EVERYTHING = log_of("zed", *LOST)
 
 
 def test_every_loss_has_claims() -> None:
-    """For each kind of data that an imported log may lack, a table lists what commands print."""
+    """The tests' table of claims covers each kind of data that an imported log may lack."""
     assert set(CLAIMS) == set(LOST)
 
 

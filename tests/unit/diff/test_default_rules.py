@@ -94,7 +94,7 @@ def test_plans_with_different_ids_are_different_plans() -> None:
 
 
 def test_the_commands_of_the_draft_come_at_any_time() -> None:
-    """`diff` ignores when an agent of the 1.0 draft announces its commands, but not which."""
+    """If an agent of the 1.0 draft announces its commands later, `diff` reports no difference."""
 
     def run(number: int, *, first: bool, name: str = "plan") -> Run:
         made, commands = Run(number), {"commands": [{"name": name, "description": "x"}]}

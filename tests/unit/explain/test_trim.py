@@ -224,7 +224,7 @@ def test_spans_are_short() -> None:
 
 
 def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
-    """A trial replay before `export --format pytest` finds that a recording does not replay."""
+    """If a recording cannot be replayed, the trial before `export --format pytest` says so."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
         outcome = rehearse(reader)

@@ -87,7 +87,7 @@ def test_with_several_large_strings_the_head_is_used() -> None:
 
 
 def test_a_tail_may_begin_within_an_escape() -> None:
-    """If the end of a huge line that is read begins within an escape, its ids are still found."""
+    """Ids at the end of a huge line are found even if the part that is read begins in an escape."""
     rest = ',"sessionId":"s"},"id":1}'
     for text in ("x" * 900 + '\\"', "x" * 900 + "\\\\", "x" * 900):
         raw = f'{{"method":"x","params":{{"a":"{text}"{rest}'

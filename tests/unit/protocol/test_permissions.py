@@ -47,7 +47,7 @@ def selected(option: Any) -> dict[str, Any]:
     ],
 )
 def test_each_answer_has_a_decision(answer: Any, decision: str, may_allow: bool) -> None:
-    """An answer to a permission request may be a permission unless it clearly refuses."""
+    """An answer to a permission request counts as permission if it does not clearly refuse."""
     read = read_answer(OPTIONS, answer)
     assert (read.decision, read.may_allow) == (decision, may_allow)
 

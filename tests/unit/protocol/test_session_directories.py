@@ -1,4 +1,4 @@
-"""Messages of the 1.0 draft without a session are assigned to one by their directory."""
+"""In the 1.0 draft, a message without a session is assigned to a session by its directory."""
 
 from __future__ import annotations
 

@@ -48,10 +48,10 @@ def test_a_replacement_changes_its_place_alone() -> None:
 
 
 def test_the_text_between_places_can_be_changed() -> None:
-    """If the text between ids and paths of a line is converted, they stay as they are."""
+    """If the text between ids and paths is converted, the ids and paths stay as they are."""
     assert splice("axbxc", [(Span(1, 2, Place.ID), "-")], str.upper) == "A-BXC"
 
 
 def test_without_places_nothing_is_changed() -> None:
-    """If a line has no ids and paths, their replacement does not change the line."""
+    """A line without ids and paths is not changed by their replacement."""
     assert splice("{}", []) == "{}"

@@ -394,13 +394,13 @@ async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
 
 
 async def test_nothing_lingers_before_the_exit(clock: MockClock) -> None:
-    """Before an agent has exited, a recorder kills none of its children."""
+    """While an agent runs, a recorder kills none of the agent's children."""
     scene = await play(clock, (10, Scene.agent_says))
     assert scene.agent.sent == []
 
 
 class Notes(Log):
-    """A log that keeps its notes: time, stream and fields."""
+    """A log that keeps its notes: the time, the stream and the fields of each note."""
 
     def __init__(self) -> None:
         self.written: list[tuple[float, int, dict[str, object]]] = []
@@ -413,7 +413,7 @@ class Notes(Log):
 
 
 async def noted(clock: MockClock, *steps: Step) -> list[tuple[float, int, dict[str, object]]]:
-    """Plays steps at their times, observed by `note_stalls`."""
+    """Plays steps at their times, and returns what `note_stalls` writes into the log."""
     scene = Scene(clock)
     notes = scene.relay.log = Notes()
     async with trio.open_nursery() as nursery:
@@ -427,7 +427,7 @@ async def noted(clock: MockClock, *steps: Step) -> list[tuple[float, int, dict[s
 
 
 async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> None:
-    """If a client has not read for five seconds, a recorder records this once."""
+    """If a client does not read for five seconds, a recorder logs one event about the stall."""
     written = await noted(clock, (10.5, blocks), (72.5, unblocks))
     assert written == [
         (
@@ -452,7 +452,7 @@ async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> No
 
 
 async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
-    """If an agent stops reading, a recorder records this once."""
+    """If an agent stops reading, a recorder logs one event about the stall."""
 
     def agent_blocks(scene: Scene) -> None:
         scene.relay.to_agent.last_ns = now_ns()
@@ -476,7 +476,7 @@ async def test_waiting_for_something_to_read_is_no_stall(clock: MockClock) -> No
 
 
 async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None:
-    """If a stalled client leaves, no event says that the client reads again."""
+    """If a stalled client leaves, a recorder does not log that the client reads again."""
 
     def client_goes(scene: Scene) -> None:
         scene.relay.to_client.in_read = False
@@ -487,7 +487,7 @@ async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None
 
 
 async def test_a_slow_disk_is_no_stall_of_a_peer(clock: MockClock) -> None:
-    """If the disk is slow, a recorder does not record the client as stalled."""
+    """If only the disk is slow, a recorder does not log the client as stalled."""
     reading, writing = os.pipe()
     try:
 

@@ -1,4 +1,4 @@
-"""A playback displays the awaited message after a few seconds of silence."""
+"""A playback displays the message that it waits for after a few seconds of silence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests which word of an agent's command names the recording."""
+"""Tests which name `record` takes from an agent's command."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ WALL_NS = 1_750_000_000 * 10**9
 def environment(
     patch: pytest.MonkeyPatch, home: str | None, data: str | None, chosen: str | None = None
 ) -> None:
-    """Sets or removes the variables that choose the recordings directory."""
+    """Sets or removes the environment variables that choose the recordings directory."""
     for variable, value in (
         ("HOME", home),
         ("XDG_DATA_HOME", data),

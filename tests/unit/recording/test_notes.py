@@ -1,4 +1,4 @@
-"""Notes at rows are lines of a recording's note that begin with a number."""
+"""In a recording's note, a line that begins with a frame number is about that frame."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_new_note_replaces_the_note_at_its_row() -> None:
 
 
 def test_rows_with_notes_are_counted() -> None:
-    """The summary of a note lists the frames with notes."""
+    """The summary of a note counts the notes on frames, and lists these frames."""
     assert note_in_words(None) == ""
     assert note_in_words("it hangs") == "it hangs"
     assert note_in_words("#42 so") == "1 note at #42"

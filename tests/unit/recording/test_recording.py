@@ -1,4 +1,4 @@
-"""Tests the facts that are known about a recording, depending on its origin."""
+"""Tests which facts are known about an imported recording."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def imported(tmp_path: Path, **origin: Any) -> Path:
 
 
 def test_nothing_is_lost_without_an_origin() -> None:
-    """If acp-proxy made a recording, none of its data counts as missing."""
+    """If acp-proxy itself made a recording, all facts about the recording are known."""
     recording = a_recording(None)
     assert recording.knows(*FACTS)
 
 
 def test_lost_facts_are_unknown() -> None:
-    """For a recording without times, no durations are known."""
+    """If an imported log lacks times, all facts that need times are unknown, such as durations."""
     recording = a_recording(ORIGIN)
     assert {fact for fact in FACTS if not recording.knows(fact)} == {
         "date", "directions", "durations", "ending", "times",
@@ -69,7 +69,7 @@ def test_lost_facts_are_unknown() -> None:
 
 
 def test_a_function_that_needs_a_lost_fact_is_skipped() -> None:
-    """A function that needs data which an imported log lacks is not called for that log."""
+    """A function marked with `needs` is not called for a recording that lacks the needed facts."""
 
     @needs("bytes", "times", unknown="not known")
     def size(_of: object, text: str, *, unit: str) -> str:
@@ -89,7 +89,7 @@ def modules_with(pattern: str) -> set[str]:
 
 
 def test_only_these_modules_read_lost_facts() -> None:
-    """Only a few listed modules read which data an imported log lacks."""
+    """Only a few listed modules ask which facts an imported log lacks."""
     assert modules_with(r"origin\.(lost|unknown)\b") == {
         "recording/recording.py", "explain/origins.py", "check/catalogue.py",
         "cli/explain/show_screen.py", "cli/store/import_.py",
@@ -107,7 +107,7 @@ def test_only_these_modules_read_lost_facts() -> None:
 
 
 def test_every_fact_is_needed_by_something() -> None:
-    """Each kind of data that an imported log may lack is needed by some code."""
+    """Each fact that an imported log may lack is needed by code, except `command` and `zone`."""
     by_functions = {fact for fact in FACTS if modules_with(rf'(needs|knows)\([^)]*"{fact}"')}
     by_members = {fact for needed in MEMBERS for fact in needed}
     by_rules = {word for rule in rules().values() for word in rule.lost_if or ()}

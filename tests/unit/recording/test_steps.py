@@ -1,4 +1,4 @@
-"""Tests the lanes of a replay's steps."""
+"""Tests into which lane a replay puts each step of a recording."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def step(seq: int, *, agent: bool = False, kind: str = "notification", **more: A
 
 
 def lanes(*steps: Step) -> list[str | None]:
-    """Returns the lanes of steps in this order."""
+    """Returns the lanes of some steps, in their order."""
     finder = LaneFinder()
     for placed in steps:
         finder.place(placed)
@@ -33,7 +33,7 @@ def lanes(*steps: Step) -> list[str | None]:
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
-    """In a replay, a response is kept in order with the frames of its request's session."""
+    """`replay` puts a response into the lane of its request."""
     assert (
         lanes(
             step(1, kind="request", session="s", exchange=1),
@@ -48,14 +48,14 @@ def test_a_reply_is_in_the_lane_of_its_request() -> None:
 
 
 def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
-    """`replay` keeps a frame without a session in order with the frame before it."""
+    """`replay` puts a frame of the agent without a session into the agent's latest lane."""
     stray = step(3, agent=True, kind="invalid")
     assert lanes(step(1, agent=True, session="s"), step(2), stray) == ["s", None, None]
     assert lanes(step(1, agent=True, session="s"), step(2, agent=True)) == ["s", "s"]
 
 
 def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
-    """In a replay, a parse error answers the oldest unanswered invalid line."""
+    """`replay` pairs an error without an id with the oldest invalid line that has no answer."""
     first, second = step(1, kind="invalid"), step(2, kind="invalid")
     update = step(3, agent=True, session="s")
     errors = [step(n, agent=True, kind="error", rpc_id="null") for n in (4, 5, 6)]
@@ -65,14 +65,14 @@ def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
 
 
 def test_an_error_with_an_id_answers_no_invalid_line() -> None:
-    """In a replay, an error with an id answers no invalid line."""
+    """`replay` does not pair an error that has an id with an invalid line."""
     garbage, again = step(1, kind="invalid"), step(2, agent=True, kind="error", rpc_id="7")
     lanes(garbage, again)
     assert again.answers == ()
 
 
 def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
-    """If an update announced a session, `replay` keeps the frames of both sessions in order."""
+    """If an update announces a session, `replay` puts its frames into the announcing lane."""
 
     def opening(seq: int, session: str) -> Step:
         return step(seq, kind="request", method="session/load", session=session, exchange=seq)
@@ -90,7 +90,7 @@ def test_a_session_that_no_request_opened_has_no_lane_of_its_own() -> None:
 
 
 def test_of_several_lanes_of_a_name_the_one_in_use_counts() -> None:
-    """In a replay, messages of a shared MCP server belong to the active session."""
+    """If sessions share an MCP server, `replay` puts its messages into the lane used last."""
 
     def opening(seq: int, session: str) -> Step:
         names = ("server t",)
@@ -114,12 +114,12 @@ SPOKEN_OF = {
 
 
 def message(**members: object) -> bytes:
-    """Returns a message as JSON."""
+    """Returns a message as bytes of JSON."""
     return json.dumps({"jsonrpc": "2.0", **members}).encode()
 
 
 def test_an_update_announces_a_session() -> None:
-    """`replay` does not treat a text that names a session as the start of the session."""
+    """`replay` does not take a text that names a session for the announcement of the session."""
     assert announced_session(message(params=ANNOUNCED)) == "c"
     assert announced_session(message(params=SPOKEN_OF)) is None
     assert introduced("session/update", message(params=ANNOUNCED)) == ("session c",)
@@ -127,7 +127,7 @@ def test_an_update_announces_a_session() -> None:
 
 
 def test_a_session_declares_its_servers() -> None:
-    """In a replay, the MCP servers of a session are the servers in the request that opened it."""
+    """For `replay`, a request that opens a session introduces the MCP servers in its params."""
     servers = [{"name": "t", "serverId": "1"}, {"id": "2"}, {"acpId": "3"}, 4]
     names = introduced("session/new", message(params={"mcpServers": servers}))
     assert names == ("server 1", "server t", "server 2", "server 3")
@@ -135,7 +135,7 @@ def test_a_session_declares_its_servers() -> None:
 
 
 def test_an_answer_names_a_connection() -> None:
-    """In a replay, the answer to `mcp/connect` names the connection."""
+    """For `replay`, the answer to `mcp/connect` introduces a connection to an MCP server."""
     answer = message(id=1, result={"connectionId": "c"})
     assert introduced("mcp/connect", answer) == ("connection c",)
     assert introduced("mcp/connect", message(id=1, params={"serverId": "s"})) == ()
@@ -144,7 +144,7 @@ def test_an_answer_names_a_connection() -> None:
 
 @pytest.mark.parametrize("name", ["serverId", "acpId", "serverName"])
 def test_a_request_names_a_server(name: str) -> None:
-    """A request of MCP over ACP names its MCP server."""
+    """For `replay`, a request of MCP over ACP belongs to the MCP server that it names."""
     assert referred(message(params={name: "s"})) == ("server s",)
     assert referred(b"no JSON") == ()
 

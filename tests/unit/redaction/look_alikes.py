@@ -1,7 +1,7 @@
-"""Harmless texts that resemble secrets: at most 0.5 % of them may be masked.
+"""Harmless texts that resemble secrets. At most 0.5 % of them may be masked.
 
-Half of them are made by a seeded generator; the others are lines of real agents and clients, and of
-the manual.
+Half of the texts are made by a seeded generator. The others are lines of real agents and clients,
+and of the manual.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ qwen2.5-coder-32b-instruct-q4_k_m
 
 
 def made() -> Iterator[str]:
-    """Yields generated texts: ids, hashes, paths, versions, lock files, output of tools."""
+    """Yields generated texts, such as ids, hashes, paths, versions and lock files."""
     chance = random.Random(15)
 
     def of(alphabet: str, length: int) -> str:
@@ -199,7 +199,7 @@ def made() -> Iterator[str]:
 
 
 def written() -> Iterator[str]:
-    """Yields the lines of real agents and clients, and of the manual."""
+    """Yields lines of real agents and clients, and of the manual."""
     for path in sorted((ROOT / "tests" / "data" / "captures").rglob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             for text in _strings(json.loads(line)):
@@ -222,6 +222,6 @@ def _strings(value: Any) -> Iterator[str]:
 
 @cache
 def look_alikes() -> list[str]:
-    """Returns all texts without duplicates and without short ones."""
+    """Returns all texts, without duplicates and without short texts."""
     texts = [*made(), *written()]
     return [text for text in dict.fromkeys(texts) if len(text) > 8]

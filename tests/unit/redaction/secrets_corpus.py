@@ -1,4 +1,4 @@
-"""Secrets of all known forms, made at run time, so that no key is in the repository as text."""
+"""Secrets of all known forms. They are made at run time, so that no file contains a key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALPHABETS = {
 
 
 class Planted(NamedTuple):
-    """A secret in a text."""
+    """A text with a secret in it."""
 
     name: str
     """A description of the secret, for messages of tests."""
@@ -144,13 +144,13 @@ def _all() -> Iterator[Planted]:
 
 @cache
 def secrets() -> list[Planted]:
-    """Returns secrets that must be found in any text."""
+    """Returns secrets that the search must find in any text."""
     return list(_all())
 
 
 @cache
 def loose_secrets() -> list[Planted]:
-    """Returns secrets that must be found where a name before a value is enough (`loose`)."""
+    """Returns secrets that the search must find in loose texts, such as error messages."""
     return [
         planted("option", "tool --token ", "abc", " run"),
         planted("option", "tool --password=", "hunter", ""),

@@ -1,4 +1,4 @@
-"""Masking finds a known secret again, in all its forms."""
+"""Masking finds a known secret again, in all of its forms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECRETS = st.text(st.characters(codec="utf-8", min_codepoint=33), min_size=12, m
 
 
 def values(*texts: str, named: bool = True) -> SecretValues:
-    """Returns the given values, each with a different marker."""
+    """Returns known secrets, each with a marker of its own."""
     known = SecretValues()
     for n, text in enumerate(texts):
         known.add(text, f"<{n}>", named=named)
@@ -27,7 +27,7 @@ def values(*texts: str, named: bool = True) -> SecretValues:
 
 
 def masked(known: SecretValues, text: str) -> str:
-    """Returns a text with the known values replaced by their markers."""
+    """Returns a text in which the known secrets are replaced by their markers."""
     for start, end, marker in reversed(known.find(text)):
         text = text[:start] + marker + text[end:]
     return text
@@ -65,7 +65,7 @@ def test_nothing_of_an_encoded_value_is_left(value: str, before: bytes, after: b
     ],
 )  # fmt: skip
 def test_values_that_are_not_searched_for(value: str) -> None:
-    """Masking does not search for known values that are short, numbers or words."""
+    """If a known value is short, a number or a word, masking does not search for it."""
     assert not values(value).forms
 
 
@@ -77,7 +77,7 @@ def test_values_that_are_not_searched_for(value: str) -> None:
     ],
 )  # fmt: skip
 def test_settings_are_secrets_only_by_name(value: str) -> None:
-    """A value like the name of a model is a secret only if its variable has a secret's name."""
+    """Masking searches for a value like a model's name only if its variable has a secret's name."""
     assert not values(value, named=False).forms
     assert values(value, named=True).forms
 
@@ -99,14 +99,14 @@ def test_lines_of_a_key_are_secrets() -> None:
 
 @given(SECRETS, st.integers(3, 11), st.text(max_size=5))
 def test_a_beginning_is_noticed(value: str, size: int, before: str) -> None:
-    """If a text ends with three characters of a known secret, masking holds the characters back."""
+    """If a text ends with three or more characters of a known secret, masking holds them back."""
     known = values(value)
     if known.forms:
         assert known.tail(before + value[:size]) <= len(before)
 
 
 def test_other_ends_are_not_prefixes() -> None:
-    """If a text ends with two characters of a known secret, masking does not hold them back."""
+    """If a text ends with only two characters of a known secret, masking holds nothing back."""
     known = values("Zq81-plain-secret")
     assert known.tail("text Zq") == len("text Zq")
     assert known.tail("Zq81-plain-secret") == len("Zq81-plain-secret")
@@ -115,7 +115,7 @@ def test_other_ends_are_not_prefixes() -> None:
 
 @given(SECRETS)
 def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
-    """The quick search for a known secret finds every line that contains it."""
+    """The needles of a known secret occur in every line that contains the secret."""
     known = values(value)
     if not known.forms:
         return
@@ -140,7 +140,7 @@ def test_an_escaped_value_in_an_invalid_line() -> None:
 
 
 def test_pieces_of_values_are_found_in_bytes() -> None:
-    """The search in a recording's file finds a piece of eight bytes of a known secret."""
+    """In bytes, masking finds any piece of a known secret that is at least eight bytes long."""
     known = SecretValues()
     assert [*known.fragments(b"Vb7QxL2mRk9TzWp4")] == []
     known.add("Vb7QxL2mRk9TzWp4Yc8N", "[m]", named=True)
@@ -156,14 +156,14 @@ HASHED = "Xk27fYqpLm92vbTa"
 
 
 def recognized(lines: list[str], text: str) -> list[str]:
-    """Returns the secrets that are recognized in a text."""
+    """Returns the secrets that masking recognizes in a text by their hashes."""
     needles = GrowingNeedles()
     known = HashedSecrets(lines, KEY, needles)
     return [*known.recognized(text, needles.places(one_byte_each(text)))]
 
 
 def test_a_hash_is_recognized_in_any_text() -> None:
-    """If only the hash of a secret is known, masking finds the secret in a text."""
+    """If masking knows only the hash of a secret, it still finds the secret in a text."""
     lines = secret_hashes(
         {"A_TOKEN": HASHED, "B_TOKEN": "other" + HASHED, "C_KEY": 'with"quotes\\'}, KEY
     )
@@ -173,5 +173,5 @@ def test_a_hash_is_recognized_in_any_text() -> None:
 
 @pytest.mark.parametrize("line", ["", "x", "a b c d", "00 99999 0 abcd", "00 5 x abcd", "00 5 99"])
 def test_a_foreign_line_is_nothing(line: str) -> None:
-    """Masking ignores a hash that no recorder could have written."""
+    """Masking ignores a hash in a form that no recorder writes."""
     assert recognized([line], "abcd" * 3) == []

@@ -1,4 +1,4 @@
-"""Needles of secrets are found at each place, even within each other."""
+"""A search for needles finds each place of each needle, even within another needle."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_any_bytes_are_searched() -> None:
 
 
 def test_words_that_come_later_are_found() -> None:
-    """If a needle is added to a search, the earlier needles keep their numbers."""
+    """If a needle is added to a search, the numbers of earlier needles stay the same."""
     needles = GrowingNeedles(Needles([b"one", b"two"]))
     assert not needles.are_in(b"three")
     assert [needles.add(word) for word in (b"Three", b"ONE", b"three")] == [2, 0, 2]
@@ -49,6 +49,6 @@ def test_without_words_nothing_is_found() -> None:
 
 
 def test_places_in_bytes_are_those_in_the_text() -> None:
-    """A search for needles in UTF-8 bytes returns positions in the decoded text."""
+    """A search for needles in UTF-8 bytes returns offsets in the decoded text."""
     text = "é中\ud83d token"
     assert Needles([b"token"]).places(one_byte_each(text)) == [(0, text.index("token"))]

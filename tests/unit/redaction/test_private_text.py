@@ -1,4 +1,4 @@
-"""Private text is replaced so that nobody can read it and rules can still check it."""
+"""Masking replaces private text so that nobody can read it, and rules can still check it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SECRET = "Wk2mXs81qPz0"
     ],
 )
 def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, shown: str) -> None:
-    """If private text is masked, the start of a path stays readable."""
+    """If private text is masked, known words and the root of a path stay readable."""
     assert private_text(text, path) == shown
     assert private_text(shown, path) == shown
 
@@ -41,12 +41,12 @@ def test_checked_parts_of_private_text_stay(path: tuple[str, ...], text: str, sh
      ("  ", False), ("/tmp/xx", False), ("fix", False)],
 )  # fmt: skip
 def test_blanked_text_is_recognized(text: str, is_one: bool) -> None:
-    """Masking recognizes a text that was already masked as private."""
+    """Masking recognizes text that was masked as private before."""
     assert is_blanked(text) is is_one
 
 
 def test_a_path_with_a_secret_is_blanked_as_a_whole() -> None:
-    """If a path in private text contains a secret, the whole path is masked."""
+    """In a private recording, a path that contains a secret is masked as a whole."""
     redactor = Redactor(
         RedactorState("00" * 16, values={f"/{SECRET}": "[redacted:key:0]"}), private=True
     )

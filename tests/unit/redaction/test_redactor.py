@@ -1,4 +1,4 @@
-"""Secrets are masked in their places, in later lines, and when they are cut into pieces."""
+"""Tests where masking finds secrets: by name, in later lines, and in split texts."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def text_of(raw: bytes) -> str:
 
 
 def masked(used: Redactor, raw: bytes, stream: Stream = TO_CLIENT) -> bytes:
-    """Returns a line with its edits applied."""
+    """Returns a line after masking."""
     return apply(raw, used.line(stream, raw))
 
 
 def masked_all(used: Redactor, lines: list[bytes]) -> list[bytes]:
-    """Returns the masked lines of one stream."""
+    """Returns the lines of a stream after masking."""
     return [
         apply(raw, used.line(TO_CLIENT, raw, partial(iter, lines[n + 1 :])))
         for n, raw in enumerate(lines)
@@ -67,7 +67,7 @@ def masked_all(used: Redactor, lines: list[bytes]) -> list[bytes]:
 
 
 def knowing(*values: str) -> Redactor:
-    """Returns a redactor that has masked values in the environment of a server."""
+    """Returns a redactor that knows some secrets from the environment of an MCP server."""
     used = redactor()
     env = [{"name": f"TOKEN_{n}", "value": value} for n, value in enumerate(values)]
     masked(used, new_session(name="x", command="y", args=[], env=env), TO_AGENT)
@@ -137,13 +137,13 @@ def test_a_member_with_a_directory_is_not_a_password(value: str) -> None:
     ],
 )
 def test_the_address_of_a_server_may_be_its_key(url: str, shown: str) -> None:
-    """In the URL of an MCP server, masking keeps plain words."""
+    """In the URL of an MCP server, masking replaces keys and keeps plain words."""
     line = masked(redactor(), new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
     assert MARKER.sub("M", json.loads(line)["params"]["mcpServers"][0]["url"]) == shown
 
 
 def test_a_key_in_an_address_is_masked_elsewhere() -> None:
-    """If the URL of an MCP server contains a key, the key is masked in all other messages."""
+    """If the URL of an MCP server contains a key, masking also replaces the key in later lines."""
     used = redactor()
     url = "https://x.example/mcp/Zq81xplKsecR7tv/my-project"
     masked(used, new_session(type="http", name="x", url=url, headers=[]), TO_AGENT)
@@ -152,7 +152,7 @@ def test_a_key_in_an_address_is_masked_elsewhere() -> None:
 
 
 def test_a_word_is_a_secret_by_its_name() -> None:
-    """A password that is an ordinary word is masked only beside its name."""
+    """If a password is an ordinary word, masking replaces it only beside the password's name."""
     used = redactor()
     env = {"DB_PASSWORD": "swordfish", "USE_TOKEN": "1"}
     line = masked(used, new_session(name="x", env=env), TO_AGENT)
@@ -195,7 +195,7 @@ def test_a_piece_waits_for_the_next() -> None:
     """If a chunk ends with the start of a secret, masking waits for the next chunk."""
 
     def unknown() -> Iterator[bytes]:
-        """Raises `NotYet`, as at the end of a log that is still written."""
+        """Raises `NotYet`, as a reader does at the end of a log that still grows."""
         raise NotYet
 
     used = knowing(VALUE)
@@ -241,7 +241,7 @@ def test_a_private_key_on_stderr() -> None:
 
 
 def test_ids_methods_and_names_stay() -> None:
-    """Masking keeps ids and methods, even if they equal a secret."""
+    """Masking leaves ids, methods and names of members unchanged, even if they equal a secret."""
     used = knowing(VALUE)
     line = message(id=VALUE, method=VALUE, params={"sessionId": VALUE, VALUE: 1})
     assert masked(used, line) == line
@@ -259,7 +259,7 @@ def test_markers_are_stable() -> None:
 
 
 def test_the_next_redactor_knows_the_secrets() -> None:
-    """If another process continues to mask a recording, that process knows the earlier secrets."""
+    """If another process continues the masking of a recording, it knows the earlier secrets."""
     used = knowing(VALUE)
     expected = masked(used, chunk(VALUE))
     assert masked(Redactor(used.snapshot()), chunk(VALUE)) == expected
@@ -307,7 +307,7 @@ def test_invalid_lines_are_masked_as_text(raw: bytes) -> None:
 @pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize("before", [b"", rb"\\", b"sp ace"])
 def test_an_invalid_line_stays_invalid(flaw: bytes, before: bytes, private: bool) -> None:
-    """An invalid line does not become valid JSON by masking."""
+    """Masking does not turn an invalid line into valid JSON."""
     value = before + b"q7Zr0v" + flaw + b"Wk2mXs81"
     line = b'{"id":1,"result":{"content":"%b","apiKey":"%b"}}' % (value, value)
     assert read(line).kind is Kind.INVALID
@@ -338,7 +338,7 @@ def test_other_places_and_patterns() -> None:
 
 
 def test_a_pattern_masks_markers_in_its_matches() -> None:
-    """If a match of a user's mask pattern contains a marker, the whole match is masked."""
+    """If a match of a user's pattern contains a marker, masking replaces the whole match."""
     used = redactor(extra=(re.compile(r"https://\S+5e7|redacted:key"),))
     for text, shown in (
         ("see https://x.example/?a=[redacted:key:fb0d15e7] now", "see M now"),
@@ -365,7 +365,7 @@ def test_a_named_place_is_masked_as_a_whole() -> None:
 @example(b'{"token": "\\ud800abcdefgh"}', STDERR)
 @given(st.binary(max_size=200), st.sampled_from([TO_CLIENT, STDERR]))
 def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
-    """For any bytes, masking lists its replacements in the order of the line."""
+    """For any bytes, masking returns edits that do not overlap, in the order of the line."""
     edits = knowing(VALUE).line(stream, raw)
     at = 0
     for edit in edits:
@@ -374,7 +374,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """If the word after `--token` is a secret, masking also finds the word earlier in the line."""
+    """If a line shows only at its end that a value is a secret, masking also replaces it before."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )
@@ -423,7 +423,7 @@ def test_no_marker_is_masked(before: int) -> None:
 
 
 def test_a_word_that_is_cut_between_pieces_is_found() -> None:
-    """However a large line is cut into pieces, masking has the same result."""
+    """Masking has the same result for a large line, however the line is cut into pieces."""
     raw = message(id=1, result={"text": f"it is {KEY}"})
     for size in (1, 2, 3, 7, 64, 65):
         pieces = [raw[at : at + size] for at in range(0, len(raw), size)]
@@ -433,7 +433,7 @@ def test_a_word_that_is_cut_between_pieces_is_found() -> None:
 
 @pytest.mark.parametrize("text", [f"it is {VALUE}", f"it is {KEY} "])
 def test_lines_that_were_searched_together(text: str) -> None:
-    """If a secret becomes known, masking searches a line again that it has searched before."""
+    """If a secret becomes known, masking searches lines again that it has searched before."""
     used = knowing(VALUE)
     assert used.search_lines(chunk("no") + b"\n" + chunk(text)) is None
     searched = used.search_lines(chunk("no") + b"\n" + chunk("more"))
@@ -449,13 +449,13 @@ DOCUMENT = {"a": ["one", 2, None], "b": {"c": "three"}, "d": True}
 
 
 def test_texts_are_hidden() -> None:
-    """The function that hides a JSON value leaves the numbers in the value unchanged."""
+    """`hidden` replaces the texts in a JSON value, and keeps its numbers and names."""
     assert hidden(DOCUMENT) == {"a": [HIDDEN, 2, None], "b": {"c": HIDDEN}, "d": True}
     assert hidden(3) == 3
 
 
 def test_texts_are_found_in_order() -> None:
-    """The function `strings` yields the strings in a JSON value in order."""
+    """`strings` yields the strings in a JSON value in order."""
     assert [*strings(DOCUMENT)] == ["one", "three"]
     assert [*strings("x")] == ["x"]
     assert [*strings(None)] == []

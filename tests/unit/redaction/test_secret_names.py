@@ -1,4 +1,4 @@
-"""For masking, names of secrets are recognized, and other names are not."""
+"""Masking recognizes the names of secrets, and no other names."""
 
 import pytest
 
@@ -57,6 +57,6 @@ def test_the_kind_of_a_name() -> None:
 
 
 def test_harmless_variables() -> None:
-    """Masking recognizes the names of harmless variables in lower case."""
+    """Masking knows the names of harmless variables and headers, such as `PATH`."""
     assert all(map(is_harmless_variable, ["PATH", "LC_ALL", "Content-Type", "GPG_KEY"]))
     assert not is_harmless_variable("OPENAI_API_KEY")

@@ -1,4 +1,4 @@
-"""Secrets in free text are found, and harmless text is not masked."""
+"""The search for secrets in free text finds secrets, and no harmless text."""
 
 import pytest
 
@@ -24,7 +24,7 @@ MIXED = "Zf3D0LXCM3" + "EIMbgJpUNn" + "kRtOfOueHz"
     ],
 )  # fmt: skip
 def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> None:
-    """The search for secrets finds a secret without the characters around it."""
+    """The match of a search for secrets is the secret alone, without the text around it."""
     text = before + secret + after
     expected = [SecretMatch(len(before), len(before) + len(secret), kind)]
     assert find(text, loose=False) == expected
@@ -34,7 +34,7 @@ def test_a_secret_is_found(before: str, secret: str, after: str, kind: str) -> N
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_a_quotation_mark_before_the_name_ends_after_it(loose: bool) -> None:
-    """If a quotation ends after the name of a secret, masking keeps the text behind the quote."""
+    """If a quotation ends after the name of a secret, masking keeps the text that follows."""
     assert find("`password=` and step 3 of 4, as User 1 does", loose=loose) == []
     assert find("'?token=' for 3 Users, and 4 of Them", loose=loose) == []
     assert find(f'"token="{MIXED} x', loose=loose) == [SecretMatch(8, 38, "token")]
@@ -69,7 +69,7 @@ def test_each_shape_is_found(loose: bool) -> None:
 
 @pytest.mark.parametrize("case", loose_secrets(), ids=lambda case: case.name)
 def test_a_name_is_enough_in_loose_text(case: Planted) -> None:
-    """In an error message, masking treats the value beside a secret's name as a secret."""
+    """In loose text, such as an error, masking replaces any value beside a secret's name."""
     assert [(m.start, m.end) for m in find(case.text, loose=True)] == [(case.start, case.end)]
     assert find(case.text, loose=False) == []
     assert may_hold(case.text.encode())
@@ -124,14 +124,14 @@ def test_a_command_without_a_password(text: str) -> None:
     [("so sk-an", 3), ("Bearer ", 0), ("x eyJhb", 2), ("a password=ab", 2), ("a\\npassword", 1)],
 )
 def test_the_end_may_begin_a_secret(text: str, start: int) -> None:
-    """The search for secrets finds where a secret may begin at the end of a text."""
+    """`tail` returns the offset of a secret that may continue after the end of a text."""
     assert tail(text) == start
     assert tail(text, search(text, loose=False)) == start
     assert tail(text, search(text, loose=True)) == start
 
 
 def test_other_ends_begin_no_secret() -> None:
-    """If no secret can begin at the end of a text, masking holds back no character."""
+    """If no secret can continue after the end of a text, `tail` returns the text's length."""
     assert tail("nothing here") == len("nothing here")
     assert tail("a token is spent") == len("a token is spent")
     assert not ends_open("nothing here")
@@ -139,6 +139,6 @@ def test_other_ends_begin_no_secret() -> None:
 
 @pytest.mark.parametrize("loose", [False, True])
 def test_the_value_of_an_option_may_go_on(loose: bool) -> None:
-    """If a text ends with `--token abc`, masking treats `abc` as possibly unfinished."""
+    """If a text ends with `--token abc`, masking expects that the secret may continue."""
     text = "run --token abc"
     assert tail(text) == tail(text, search(text, loose=loose)) == 4

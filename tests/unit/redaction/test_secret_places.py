@@ -1,4 +1,4 @@
-"""The path of a string in a message decides how masking treats the string."""
+"""Masking decides by the path of a string in its message how to treat the string."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SECRET, ENTRY, NAME = Treatment.SECRET, Treatment.ENTRY, Treatment.NAME
 
 
 def ruling_of(path: str, method: str, *, private: bool = False) -> Ruling:
-    """Returns the ruling for a string, which is the same for a message within a batch."""
+    """Returns how masking treats a string; within a batch, the treatment must be the same."""
     keys, methods = tuple(path.split(".")), frozenset({method})
     ruling = rule_for(keys, methods, private=private)
     assert rule_for(("*", *keys), methods, private=private) == ruling
@@ -109,7 +109,7 @@ def test_private_places(path: str, method: str) -> None:
 
 
 def test_harmless_variables_are_shown() -> None:
-    """Masking searches the value of a harmless variable, such as PATH, as it searches a command."""
+    """Masking searches the value of a harmless variable, and replaces other values as a whole."""
     assert of_variable("PATH", "env").treatment is COMMAND
     assert of_variable("Content-Type", "headers").treatment is COMMAND
     assert of_variable("FOO", "env") == (SECRET, "env")

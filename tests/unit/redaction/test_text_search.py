@@ -1,4 +1,4 @@
-"""A search for secrets finds names, and limits how often it reads a run of characters."""
+"""`Search` finds where names begin, and limits how often a run of characters is read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from acp_proxy.redaction.text_search import Expressions, Search, name_end, name_
 
 
 def test_a_run_is_read_a_few_times() -> None:
-    """In a long run of letters, the search for secrets reads each character only a few times."""
+    """In a long run of equal characters, `Search` allows only a few reads of each character."""
     search = Search("a" * 100, [], loose=False)
     assert search.may_read("hex", 0)
     search.have_read("hex", 0, 50)
@@ -18,14 +18,14 @@ def test_a_run_is_read_a_few_times() -> None:
 
 
 def test_a_run_to_the_end_is_open() -> None:
-    """Masking treats a run of letters at the end of a text as the possible start of a secret."""
+    """`Search` remembers a run of characters that reaches the end of the text."""
     search = Search("a" * 100, [], loose=False)
     search.have_read("hex", 7, 100)
     assert search.opened == [7]
 
 
 def test_a_word_begins_after_another_character() -> None:
-    """In a search for secrets, the name of a secret may begin after an escape."""
+    """For `Search`, a word begins after a space, an escape or a mark, but not after a letter."""
     for text in ("x", " x", "中x", "\\nx", "%20x", "\x1b[32mx", "-x"):
         assert Search(text, [], loose=False).begins_word(len(text) - 1), text
     for text in ("ax", "1x", "+x"):
@@ -50,7 +50,7 @@ def test_names_and_schemes_are_found_around_a_place() -> None:
     ],
 )
 def test_a_repetition_ends_before_a_partial_match(name: str, text: str, matched: str) -> None:
-    """A pattern with a repeated group, such as lines of base64, matches only whole repetitions."""
+    """A pattern for lines of base64 ends before an incomplete line ending."""
     match = getattr(Expressions(), name).match(text)
     assert match is not None
     assert match[0] == matched

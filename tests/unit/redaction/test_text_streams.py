@@ -1,4 +1,4 @@
-"""A piece of a streamed text is masked together with the text before and after it."""
+"""Masking treats a chunk of a streamed text together with the chunks before and after it."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ VALUE = "Zq81xplKsecR7tv"
 
 @pytest.fixture
 def streams() -> TextStreams:
-    """Returns the text streams of a recording in which one secret is known."""
+    """Returns the text streams of a recording in which masking knows one secret."""
     finder = SecretFinder(Markers(b"k" * 16), ())
     finder.values.add(VALUE, "[m]", named=True)
     return TextStreams(finder, {}, is_thorough=False)
 
 
 def line(text: str) -> bytes:
-    """Returns a line with a piece of a text."""
+    """Returns a line with a chunk of a text."""
     update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
     params = {"sessionId": "s", "update": update}
     return json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}).encode()
 
 
 def piece(text: str) -> Piece:
-    """Returns a piece of a text."""
+    """Returns a chunk of a text."""
     read = PieceReader().read(line(text))
     assert read is not None
     return read
 
 
 def test_a_piece_without_anything_passes(streams: TextStreams) -> None:
-    """If a chunk looks harmless, masking remembers only its last characters."""
+    """If a chunk contains nothing suspicious, masking remembers only its last characters."""
     key = piece("x").key
     assert streams.passes(key, "all is well")
     assert streams.passes(key, " and so on, for a while, and for a while more")
@@ -64,7 +64,7 @@ def test_an_open_end_does_not_pass(streams: TextStreams, text: str) -> None:
 
 
 def test_a_seam_with_a_needle_does_not_pass(streams: TextStreams) -> None:
-    """If the name of a secret begins in one chunk, masking searches the next chunk too."""
+    """If the name of a secret is split between two chunks, masking searches the second chunk."""
     assert streams.passes("k", "a pass")
     assert not streams.passes("k", "word: hunter")
 
@@ -78,7 +78,7 @@ def test_the_rest_of_a_secret_is_removed_from_the_next_piece(streams: TextStream
 
 
 def test_nothing_is_kept_of_a_piece_that_waits(streams: TextStreams) -> None:
-    """If masking holds a chunk back, it does not remember the text of the chunk."""
+    """While masking holds a chunk back, it does not remember the text of the chunk."""
 
     def unknown() -> Iterator[bytes]:
         raise NotYet
@@ -162,7 +162,7 @@ def test_another_message_is_another_text() -> None:
     ],
 )
 def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Masking searches each character of a streamed text only a few times."""
+    """However a streamed text is split, masking reads each of its characters only a few times."""
     searched: list[int] = []
     search = SecretFinder.search
 
@@ -179,7 +179,7 @@ def test_time_grows_with_the_pieces(pieces: list[str], monkeypatch: pytest.Monke
 
 
 def test_a_decided_piece_does_not_hide_a_new_secret() -> None:
-    """If a secret becomes known between two chunks, the later chunk is masked."""
+    """If a secret becomes known in the middle of a streamed text, later chunks are masked."""
     secret = "Wk2mXs81qPz0Rt5v"
     lines = [line("token="), *map(line, [" x ", *["token="] * 900, f" {secret} "])]
     redactor = Redactor(RedactorState("00" * 16))

@@ -1,4 +1,4 @@
-"""A comparison's page has the differing messages in the order of time, in words."""
+"""The page of a comparison shows in order of time which messages differ, in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PERMISSION = "the answer to session/request_permission"
 
 
 def test_what_only_b_has_stands_at_its_time() -> None:
-    """`report --against` shows a message that only B has after its neighbour in B."""
+    """`report --against` puts a message that only B has after the message before it in B."""
     where = "session:1", "to-agent", "m"
     entries = [
         DiffEntry(Change.ONLY_A, *where, a=30, a_frames=1),
@@ -36,7 +36,7 @@ def test_what_only_b_has_stands_at_its_time() -> None:
 
 
 def test_endings_are_in_words() -> None:
-    """`report --against` shows how a recording ended as an exit code or a signal."""
+    """`report --against` shows a recording's end as an exit code or the name of a signal."""
     ending = Field("/exit_code", 0, None), Field("/exit_signal", None, 9)
     shown = shown_ending(ending, 7)
     assert [(place.number, place.pointer) for place in shown] == [(7, "exit code"), (8, "signal")]

@@ -1,4 +1,4 @@
-"""The page of a comparison shows what `diff` finds, and how much of it is left out."""
+"""The page of a comparison shows the differences that `diff` finds, and counts omitted ones."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_numbers_are_those_of_diff(paths: tuple[Path, Path]) -> None:
 
 
 def test_equal_messages_are_counted() -> None:
-    """`report --against` counts the equal messages that come between two differences in A."""
+    """`report --against` counts the equal messages between two differences."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[0])
         comparison = read_comparison(diff(a, b), (a, b))
@@ -93,7 +93,7 @@ def test_equal_messages_are_counted() -> None:
 
 
 def test_messages_whose_order_does_not_count_are_apart() -> None:
-    """`report --against` shows messages whose order does not matter in separate columns."""
+    """`report --against` has own columns for kinds of messages whose order does not matter."""
     with ExitStack() as stack:
         a, b = (stack.enter_context(RecordingReader(path)) for path in COMPARED[3])
         lanes = read_comparison(diff(a, b), (a, b)).lanes
@@ -177,7 +177,7 @@ def test_recorded_text_is_text() -> None:
 
 
 def test_a_page_that_may_have_secrets_says_so() -> None:
-    """The first line of the `report --against` page counts the masked secrets."""
+    """The `report --against` page counts the masked secrets, or warns that none are masked."""
     shown = page_of(made_up(equal(), masked="2 secrets are masked", is_unmasked=True)).text
     assert "SECRETS ARE NOT MASKED" in shown
     masked = page_of(made_up(equal(), masked="2 secrets are masked", words="kind:error")).text

@@ -1,4 +1,4 @@
-"""The conversation in a report is that of `transcript`, without text of frames left out."""
+"""The conversation on a report page has the entries of `transcript`, within the filter."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def read(path: Path, level: Level | None = None, **options: Any) -> DecodedRepor
 
 
 def transcript(path: Path, *words: str) -> list[dict[str, Any]]:
-    """Returns the sections and entries that the command line prints."""
+    """Returns the sections and entries that `transcript --json` prints."""
     lines = run("transcript", path, *words, "--json", "--unredacted").stdout.splitlines()
     return [value for value in map(json.loads, lines) if value["type"] != "finding"]
 
 
 @pytest.fixture
 def pictures(tmp_path: Path) -> Path:
-    """A recording with an image in a prompt, in a message and in a tool call."""
+    """A recording with images in a prompt, a message and a tool call."""
     with LogWriter(tmp_path / "pictures.db") as recorder:
         recorder.to_agent(request(0, "initialize", protocolVersion=1, clientCapabilities={}))
         recorder.to_client(result(0, protocolVersion=1, agentCapabilities={}, authMethods=[]))
@@ -89,7 +89,7 @@ def test_entries_are_those_of_transcript(path: Path) -> None:
 
 
 def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
-    """If the turns of two sessions alternate, a report page repeats the headings of sessions."""
+    """If the turns of two sessions alternate, a report page repeats the sessions' headings."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number, session in enumerate("aabba"):
             recorder.to_agent(request(number, "session/prompt", sessionId=session, prompt=[]))
@@ -100,7 +100,7 @@ def test_a_session_that_goes_on_has_a_heading_again(tmp_path: Path) -> None:
 
 
 def test_long_conversations_have_several_blocks(tmp_path: Path) -> None:
-    """A report page stores its conversation in blocks of equal size."""
+    """A report page stores the entries of a long conversation in several blocks."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(2 * ENTRIES):
             recorder.to_agent(request(number, "session/list"))
@@ -155,7 +155,7 @@ def test_private_text_has_no_images(pictures: Path) -> None:
 
 @pytest.mark.parametrize(("name", "words"), [("pictures", "· 3 images, not masked<"), ("", "")])
 def test_the_head_counts_images(pictures: Path, name: str, words: str) -> None:
-    """The head of a report page says how many images the page has."""
+    """The head of a report page says how many images the page contains."""
     with RecordingReader(pictures if name else DIRECTORY / "tour.db") as reader:
         html = b"".join(page_parts(reader, ReportOptions())[1]).decode()
     assert words in html
@@ -163,7 +163,7 @@ def test_the_head_counts_images(pictures: Path, name: str, words: str) -> None:
 
 
 def test_a_bundle_counts_images(pictures: Path, tmp_path: Path) -> None:
-    """`bundle` says how many images its archive has."""
+    """`bundle` says how many images its archive contains."""
     for level, expected in (("secrets", True), ("private", False)):
         packed = run("bundle", pictures, "-o", tmp_path / f"{level}.zip", "--level", level)
         assert ("3 images, not masked" in packed.stderr) == expected

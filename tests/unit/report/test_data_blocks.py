@@ -1,4 +1,4 @@
-"""The blocks of a report have what the recording has, row by row and byte by byte."""
+"""The data blocks of a report page contain all of a recording, row by row and byte by byte."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ RECORDINGS = [*SHIPPED, *all_text_forms()]
 
 
 def chunk(words: str) -> dict[str, Any]:
-    """A piece of a message."""
+    """Returns a chunk of a message."""
     return update("s", "agent_message_chunk", content=text(words))
 
 
 def read(reader: RecordingReader, **options: Any) -> DecodedReport:
-    """Makes the data of a report, and decodes it."""
+    """Makes the data of a report page, and decodes the data."""
     return decode(report_blocks(reader, ReportOptions(**options)))
 
 
@@ -55,7 +55,7 @@ def test_rows_are_those_of_the_recording(path: Path) -> None:
 
 
 def check_rows(report: DecodedReport, rows: list[dict[str, Any]], reader: RecordingReader) -> None:
-    """Compares the data of a report with rows of its recording."""
+    """Asserts that the data of a report page equal the rows of its recording."""
     assert report.meta["rows"] == len(report.rows) == len(rows)
     assert report.lines is not None
     hints = HintReader(reader)
@@ -81,7 +81,7 @@ def check_rows(report: DecodedReport, rows: list[dict[str, Any]], reader: Record
 
 
 def check_runs(report: DecodedReport, rows: list[dict[str, Any]], pauses: Pauses) -> None:
-    """Compares the runs of a report with those of a folded timeline."""
+    """Asserts that a report page joins the same chunks as `log`."""
     place = 0
     for item in fold(rows, pauses=pauses):
         count = item.count if isinstance(item, ChunkRun) else 1
@@ -102,7 +102,7 @@ def test_the_same_recording_gives_the_same_bytes() -> None:
 
 
 def test_pieces_of_text_are_shown_as_in_the_timeline(tmp_path: Path) -> None:
-    """A report page shows the chunks of a text as `log` does."""
+    """For chunks of text, a report page has the same previews as `log`."""
     words = ("a", "", "b" * 70, "word " * 900, "QmFzZTY0" * 30, "x;base64,AAAA", "\u202e", "\x7f")
     kinds = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "plan")
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -120,7 +120,7 @@ def test_pieces_of_text_are_shown_as_in_the_timeline(tmp_path: Path) -> None:
 
 
 def test_small_blocks_are_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text on a report page may be split between two data blocks."""
+    """If the data of a report page are split into many small blocks, they are still complete."""
     monkeypatch.setattr(data_blocks, "CHUNK_ROWS", 3)
     monkeypatch.setattr(data_blocks, "CELL_ROWS", 2)
     monkeypatch.setattr(data_blocks, "PAYLOAD_BYTES", 500)

@@ -1,4 +1,4 @@
-"""In a report, lists are cut, and bars have the width of their time."""
+"""A report page cuts long lists, and draws bars in proportion to their times."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ HINT = Finding("wait.silence", Severity.INFO, "agent", 3, "the agent was slow")
 
 
 def summary_of(name: str) -> Summary:
-    """The summary of a recording, with its findings."""
+    """Returns the summary of a shipped recording, with its findings."""
     with RecordingReader(RECORDINGS / f"{name}.db") as reader:
         return summarize_whole(reader)
 
 
 def hello(*findings: Finding) -> Summary:
-    """The summary of a sound recording, as if there were findings."""
+    """Returns the summary of a recording without problems, with the given findings in it."""
     actual = in_order(findings)
     return evolve(summary_of("hello"), findings=actual, severities=counts_of(actual))
 
@@ -73,20 +73,20 @@ def test_sick_recordings_have_a_verdict(name: str, by: str | None, seq: int, wor
 
 
 def test_the_words_of_a_verdict_name_no_frame() -> None:
-    """The words of a report page's verdict do not contain the frame number."""
+    """The words of the verdict on a report page, such as "Never answered", name no frame."""
     assert find_verdict(summary_of("hang")).words == "Never answered"
     assert find_verdict(summary_of("crash")).words == "Crashed: SIGABRT"
 
 
 def test_only_a_note_about_the_conversation_is_part_of_a_good_verdict() -> None:
-    """If nothing is wrong, the verdict of a report page may show a hint about the conversation."""
+    """If nothing is wrong, the verdict of a report page may have a hint, but not about a rule."""
     assert find_verdict(summary_of("tour")).hint is None
     assert find_verdict(hello(evolve(BROKEN, severity=Severity.INFO), HINT)).hint == HINT
 
 
 @pytest.mark.parametrize("name", ["hello", "tour", "terminal", "edit-allowed", "cancelled"])
 def test_sound_recordings_have_nobody(name: str) -> None:
-    """If a recording has only hints, the verdict of its report page says that it has no problem."""
+    """If a recording has only hints, the verdict of its report page says "No problem was found"."""
     verdict = find_verdict(summary_of(name))
     assert (verdict.is_trouble, verdict.finding) == (False, None)
     assert verdict.text.startswith("No problem was found")
@@ -107,7 +107,7 @@ def test_a_fault_is_to_blame_if_nothing_else_is() -> None:
 
 
 def test_the_conversation_comes_before_a_broken_rule() -> None:
-    """The verdict of a report page names a problem of the conversation before a broken rule."""
+    """The verdict of a report page prefers a problem of the conversation to a broken rule."""
     verdict = find_verdict(hello(HINT, BROKEN))
     assert (verdict.finding, verdict.is_rule) == (BROKEN, True)
     verdict = find_verdict(hello(HINT, BROKEN, GAP))
@@ -115,7 +115,7 @@ def test_the_conversation_comes_before_a_broken_rule() -> None:
 
 
 def test_nothing_wrong_is_not_more_than_is_known() -> None:
-    """If nothing is wrong, the verdict of a report page says which frames were checked."""
+    """If nothing is wrong, the verdict of a report page says up to which frame this is known."""
     summary = hello()
     assert find_verdict(summary).text == (
         "No problem was found, and no rule of the protocol was broken."

@@ -1,4 +1,4 @@
-"""The bytes of an image decide whether a report shows the image."""
+"""`report` decides by the bytes of an image whether the page shows the image."""
 
 from __future__ import annotations
 

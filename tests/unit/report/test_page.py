@@ -1,4 +1,4 @@
-"""The head of a report page is true, and nothing in a recording becomes markup in it."""
+"""The head of a report page shows correct facts, and no recorded text becomes markup in it."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def everything() -> ReportData:
 
 
 def planted(value: Any, text: str) -> Any:
-    """Puts a text into all texts of a value, also into what other values are found by."""
+    """Returns a value in which all texts are replaced, including keys."""
     match value:
         case Severity():
             return value
@@ -134,17 +134,17 @@ def planted(value: Any, text: str) -> Any:
 
 
 def facts_of(data: ReportData) -> HeadFacts:
-    """The head of a report without a recording."""
+    """Returns the facts in the head of a report page, without a recording."""
     return head_facts(data, 3, "no secret was found")
 
 
 def page_of(facts: HeadFacts) -> str:
-    """A page without data."""
+    """Returns a report page without data."""
     return b"".join(report_parts(facts, [])).decode()
 
 
 def shape(page: Page) -> list[tuple[str, dict[str, str | None]]]:
-    """The elements of a page, without links to frames and the descriptions of pictures."""
+    """Returns the elements of a page, without links to frames and descriptions of pictures."""
     return [
         (tag, {name: value for name, value in attributes if name != "aria-label"})
         for tag, attributes in page.elements
@@ -246,13 +246,13 @@ def test_the_head_has_the_numbers_of_the_commands(path: Path) -> None:
 
 
 def column(page: Page, section: str, title: str) -> list[str]:
-    """The cells of a column of a table; none if there is no table."""
+    """Returns the cells in a column of a table, or nothing if there is no table."""
     rows = page.tables.get(section, [])
     return [row[rows[0].index(title)] for row in rows[1:]]
 
 
 def _compare_findings(page: Page, show: Any) -> None:
-    """The list of problems has all, unless the verdict is the only one."""
+    """Asserts that a page lists all problems, or has the only problem as its verdict."""
     problems = show["problems"]
     if len(problems) == 1 and problems[0]["severity"] != "info":
         assert "".join(page.texts).count(problems[0]["rule"]) == 1
@@ -330,7 +330,7 @@ def test_a_call_without_its_permission_is_rejected_everywhere() -> None:
 
 
 def test_a_warning_about_a_rule_has_the_words_of_show() -> None:
-    """If a rule is broken, the verdict of a report page names the rule as `show` does."""
+    """If a rule is broken, the verdict of a report page names whom `show` blames."""
     path = DIRECTORY / "late-updates.db"
     assert "agent broke a rule #10" in run("inspect", "show", path).stdout
     verdict = page_of(facts_of(data_of(path))).partition('<p class="verdict')[2]

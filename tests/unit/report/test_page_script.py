@@ -65,7 +65,7 @@ def test_modules_become_one_strict_function() -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_script_does_what_the_modules_do() -> None:
-    """The joined script of a report page does the same as its separate modules."""
+    """The joined script of a report page behaves like its separate modules."""
     made = joined("shell/app.js", FILES.__getitem__)
     result = subprocess.run(["node", "-"], input=made, capture_output=True, text=True, check=True)
     assert result.stdout == "a!!!62//kept/* kept */\n"

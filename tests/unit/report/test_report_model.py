@@ -1,4 +1,4 @@
-"""The report's facts about a whole recording are those that the commands print as JSON."""
+"""A report page has the same facts about a recording as the JSON of the commands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def printed(*words: str | Path) -> Any:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_messages_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`report` reads the messages of a recording only once."""
+    """To make a page, `report` reads the messages of a recording only once."""
     passes = []
     runs = RecordingReader.runs
 

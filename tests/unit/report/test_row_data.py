@@ -1,4 +1,4 @@
-"""Tests the data of a report's rows, of their faults, and of messages in a batch."""
+"""Tests the data of a report page about rows, faults and messages in batches."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_what_faults_did_is_in_flags_and_cells(tmp_path: Path) -> None:
 def test_a_late_frame_and_those_behind_it_have_delays(
     tmp_path: Path, plan: str, delays: dict[int, int | None], kind: str
 ) -> None:
-    """If a fault delays a frame, a report page also shows the delay of the frames after it."""
+    """If a fault delays a frame, a report page shows the delay of this frame and of later ones."""
     with LogWriter(tmp_path / "x.db", fault_plan=plan) as recorder:
         for n in range(4):
             recorder.to_client(update("s", kind, content=text("a")))
@@ -139,7 +139,7 @@ def test_a_late_frame_and_those_behind_it_have_delays(
 def test_the_rows_of_a_run_are_those_of_its_frames_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: dict[str, Any] | bytes, kind: str
 ) -> None:
-    """The data of a frame in a report page does not depend on the frames before it."""
+    """The data of a frame on a report page are the same, whatever frames come before it."""
     monkeypatch.setattr("acp_proxy.explain.log.timeline.PREVIEWED_LINE", 400)
     monkeypatch.setattr("acp_proxy.explain.preview.PREVIEWED_LINE", 400)
     usual = line(update("s", kind, content=text("one"), visible=True))
@@ -183,7 +183,7 @@ def test_a_row_with_a_note_is_in_no_run(tmp_path: Path) -> None:
 def test_an_older_recording_does_not_say_how_late_frames_were(
     tmp_path: Path, version: int, unredacted: bool
 ) -> None:
-    """The report page of an older recording shows no delays of frames."""
+    """The report page of a recording by an older version shows no delays, since none are stored."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for delivered in ("full", "none"):
             recorder.to_client(notification("a"))
@@ -225,7 +225,7 @@ def test_an_older_recording_that_is_still_made_can_be_read(
 
 
 def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
-    """A report page says whether an agent's request is for a person or for the client."""
+    """A report page shows whether a request of the agent goes to a person, files or the client."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(request(1, "fs/read_text_file"))
         recorder.to_agent(result(1, content=""))
@@ -243,7 +243,7 @@ def test_messages_go_from_a_sender_to_who_has_to_act(tmp_path: Path) -> None:
 
 
 def test_frames_of_a_tool_call_name_its_first_one(tmp_path: Path) -> None:
-    """On a report page, each frame of a tool call names the call's first frame."""
+    """If a tool call id is reused, each frame on a report page names its own call's first frame."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for turn in (1, 2):
             recorder.to_agent(request(turn, "session/prompt", sessionId="s"))
@@ -289,7 +289,7 @@ ANY = st.none() | st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 1, -1, 
 
 @given(st.lists(ANY))
 def test_numbers_come_back(values: list[int | None]) -> None:
-    """The numbers in the data of a report page are read back as they were written."""
+    """The numbers in the data of a report page are the same after they are decoded."""
     width, data = planes(number_codes(values))
     assert len(data) == width * len(values)
     assert numbers(column(data, width, len(values))) == values
@@ -298,7 +298,7 @@ def test_numbers_come_back(values: list[int | None]) -> None:
 
 
 def test_a_column_is_as_wide_as_its_largest_number() -> None:
-    """A column of numbers in a report page uses as few bytes as its largest number needs."""
+    """A report page stores a column of numbers in the smallest sufficient number of bytes."""
     assert planes(number_codes([None, None])) == (0, b"")
     assert planes(number_codes([None, 0, -1, 1])) == (1, bytes([0, 1, 2, 3]))
     assert planes(number_codes([126, -127])) == (1, bytes([253, 254]))

@@ -1,4 +1,4 @@
-"""A database that is imported from a text is complete, or no file is left."""
+"""A database that `import` makes from a text form is complete, or no file is left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def make(text: bytes, directory: Path, **options: str) -> Path:
-    """Makes a database from a text."""
+    """Imports a text form, and returns the path of its database."""
     return import_text_form(io.BytesIO(text), Path("x.jsonl"), directory, **options)
 
 
@@ -65,7 +65,7 @@ def test_a_name_from_a_text_stays_in_its_directory(tmp_path: Path, name: str, fi
 
 
 def test_a_recording_can_get_another_name(tmp_path: Path) -> None:
-    """`import --name` stores the name in the database."""
+    """`import --name` stores the given name in the database."""
     with RecordingReader(make(HEADER, tmp_path, name="mine")) as reader:
         assert reader.recording.name == "mine"
 
@@ -99,7 +99,7 @@ def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
 
 
 def test_rows_can_be_temporary() -> None:
-    """A text form can be read through a temporary database."""
+    """The rows of a text form can be kept in a temporary database without a file."""
     connection = new_rows()
     assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]
     assert connection.execute("SELECT count(*) FROM frames").fetchone() == (0,)

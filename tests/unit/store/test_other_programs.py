@@ -1,4 +1,4 @@
-"""Datasette and sqlite-utils open every table and view of every stored recording."""
+"""Datasette and sqlite-utils can open every table and SQL view of a recording."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RECORDINGS = sorted((ROOT / "recordings").glob("*.db"))
 
 
 def odd_recording(path: Path) -> Path:
-    """Makes a recording with a batch, and with lines that are not messages."""
+    """Makes a recording with a JSON-RPC batch and with invalid lines."""
     with LogWriter(path) as recorder:
         write_conversation(recorder)
         recorder.chunk(2, b'\xff\xfe\nno JSON\n5\n\n[1,{"method":"x"},"y"]\n{"a":"\\ud83d"}\n')

@@ -1,4 +1,4 @@
-"""No code in a recording's file runs when its tables are read or changed."""
+"""Reading or changing a recording runs no code that its database contains."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trigger", TRIGGERS)
 def test_no_trigger_fires(tmp_path: Path, trigger: str) -> None:
-    """If writing a note would fire a trigger in the database, `note` refuses to write."""
+    """If a trigger in the database would run when `note` writes, `note` refuses."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, f"CREATE TRIGGER t {TRIGGERS[trigger]}")
     before = path.read_bytes()
@@ -104,7 +104,7 @@ def test_no_trigger_fires_when_a_dead_recording_is_finished(tmp_path: Path) -> N
 
 
 def test_a_recorder_makes_plain_tables(tmp_path: Path) -> None:
-    """Commands accept tables that a user has added to a recording's database."""
+    """Commands accept tables, indexes and views that a user has added to a recording."""
     path = record_conversation(tmp_path / "x.db")
     alter(path, "CREATE TABLE mine (x)", "CREATE INDEX faster ON frame_rows (rpc_id)",
           "CREATE VIEW shorter AS SELECT seq FROM frames")  # fmt: skip

@@ -1,4 +1,4 @@
-"""A reader sees each logged frame once: while it is recorded, after a crash, and later."""
+"""A reader of a recording returns each logged frame once, at any time and after any crash."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TABLES = ("recording", "frames", "events", "exchanges", "turns")
 
 
 def everything(reader: RecordingReader) -> dict[str, list[dict[str, Any]]]:
-    """Returns all rows of all tables."""
+    """Returns all rows of all tables that a reader can read."""
     assert reader.recording
     of_exchange = (
         "request_seq", "response_seq", "latency_ns", "answer_session", "answer_terminal",
@@ -59,18 +59,18 @@ def everything(reader: RecordingReader) -> dict[str, list[dict[str, Any]]]:
 
 
 def read(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """Opens a recording and returns all rows of all tables."""
+    """Opens a recording, and returns all rows of all tables."""
     with RecordingReader(path) as reader:
         return everything(reader)
 
 
 def texts(reader: RecordingReader, after: int = 0) -> list[bytes]:
-    """Returns the frames beyond a number."""
+    """Returns the lines of the frames after a frame number."""
     return [bytes(frame["raw"]) for frame in reader.frames(after=after)]
 
 
 def chunk(number: int) -> bytes:
-    """Returns a streamed chunk with a number in it."""
+    """Returns a streamed chunk that contains a number."""
     return line(update("s-1", "agent_message_chunk", content=text(f"chunk {number}")))
 
 
@@ -101,7 +101,7 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
 
 
 def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
-    """A reader that follows a recording knows the newest frame that it has read."""
+    """A reader that follows a recording knows the number of the newest frame."""
     with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         handshake(recorder)
         reader.refresh()
@@ -210,7 +210,7 @@ def test_the_end_is_noticed(tmp_path: Path) -> None:
 
 
 def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
-    """After a recorder has ended, the last reader of its recording leaves only the database."""
+    """If a recorder has ended, the last reader leaves one file: the database."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -225,7 +225,7 @@ def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_refreshing_a_finished_recording_changes_nothing(tmp_path: Path) -> None:
-    """If a reader refreshes a recording that has ended, nothing changes."""
+    """If a recording has ended, a refresh of its reader changes nothing."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         before = everything(reader)
         reader.refresh()
@@ -272,7 +272,7 @@ def test_an_incomplete_recording_has_a_reason_and_an_end(tmp_path: Path) -> None
 def test_a_reader_that_may_not_write_reads_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """If a command cannot index a capture log, it reads all frames from the log."""
+    """If a reader may not write the database, it reads the missing frames from the capture log."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -312,7 +312,7 @@ def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
 
 
 def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
-    """If a recorder did not index its last frames, the next command writes them to the database."""
+    """If a recorder did not index its last frames, the next command indexes them."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -341,7 +341,7 @@ def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
 def test_a_finishing_reader_is_not_taken_for_the_recorder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
 ) -> None:
-    """While a command finishes a killed recording, the recording does not count as running."""
+    """While a command finishes a killed recording, other commands do not call it running."""
     states: list[tuple[bool, str, object]] = []
     finish = log_recovery.finish
 
@@ -450,7 +450,7 @@ def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
 
 
 def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> None:
-    """A command does not finish a recording while another command reads its capture log."""
+    """While a command reads the capture log of a killed recording, no other command finishes it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as log:
@@ -467,7 +467,7 @@ def test_nobody_finishes_a_recording_while_its_tail_is_read(tmp_path: Path) -> N
 
 
 def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
-    """If a line of a text form is damaged, the damage is reported without a second read."""
+    """If a copy of a text form turns out to be damaged, it is not read a second time."""
 
     def lines() -> Iterator[bytes]:
         yield b"# a remark\n"
@@ -482,7 +482,7 @@ def test_a_damaged_copy_of_a_tail_is_not_read_again(tmp_path: Path) -> None:
 def test_a_reader_too_late_to_finish_a_recording_leaves_no_mark(
     tmp_path: Path, how: int, mode: int
 ) -> None:
-    """If a command cannot lock a capture log, it leaves the log unfinished."""
+    """If a command cannot lock a capture log, it leaves the log and its permissions unchanged."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
     with recorder.log_path.open("rb") as late, recorder.log_path.open("rb") as early:
@@ -518,7 +518,7 @@ def test_a_lost_log_is_reported(tmp_path: Path, state: str) -> None:
 
 
 def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None:
-    """If a capture log was emptied after it was indexed, commands report no loss."""
+    """If a recorder was killed while it emptied its indexed capture log, no frame is lost."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -550,7 +550,7 @@ def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
 def test_a_log_without_its_first_record_is_awaited(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """If a capture log was just created, a command waits for its first record."""
+    """If a capture log has no record yet, a command waits for the first record."""
     whole = record_conversation_log(tmp_path / "whole.db")
     log = tmp_path / "x.db.log"
     log.touch(0o600)
@@ -650,7 +650,7 @@ def test_a_log_without_a_start_record_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
-    """If records are missing between a database and its capture log, a command refuses both."""
+    """A command refuses a database and a capture log that do not belong together."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -698,7 +698,7 @@ def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -
     ],
 )
 def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -> None:
-    """If a value in a database was never written by a recorder, acp-proxy reports damage."""
+    """If a value in a recording's database is impossible, a command reports damage."""
     path = alter(record_conversation(tmp_path / "x.db"), spoil)
     with pytest.raises(DamagedRecording):
         read(path)
@@ -717,7 +717,7 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
-    """If the state of the indexer in a database is invalid, a command keeps the capture log."""
+    """If the indexer's state in a database is invalid, the capture log is kept."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -730,7 +730,7 @@ def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
 
 
 def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
-    """Commands ignore the SQL views in a recording's file."""
+    """If somebody replaced the SQL views of a recording, commands still read the right rows."""
     path = record_conversation(tmp_path / "x.db")
     before = read(path)
     for name in ("frames", "timeline", "unanswered", "latency"):
@@ -739,7 +739,7 @@ def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
 
 
 def test_no_query_reads_another_view_of_the_file() -> None:
-    """acp-proxy does not read the SQL views that are stored in a recording."""
+    """In the package, no query reads an SQL view of a recording, except the view `frames`."""
     others = "|".join(stored_views() - {"frames"})
     reads_one = re.compile(rf"\b(FROM|JOIN) ({others})\b")
     for module in (Path(acp_proxy.__file__).parent / "store").glob("*.py"):
@@ -747,7 +747,7 @@ def test_no_query_reads_another_view_of_the_file() -> None:
 
 
 def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable[[], bytes]]:
-    """Returns ways to damage a file."""
+    """Returns functions that damage the content of a file, each in its own way."""
 
     def truncate() -> bytes:
         return content[: chance.randrange(len(content))]
@@ -815,7 +815,7 @@ def test_an_unreadable_recording_is_closed(tmp_path: Path) -> None:
 
 
 def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
-    """Writes the conversation; some frames become rows, the rest stays in the log."""
+    """Writes a conversation. Its first frames are indexed, and the others stay in the log."""
     write_conversation(recorder)
     content = recorder.log_path.read_bytes()
     if not indexed:
@@ -833,7 +833,7 @@ def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
 def test_damage_is_reported_at_once_if_the_files_did_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool
 ) -> None:
-    """If the files of a recording change while a command opens it, the command tries again."""
+    """A command opens a recording again after an error only if its files have changed."""
     path = record_conversation(tmp_path / "x.db")
     open_readonly = database.open_readonly
     failed: list[Path] = []

@@ -1,4 +1,4 @@
-"""Rows of fired faults are read together with their frames, each once."""
+"""`FiredRows` returns the rows of fired faults together with their frames, each once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from acp_proxy.store.rows import FiredRows
 
 
 def fired_rows(*seqs: int) -> FiredRows:
-    """Returns rows for some frames, each with its index."""
+    """Returns rows of faults at some frames, each with a running number."""
     return FiredRows(iter([{"seq": seq, "n": n} for n, seq in enumerate(seqs)]))
 
 
@@ -21,7 +21,7 @@ def test_each_frame_gets_its_own_rows() -> None:
 
 
 def test_rows_of_omitted_frames_come_before_the_next_frame() -> None:
-    """If a query skips frames, it returns their faults with the next frame."""
+    """If frames are left out, `FiredRows` returns their rows before those of the next frame."""
     fired = fired_rows(1, 3, 4, 9)
     assert [row["seq"] for row in fired.upto(3)] == [1, 3]
     assert [row["seq"] for row in fired.upto(4)] == [4]
@@ -30,7 +30,7 @@ def test_rows_of_omitted_frames_come_before_the_next_frame() -> None:
 
 
 def test_nothing_is_read_before_it_is_asked_for() -> None:
-    """A reader reads the rows of fired faults only when these rows are requested."""
+    """`FiredRows` reads no row before the first row is requested."""
     read = []
 
     def source() -> object:

@@ -22,7 +22,7 @@ CLEAN = [
 
 
 def agent_of(directory: Path, lines: list[str], real_agent: list[str] | None = None) -> AcpAgent:
-    """Returns the agent of a test that plays a conversation."""
+    """Returns the pytest plugin's agent for a test that plays a conversation."""
     path = directory / "talk.jsonl"
     path.write_bytes(b"".join(text_form_of(lines)))
     return AcpAgent(
@@ -59,7 +59,7 @@ def test_only_what_is_severe_enough_counts(tmp_path: Path) -> None:
 
 
 def test_wrong_use_is_an_error(tmp_path: Path) -> None:
-    """In the pytest plugin, an unknown severity is an error."""
+    """In the pytest plugin, wrong arguments of `check`, such as a severity, are an error."""
     agent = agent_of(tmp_path, CLEAN)
     with pytest.raises(ValueError, match="expected fail_on to be one of error, warning, info"):
         agent.check("never")

@@ -1,4 +1,4 @@
-"""The pytest plugin reads the files that each start of a test's agent leaves."""
+"""The pytest plugin reads the files that each process of a replayed agent leaves."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ sys.stdin.read()
 
 
 def agent_in(directory: Path, **plan: object) -> AcpAgent:
-    """An agent that waits for nothing."""
+    """Returns an agent of the pytest plugin that does not wait for processes."""
     usual = {"recordings": [RECORDING], "options": [], "real_agent": None, "patience_s": 0}
     return AcpAgent(directory, RECORDING, **{**usual, **plan})  # type: ignore[arg-type]
 
 
 def leave(directory: Path, number: int, report: dict[str, object] | None) -> None:
-    """Leaves the files of a start that is over."""
+    """Leaves the files of a process that has ended."""
     (directory / f"{number}.lock").write_text("1\n")
     if report is not None:
         (directory / f"{number}.json").write_text(json.dumps(report))
@@ -45,7 +45,7 @@ def leave(directory: Path, number: int, report: dict[str, object] | None) -> Non
 
 @pytest.fixture(scope="module")
 def clean() -> dict[str, object]:
-    """The report of a clean replay."""
+    """Returns the report of a clean replay."""
     with RecordingReader(RECORDING) as reader:
         actual = converter.unstructure(rehearse(reader))
     assert isinstance(actual, dict)
@@ -53,7 +53,7 @@ def clean() -> dict[str, object]:
 
 
 def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
-    """The pytest plugin counts a replayed agent as running until its process releases a lock."""
+    """The pytest plugin calls a replayed agent running while its process holds a lock."""
     (tmp_path / "2.lock").touch()
     command = [sys.executable, "-c", HOLD, str(tmp_path / "1.lock")]
     with (
@@ -72,7 +72,7 @@ def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
 
 
 def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
-    """The pytest plugin takes no lock to see whether a replayed agent has ended."""
+    """The pytest plugin disturbs no lock when it checks whether a replayed agent has ended."""
     leave(tmp_path, 1, None)
     (run,) = runs_in(tmp_path)
     assert run.is_over()
@@ -84,7 +84,7 @@ def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
 
 
 def test_starts_are_in_order(tmp_path: Path) -> None:
-    """If a test starts several agents, the pytest plugin sorts their recordings by number."""
+    """If a test starts several agents, the pytest plugin sorts the starts by number."""
     for number in (10, 9, 1):
         leave(tmp_path, number, None)
     assert [run.number for run in runs_in(tmp_path)] == [1, 9, 10]
@@ -104,7 +104,7 @@ def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object])
 
 
 def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -> None:
-    """If an agent starts several times, the pytest plugin reports the first start that failed."""
+    """If any of an agent's starts fails, the pytest plugin reports the first start that failed."""
     leave(tmp_path, 1, clean)
     assert agent_in(tmp_path).verdict() == "clean"
     assert agent_in(tmp_path).complaint() is None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 async def _played(agent: LiveAgent, *, play: Callable[[], Awaitable[None]]) -> None:
-    """Runs the connection while the agent and the client do something."""
+    """Runs the connection of `try` while the test plays the agent and the client."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(agent.connection.run)
         await play()
@@ -25,7 +25,7 @@ async def _played(agent: LiveAgent, *, play: Callable[[], Awaitable[None]]) -> N
 
 
 async def test_a_request_returns_the_answer_with_its_id() -> None:
-    """If two requests of `try` are answered in reverse order, each gets its own answer."""
+    """If two requests of `try` are answered in reverse order, each request gets its own answer."""
     agent, replies = LiveAgent(), dict[str, Any]()
 
     async def ask(method: str) -> None:
@@ -61,7 +61,7 @@ async def test_a_request_fails_when_the_agent_leaves() -> None:
 
 
 async def test_a_request_of_the_agent_is_answered_while_another_waits() -> None:
-    """While one request of the agent waits, `try` can answer another one."""
+    """While `try` handles one request of the agent, it can answer another one."""
     may_answer = trio.Event()
 
     async def handler(method: str, _message: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The choice of the user of `try` decides what an agent may do."""
+"""The policy that a user of `try` chooses decides what an agent may do."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ CREATE = {"command": "true", "args": []}
 
 
 class Asked:
-    """Answers the questions, in order, and keeps them."""
+    """Answers questions to the user with prepared answers, and keeps the questions."""
 
     def __init__(self, *answers: int | None) -> None:
         self.answers = list(answers)
         self.questions: list[ConsentQuestion] = []
 
     async def __call__(self, question: ConsentQuestion) -> int | None:
-        """Returns the next answer."""
+        """Returns the next prepared answer."""
         self.questions.append(question)
         return self.answers.pop(0)
 
 
 class Client:
-    """The requests of one agent, answered in a directory."""
+    """The part of `try` that answers requests of one agent, in a directory."""
 
     def __init__(
         self, nursery: trio.Nursery, root: Path, policy: Policy, ask: Asked, dialect: str = V1
@@ -47,7 +47,7 @@ class Client:
         self.requests.dialect = dialect
 
     async def ask(self, method: str, **params: Any) -> Any:
-        """Returns the result, or the code of the error."""
+        """Returns the result of a request, or the code of its error."""
         try:
             return await self.requests.answer(method, {"method": method, "params": params})
         except RequestError as e:

@@ -69,7 +69,7 @@ ANSWERS: dict[str, Any] = {
 
 
 def answering(name: str) -> type[ProbedAgent]:
-    """Returns an agent that answers one request in another way."""
+    """Returns an agent that answers one request wrongly."""
 
     class Agent(ProbedAgent):
         async def outcome(self, asked: str, method: str, params: Any) -> Any:
@@ -104,7 +104,7 @@ class _DiesOfUnknownSession(ProbedAgent):
 
 
 class _Takes(ProbedAgent):
-    """Takes the line of a raw probe in another way."""
+    """An agent that treats an unusual line wrongly."""
 
     async def take(self, raw: bytes) -> None:
         name = self.probe
@@ -125,7 +125,7 @@ class _Takes(ProbedAgent):
 
 
 class _Ignores(ProbedAgent):
-    """Goes on with a cancelled turn for a while, and then ends it normally."""
+    """An agent that continues a cancelled turn for a while, and then ends it normally."""
 
     long_turns = 0
 
@@ -199,7 +199,7 @@ KINDS: dict[str, type[ProbedAgent]] = {
 
 @pytest.mark.parametrize("name", [probe.id for probe in probes()])
 async def test_each_probe_can_be_broken(name: str, autojump_clock: MockClock) -> None:
-    """For each probe of `try --probe`, an agent of the tests fails only that probe."""
+    """For each probe of `try --probe`, an agent with one mistake fails only that probe."""
     kind: type[ProbedAgent] = type("Agent", (KINDS[name],), {"probe": name})
     _, results = await play(kind, autojump_clock)
     assert named(results, ProbeVerdict.BROKEN) == [name]
@@ -211,7 +211,7 @@ async def test_each_probe_can_be_broken(name: str, autojump_clock: MockClock) ->
 
 
 class _Ends(ProbedAgent):
-    """Ends turns although they are cancelled, at once."""
+    """An agent that ends a cancelled turn at once, but with the normal stop reason."""
 
     async def turn(self, session: str, text: str) -> dict[str, str]:
         await super().turn(session, text)
@@ -219,7 +219,7 @@ class _Ends(ProbedAgent):
 
 
 class _EndsFirst(ProbedAgent):
-    """Ends turns before they can be cancelled."""
+    """An agent that ends its turns before they can be cancelled."""
 
     async def turn(self, session: str, text: str) -> dict[str, str]:
         return await super().turn(session, text.replace(LONG, "short"))
@@ -227,7 +227,7 @@ class _EndsFirst(ProbedAgent):
 
 @pytest.mark.parametrize("kind", [_Ends, _EndsFirst])
 async def test_a_race_is_no_error(kind: type[ProbedAgent], autojump_clock: MockClock) -> None:
-    """If a turn ends normally just after its cancel, `try --probe` only warns."""
+    """If a turn may have ended just before its cancel came, `try --probe` only warns."""
     _, results = await play(kind, autojump_clock)
     races = [results["cancel-mid-turn"], results["cancel-at-once"]]
     for race in races:
@@ -271,7 +271,7 @@ class _WantsLogin(ProbedAgent):
 
 
 async def test_without_a_session_its_probes_are_not_tested(autojump_clock: MockClock) -> None:
-    """If an agent refuses a session, the probes of `try --probe` that need one are skipped."""
+    """If an agent refuses a new session, `try --probe` does not test probes that need a session."""
     prober, results = await play(_WantsLogin, autojump_clock)
     assert named(results, ProbeVerdict.BROKEN) == ["cwd-missing", "cwd-type", "session-new"]
     expected = 'session-new failed: the error {"code": -32000, "message": "no"} came'
@@ -328,7 +328,7 @@ class _SpeaksV2(ProbedAgent):
 
 
 async def test_v2_has_its_own_probes(autojump_clock: MockClock) -> None:
-    """`try --probe` has probes of its own for version 2."""
+    """`try --probe` has special probes for version 2."""
     prober, results = await play(_SpeaksV2, autojump_clock, "v2")
     assert prober.dialect == "v2"
     assert named(results, ProbeVerdict.HOLDS) == [*results]

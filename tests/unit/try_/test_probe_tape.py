@@ -1,4 +1,4 @@
-"""Tests how lines of a probed connection are assigned to probes."""
+"""Tests how `try --probe` assigns lines of a connection to probes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def line(**message: Any) -> bytes:
 
 
 def test_lines_are_counted_in_each_direction() -> None:
-    """`try --probe` counts a request and its answer as lines of the probe."""
+    """`try --probe` counts the requests of a probe and their answers as the probe's lines."""
     tape = ProbeTape(open={'"a"': None})
     tape.watch(OUT, line(id="a", method="m"))
     tape.watch(OUT, line(id=1, result={}))
@@ -33,7 +33,7 @@ def test_lines_are_counted_in_each_direction() -> None:
 
 
 def test_a_request_that_only_follows_is_no_line_of_the_probe() -> None:
-    """A request that `try --probe` sends only to wait for the agent is not counted as a line."""
+    """A request that `try --probe` sends only to wait for the agent is not a line of the probe."""
     tape = ProbeTape(open={'"probe:a:next"': None})
     tape.watch(OUT, line(id="probe:a:next", method="m"))
     tape.watch(IN, line(id="probe:a:next", result={}))
@@ -41,7 +41,7 @@ def test_a_request_that_only_follows_is_no_line_of_the_probe() -> None:
 
 
 def test_other_answers_are_strays_if_they_are_expected() -> None:
-    """`try --probe` accepts an answer without a request only in a probe that expects one."""
+    """`try --probe` accepts an answer with the id null only in probes that expect one."""
     tape = ProbeTape(strays=[])
     tape.watch(IN, line(id=None, error={"code": -32700}))
     assert tape.strays == [{"jsonrpc": "2.0", "id": None, "error": {"code": -32700}}]

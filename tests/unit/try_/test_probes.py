@@ -1,4 +1,4 @@
-"""Tests the list of probes, and the forms of their expected answers."""
+"""Tests the list of probes of `try --probe`, and how expected answers are written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_data_file_has_no_unknown_member() -> None:
 
 
 def test_each_probe_is_complete() -> None:
-    """In the list of probes of `try --probe`, a probe comes after the probes that it needs."""
+    """Each probe of `try --probe` is fully described, and comes after the probes that it needs."""
     ids = [probe.id for probe in probes()]
     assert len({*ids}) == len(ids) >= 30
     for number, probe in enumerate(probes()):
@@ -85,5 +85,5 @@ def test_a_form_fits_or_says_how_not(form: Any, value: Any, words: str | None) -
 
 
 def test_long_values_are_cut() -> None:
-    """`try --probe` shortens an answer of any size."""
+    """`try --probe` shortens a long value in its messages."""
     assert len(misfit({"id": [1]}, {"id": "x" * 500}) or "") < 200

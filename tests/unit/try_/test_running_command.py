@@ -45,7 +45,7 @@ async def test_the_output_and_the_exit_code_are_returned(tmp_path: Path) -> None
 
 
 async def test_the_beginning_of_long_output_is_left_out(tmp_path: Path) -> None:
-    """If `try` cuts the output of a command, no character is split."""
+    """If `try` leaves out the beginning of a command's output, it splits no character."""
     params = _python("print('é' * 10, end='')", outputByteLimit=5)
     async with _run(params, tmp_path) as command:
         await command.ended.wait()
@@ -81,7 +81,7 @@ def _is_running(pid: int) -> bool:
 
 
 async def test_a_released_command_ends(tmp_path: Path) -> None:
-    """After the terminal of a command in `try` is released, the command has ended."""
+    """If an agent releases its terminal in `try`, the terminal's command is ended."""
     async with _run(_python("input()"), tmp_path) as command:
         command.release()
         await command.ended.wait()

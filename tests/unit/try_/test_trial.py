@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Screen(TrialScreen):
-    """Has prompts, and shows nothing; nobody is asked."""
+    """Stands for the screen of `try`: has prompts, and shows nothing."""
 
     def __init__(self) -> None:
         self.texts: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class _Screen(TrialScreen):
 
 
 class Played:
-    """A trial with an agent that the test plays."""
+    """A conversation of `try` with an agent that the test plays."""
 
     def __init__(self, nursery: trio.Nursery, dialect: str = V1) -> None:
         self.agent, self.screen = LiveAgent(), _Screen()
@@ -61,7 +61,7 @@ class Played:
         self.nursery = nursery
 
     async def start(self, *prompts: str, version: Any = 1) -> None:
-        """Starts the conversation, and answers its handshake."""
+        """Starts the conversation, and answers the requests that open it."""
         self.screen.texts = prompts
         self.nursery.start_soon(self.play)
         await self.agent.answer({"protocolVersion": version})
@@ -76,7 +76,7 @@ class Played:
 
 
 async def test_prompts_are_turns_one_after_the_other(nursery: trio.Nursery) -> None:
-    """`try` sends the second prompt after the first one was answered."""
+    """`try` sends each prompt after the answer to the prompt before."""
     played = Played(nursery)
     await played.start("one", "two")
     first = await played.agent.read()

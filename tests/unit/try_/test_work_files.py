@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def files(tmp_path: Path) -> WorkFiles:
-    """Returns the files of a directory that has a neighbour."""
+    """Returns the files of a working directory that has a file beside it."""
     (tmp_path / "work").mkdir()
     (tmp_path / "secret.txt").write_text("secret")
     (tmp_path / "work" / "lines.txt").write_text("one\ntwo\r\nthree")
@@ -36,7 +36,7 @@ def files(tmp_path: Path) -> WorkFiles:
 def test_lines_are_read_with_their_ends(
     files: WorkFiles, first: int, most: int | None, text: str
 ) -> None:
-    """`try` answers a read of some lines with the lines and their line ends."""
+    """If an agent reads some lines of a file, `try` answers with them and their line ends."""
     assert files.read(str(files.root / "lines.txt"), first, most) == text
 
 

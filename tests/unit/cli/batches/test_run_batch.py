@@ -380,7 +380,7 @@ def test_words_before_the_dashes_are_recordings(words: str, expected: tuple[Any,
 
 
 def test_variables_are_repeated_as_options() -> None:
-    """A command on several recordings passes options that variables set to its workers."""
+    """A command on several recordings gives its workers the options that variables set."""
     env = {"X_LENIENT": "1", "X_STRICT": "0", "X_CHECK": "1", "X_IGNORE": "/a /b", "X_JOBS": "3"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():

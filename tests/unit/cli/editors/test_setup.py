@@ -51,7 +51,7 @@ def refusal(home: Path, *words: str) -> str:
 
 @pytest.fixture(autouse=True)
 def linux(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets clients keep their settings where they do on Linux, and acp-proxy be there for good."""
+    """Lets clients keep their settings where they do on Linux; acp-proxy is not in a cache."""
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(command, "is_temporary", lambda _own: False)
 

@@ -26,7 +26,7 @@ CAPTURES = {path.parent.name.partition("-")[0]: path.parent for path in captures
 
 
 def showcase() -> Talk:
-    """An agent that does a little of everything."""
+    """Returns a conversation in which an agent does something of every kind."""
     server = {"name": "files", "command": "npx", "args": ["mcp"], "env": [{"name": "T"}]}
     conversation = Talk(additionalDirectories=["/srv/lib"], mcpServers=[server])
     for number in range(22):
@@ -65,13 +65,13 @@ def write(conversation: Talk, path: Path) -> Path:
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    """The showcase."""
+    """A recording of the conversation `showcase`."""
     return write(showcase(), tmp_path / "showcase.jsonl")
 
 
 @pytest.fixture
 def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The zone of the local time."""
+    """Sets the local time zone to UTC."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     yield

@@ -272,7 +272,7 @@ def seqs(*arguments: str | Path) -> list[int]:
 
 @pytest.fixture
 def streamed(tmp_path: Path) -> Path:
-    """A recording of two turns with chunks, numbers 1 to 19."""
+    """A recording of two turns with chunks: frames 1 to 19."""
     with LogWriter(tmp_path / "streamed.db") as recorder:
         handshake(recorder)
         for turn, session in enumerate(("left", "right")):

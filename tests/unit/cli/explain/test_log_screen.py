@@ -128,7 +128,7 @@ def test_only_half_of_a_wide_terminal_is_before_the_content(tmp_path: Path) -> N
 
 
 def test_filtered_frames_make_no_pause(tmp_path: Path) -> None:
-    """If a filter leaves out frames, `log` does not mark the time between the others as a pause."""
+    """If a filter leaves out frames, `log` marks no pause between the frames that it prints."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.t_ns += 6_000 * MS

@@ -110,7 +110,7 @@ def test_findings_and_pauses_are_below_their_entries(monkeypatch: pytest.MonkeyP
 def test_calls_at_the_same_time_share_no_request(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """If two tool calls run at once, `transcript` prints a file request apart from both."""
+    """If two tool calls run at once, `transcript` puts a file request below neither of them."""
     conversation = Talk()
     conversation.call("a", title="First")
     conversation.call("b", title="Second")

@@ -1,4 +1,4 @@
-"""The screens about one recording share its headline, its rows and its findings."""
+"""Tests the headline, the rows and the findings that screens about one recording share."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_an_empty_column_is_left_out_on_a_terminal() -> None:
 
 
 def test_cells_are_cut_and_filled() -> None:
-    """A path that is too long for its cell of a table is cut at its beginning."""
+    """A path that is too long for its table cell is cut at its beginning."""
     columns = [
         Column("A", [cell("abcdef"), cell("a")], least=4),
         Column("B", [cell("a/b/cd"), cell("b")], keeps_end=True, least=5),

@@ -103,7 +103,7 @@ def test_a_signal_is_shown_in_place_of_the_exit_code(home: Path) -> None:
 
 
 def test_a_list_of_another_directory(home: Path, tmp_path: Path) -> None:
-    """`list DIR` lists that directory instead of the recordings directory."""
+    """`list DIR` lists the recordings in DIR, not those in the recordings directory."""
     (tmp_path / "other").mkdir()
     record_conversation(tmp_path / "other" / "x.db")
     assert " x " in run("inspect", "list", tmp_path / "other", home=home).stdout
@@ -468,7 +468,7 @@ def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, tex
 
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
-    """If a text form has an impossible date, the error names its line."""
+    """If a text form has an impossible date, the error names the line with the date."""
     bad = home / "bad.jsonl"
     made = text_of(record_conversation(home / "good.db"))
     bad.write_bytes(made.replace(STARTED_AT.encode(), text.encode(), 1))

@@ -74,7 +74,7 @@ def test_what_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
 
 
 def test_a_private_recording_says_so(tmp_path: Path) -> None:
-    """If a recording is private, the last line of `secrets` says that files are masked as well."""
+    """For a recording masked as `private`, the last line of `secrets` mentions masked files."""
     path, copy = record_planted(tmp_path / "x.db"), tmp_path / "copy.db"
     run("inspect", "export", path, "-o", copy, "--level", "private")
     assert run("inspect", "secrets", copy).stdout.endswith("files are masked as well\n")

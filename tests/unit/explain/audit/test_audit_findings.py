@@ -140,7 +140,7 @@ def test_a_later_turn_is_another_matter() -> None:
 
 
 def test_done_before_the_answer() -> None:
-    """If an action began before its permission was answered, `audit` reports a problem."""
+    """If an action began before the permission request was answered, `audit` reports a problem."""
     conversation = Talk()
     conversation.call("c", **edit(A))
     conversation.permission(ALLOW, {"toolCallId": "c"})
@@ -153,7 +153,7 @@ def test_done_before_the_answer() -> None:
 
 
 def test_reported_before_the_answer() -> None:
-    """If a tool call was completed before its permission was answered, `audit` finds a problem."""
+    """If a tool call ended before its permission request was answered, `audit` finds a problem."""
     conversation = Talk()
     conversation.permission(ALLOW, {"toolCallId": "c", **shell("make")})
     answer = conversation.lines.pop()

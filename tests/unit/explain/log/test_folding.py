@@ -129,7 +129,7 @@ def test_an_event_ends_a_run() -> None:
 
 
 def test_marked_frames_are_not_folded() -> None:
-    """If `log` marks a chunk, it prints the chunk on a line of its own."""
+    """A chunk that `log --around` marks has a line of its own."""
     assert spans(fold(rows(*[chunk("a")] * 6), {3, 4})) == [(1, 2), (3, 3), (4, 4), (5, 6)]
 
 

@@ -57,7 +57,7 @@ def test_capabilities_of_v1_are_named_by_path() -> None:
 
 
 def test_custom_capabilities_come_last() -> None:
-    """`show` lists capabilities in `_meta` and others with a leading `_` last."""
+    """`show` lists custom capabilities, such as those in `_meta`, after all others."""
     params = {
         "clientCapabilities": {"_meta": {"zed.dev": {"workspace": True}}, "terminal": True},
         "capabilities": {"_own": {"x": 1}, "fs": {"read": True}},

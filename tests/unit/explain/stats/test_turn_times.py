@@ -130,7 +130,7 @@ def parts(turn: TurnTime) -> dict[str, int]:
 
 
 def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
-    """`stats` divides a turn among the agent and the others, such as a person who decides."""
+    """`stats` divides the time of a turn among the agent, a person, programs and files."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))  # at 1 ms
     recorder.t_ns += 3 * SECOND
@@ -216,7 +216,7 @@ def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> 
 
 
 def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
-    """`stats` does not assign requests of another session to a turn."""
+    """`stats` assigns a request to a turn only if both have the same session."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "fs/read_text_file", "t"))

@@ -123,7 +123,7 @@ def test_each_version_has_the_numbers_of_its_recordings(tmp_path: Path) -> None:
 
 
 def test_counts_are_compared_with_as_many_recordings(tmp_path: Path) -> None:
-    """`stats --by` compares the numbers of failed calls in proportion to the recordings."""
+    """`stats --by` compares the numbers of failed calls per recording, not the totals."""
     for number in range(6):
         status = "failed" if number % 2 else "completed"
         record_turn(

@@ -106,7 +106,7 @@ def test_pieces_of_a_message_between_sessions_are_joined() -> None:
 
 
 def test_a_subagent_speaks_within_the_turn_that_announced_it() -> None:
-    """In a transcript, a child session's messages are in the parent's turn, with its name."""
+    """A transcript shows a child session's messages in the parent's turn, with the child's name."""
     with RecordingReader(HEALTHY / "subagent.jsonl") as reader:
         read = [*TranscriptReader(reader).read()]
     turn = next(at for at, it in enumerate(read) if getattr(it, "turn", None) == 1)

@@ -49,7 +49,7 @@ def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -
 def test_frames_of_an_abandoned_session_are_unplayed(
     recorded: RecordedTranscript, order: Order
 ) -> None:
-    """If a replay abandons a session, the frames of the session that were not sent are unplayed."""
+    """If a replay abandons a session, the session's frames that were not sent are unplayed."""
     replay = Replay(recorded.script(), ReplayOptions(order=order))
     lines = [recorded.raw[1], recorded.raw[3], recorded.raw[5].replace(b'"one"', b'"two"')]
     for at, line in enumerate(lines, 1):
@@ -59,7 +59,7 @@ def test_frames_of_an_abandoned_session_are_unplayed(
 
 
 def test_input_counts_for_both_clocks() -> None:
-    """In a replay, output postpones only the stall; input also postpones the missing message."""
+    """In a replay, the wait for a missing message starts again at input, but not at output."""
     progress = Progress(5)
     progress.begin(10)
     progress.begin(12)

@@ -68,7 +68,7 @@ def test_after_a_failed_handshake_all_divergences_are_cascades() -> None:
 
 
 def test_a_limited_number_of_divergences_is_kept() -> None:
-    """A replay keeps at most a thousand divergences, and the first of each further kind."""
+    """After a thousand divergences, a replay keeps only primary divergences."""
     log, lane = DivergenceLog(MessageMask(None)), Lane("a")
     for _ in range(1500):
         log.note(DivergenceKind.DRIFT, lane, "")

@@ -56,7 +56,7 @@ def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_tool_call_with_an_unreadable_update_equals_no_other() -> None:
-    """`verify` matches a tool call with an unreadable update with no other tool call."""
+    """If an update of a tool call is unreadable, `verify` matches the call with no other call."""
     calls = ToolCalls(null_clears=False)
     update = b'{"sessionUpdate":"tool_call","toolCallId":"c"}'
     message = read(b'{"method":"session/update","params":{"update":%s}}' % update)

@@ -128,7 +128,7 @@ def test_state_updates_end_no_text() -> None:
 
 
 def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
-    """`verify` gives up if an agent sends very many lines without progress in the recording."""
+    """`verify` gives up if an agent sends many times the recorded lines without progress."""
     output = AgentOutput()
     output.recent_lines += 100_000
     assert not output.is_flood(10)

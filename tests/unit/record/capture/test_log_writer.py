@@ -159,7 +159,7 @@ def test_anything_can_be_unpacked() -> None:
 
 
 def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
-    """After a recorder has emptied its capture log, the offsets of later records continue."""
+    """After a recorder has emptied its capture log, the offsets of records continue to grow."""
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)

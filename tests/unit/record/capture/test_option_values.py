@@ -31,7 +31,7 @@ def test_sizes(text: str, expected: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "k", "-1", "1e5", "1x", "1.2.3k", ".", "inf", "1 2", "5kk"])
 def test_bad_sizes(text: str) -> None:
-    """The error about a wrong size in an option has an example of a right one."""
+    """The error about a wrong size in an option gives an example of a right size."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size(text)
 

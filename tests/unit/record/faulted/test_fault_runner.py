@@ -196,7 +196,7 @@ async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -
 
 
 async def test_latency_keeps_the_order(clock: MockClock) -> None:
-    """If a fault delays a frame, the frames after it keep their order."""
+    """If a fault delays a frame, the frames after it are sent later, too, in their order."""
     connection = play(clock, "latency latency_ms=2000 where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)

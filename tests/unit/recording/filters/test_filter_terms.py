@@ -39,7 +39,7 @@ EVENT = {"seq": 7, "kind": "exit", "data": '{"code": 0, "foo": 1}'}
 
 
 def chosen(text: str) -> list[int]:
-    """Returns the numbers of the rows, and of the event, that match a filter."""
+    """Returns the numbers of the rows and events that match a filter."""
     parsed = parse(text)
     return [row["seq"] for row in [*ROWS, EVENT] if parsed.matches(row)]
 
@@ -158,7 +158,7 @@ def test_short_forms_of_filters(text: str, expected: list[int]) -> None:
 
 
 def test_a_complete_name_is_not_a_prefix() -> None:
-    """If a filter names a session exactly, it does not match sessions with longer names."""
+    """A filter by a complete session id does not match sessions whose ids begin with this id."""
     known = Known(lambda label: label == "s1", 1)
     row = ROWS[3] | {"session": "s10"}
     assert parse("session:s").matches(row)
@@ -174,13 +174,13 @@ def test_a_complete_name_is_not_a_prefix() -> None:
     ],
 )
 def test_a_frame_that_passes_is_asked_less(text: str, message: str) -> None:
-    """In a fault plan, a filter must have a key, such as `method:`."""
+    """A filter in a fault plan needs a key, such as `method:`, and may not use `turn:last`."""
     with pytest.raises(BadFilter, match=message):
         parse(text, None)
 
 
 def test_names_are_written_out_for_frames_that_pass() -> None:
-    """A filter in a fault plan matches only complete names."""
+    """A filter in a fault plan has to give names in full, without shortening or stars."""
     assert not parse("method:session/updat", None).matches(ROWS[3])
     assert parse("method:session/update", None).matches(ROWS[3])
     assert not parse("params.update.sessionUpdate=tool*", None).matches(ROWS[3])
@@ -188,7 +188,7 @@ def test_names_are_written_out_for_frames_that_pass() -> None:
 
 @given(st.text(max_size=60))
 def test_any_text(text: str) -> None:
-    """Any text is parsed as a filter or is refused with the error `BadFilter`."""
+    """Any text is either a valid filter or is refused with the error `BadFilter`."""
     try:
         parsed = parse(text)
     except BadFilter:
@@ -198,7 +198,7 @@ def test_any_text(text: str) -> None:
 
 
 def test_every_key_is_in_the_manual() -> None:
-    """The manual names every key of a filter."""
+    """The manual names every key that a filter may have."""
     from pathlib import Path
 
     manual = (Path(__file__).parents[4] / "docs" / "filters.md").read_text()
@@ -239,7 +239,7 @@ def test_a_message_that_is_nested_too_deeply_does_not_match(value: str) -> None:
 
 
 def test_an_id_is_found_as_its_peer_has_written_it() -> None:
-    """A filter by an id matches even if the id is escaped in the message."""
+    """A filter by id also matches a message that has the id in an escaped form."""
     tokens = ['"é"', '"\\u00e9"', '"e"']
     assert [parse("id:é").matches({**ROWS[0], "rpc_id": token}) for token in tokens] == [
         True,
@@ -249,5 +249,5 @@ def test_an_id_is_found_as_its_peer_has_written_it() -> None:
 
 
 def test_half_of_a_surrogate_pair_is_found_by_its_escape() -> None:
-    """A filter can name half a surrogate pair in a method by its JSON escape."""
+    """A filter can name half a surrogate pair in a method by its escape in JSON."""
     assert parse('method:"\\ud800"').matches({**ROWS[0], "method": "\\ud800"})

@@ -1,4 +1,4 @@
-"""Our reader, the one in JavaScript and the schema agree on golden files of the text form."""
+"""The readers of the text form in Python and JavaScript agree with the schema on examples."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def is_valid() -> Callable[[Any], bool]:
 
 @pytest.fixture(scope="module")
 def in_javascript(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Reads golden files, pairs and kept recordings in JavaScript; returns the results by path."""
+    """Reads text forms with the reader in JavaScript; returns its results by path."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("expected node")
@@ -137,7 +137,7 @@ def test_the_schema_refuses_wrong_lines(path: Path, is_valid: Callable[[Any], bo
 
 
 def test_the_schema_has_every_member() -> None:
-    """The JSON schema of text forms has the same JSON members as the Python reader."""
+    """The JSON schema of text forms has the same members as the Python reader."""
     kinds_of = SCHEMA["definitions"]
     kinds = ("frame", "event", "fired")
     members = set().union(*(kinds_of[kind]["properties"] for kind in kinds))

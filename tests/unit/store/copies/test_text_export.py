@@ -122,7 +122,7 @@ def test_a_line_has_only_what_cannot_be_derived(tmp_path: Path) -> None:
 
 
 def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
-    """In the text form, the line of a frame notes an unusual line ending of the frame."""
+    r"""In the text form, a line notes only what is unusual, such as a line ending with `\r\n`."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_AGENT, b'{"a"')
         recorder.t_ns += 500_001
@@ -155,7 +155,7 @@ def test_a_line_has_what_is_unusual(tmp_path: Path) -> None:
     ],
 )
 def test_styles_of_serializers(raw: bytes, style: Style) -> None:
-    """The text form has a name for each usual style of JSON, such as spaces after commas."""
+    """In the text form, usual styles of JSON, such as spaces after commas, have names."""
     style_found = find_style(raw)
     assert style_found is not None
     assert style_found[1] is style
@@ -171,7 +171,7 @@ def test_styles_of_serializers(raw: bytes, style: Style) -> None:
     ],
 )  # fmt: skip
 def test_a_line_that_another_tool_might_change_is_kept_as_text(raw: bytes) -> None:
-    """If other tools may change a frame's JSON, the text form stores the frame as a string."""
+    """If a JSON tool could change a frame, the text form stores the frame as a string."""
     assert find_style(raw) is None
 
 
@@ -251,7 +251,7 @@ def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
-    """`text_lines` finds the line of each frame in the text form."""
+    """`text_lines` returns for each frame its line number in the text form."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         written = [*write_text_form(reader)]
         seqs = [row["seq"] for row in reader.rows()]
@@ -264,7 +264,7 @@ def test_the_lines_are_those_of_the_export(tmp_path: Path) -> None:
 
 
 def test_remarks_of_a_file_count(tmp_path: Path) -> None:
-    """`text_lines` finds the line of a frame in a text form with comments."""
+    """`text_lines` counts comments when it returns the line numbers of frames."""
     path = tmp_path / "x.jsonl"
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         header, *rest = write_text_form(reader)

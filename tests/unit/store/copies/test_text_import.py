@@ -1,4 +1,4 @@
-"""Tests which edits of a text form are accepted, and which texts are refused."""
+"""Tests which changes of a text form by a person are accepted, and which texts are refused."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_later_frame_shows_the_dialect_without_a_handshake() -> None:
 
 
 def test_a_header_may_name_the_dialect() -> None:
-    """If the frames of a text form do not show the dialect, its header decides."""
+    """If the frames of a text form do not show the dialect, the header decides the dialect."""
     frames = _said([(b"agent", b'"id":1,"method":"session/prompt","params":{"sessionId":"s"}')])
     frames += _said(DRAFT_TALK[3:])
     assert "turn" not in rows_of_text(HEADER + frames)["frames"][1]
@@ -181,7 +181,7 @@ def test_a_wrong_header_is_named(old: bytes, new: bytes, said: str) -> None:
 
 
 def test_times_that_are_too_far_apart_are_a_complaint() -> None:
-    """acp-proxy refuses a text form if two of its times are too far apart."""
+    """A text form is refused if the time of a line is too far from the times of other lines."""
     far = b'"after_ms":"%d",'
     error = complaint(
         HEADER
@@ -303,7 +303,7 @@ def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
     ],
 )
 def test_other_tools_do_not_change_the_data_of_an_event(column: str, written: bytes) -> None:
-    """In the text form, a number that other tools may change is a string."""
+    """In the text form, a number that a JSON tool could change is written as a string."""
     assert event_data(column) == written
     assert read_event_data(written) == column
 

@@ -1,4 +1,4 @@
-"""Notes can be written into any recording without disturbing its recorder."""
+"""Notes can be written into any recording, even while its recorder runs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
 
 
 def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
-    """If an older recorder was killed, the first command that reads its recording finishes it."""
+    """If an older recorder was killed, commands finish its recording and keep its note."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -95,7 +95,7 @@ def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
 
 
 def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> None:
-    """A note that a user writes on a running recording remains after the recorder's end."""
+    """A note on a running recording is kept when the recorder ends."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()

@@ -1,4 +1,4 @@
-"""Databases of recordings are private to their owner, and are opened without trust."""
+"""Databases of recordings are readable by their owner only, and are opened without trust."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_closing_leaves_one_plain_file(tmp_path: Path) -> None:
 
 
 def test_a_write_ahead_log_that_a_reader_kept_open_is_folded_in_later(tmp_path: Path) -> None:
-    """If a recording ends while a command reads it, its write-ahead log is merged later."""
+    """If a command reads a recording that ends, SQLite's write-ahead log is merged later."""
     path = tmp_path / "x.db"
     writer = database.create(path)
     with contextlib.closing(database.open_readonly(path)) as reader:

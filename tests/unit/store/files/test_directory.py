@@ -1,4 +1,4 @@
-"""Recordings are listed in any state, and only old recordings are deleted."""
+"""Recordings are listed in any state, and `prune` deletes only old ones."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> Non
 
 
 def test_a_size_is_that_after_reading(tmp_path: Path) -> None:
-    """If a recording is finished while `list` reads it, `list` shows its final size."""
+    """If reading finishes a recording, `list` shows the size after it was finished."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     assert read_listed(recorder.path).size == recorder.path.stat().st_size
@@ -146,7 +146,7 @@ def names(directory: Path) -> list[str]:
 def prune(
     directory: Path, *, age: float | None = None, size: float | None = None, spare: Path
 ) -> list[Path]:
-    """Deletes recordings that are too old, or too large together, and returns their paths."""
+    """Deletes recordings that are too old or too large in total, and returns their paths."""
     old_ones = prunable(directory, older_than=age, larger_than=size, spare=spare)
     return [old.path for old in old_ones if delete(old.path)]
 
@@ -188,7 +188,7 @@ def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, fl
 
 
 def test_a_file_that_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
-    """If the oldest recording is running, `prune` deletes the next oldest instead."""
+    """`prune` by size keeps a running recording, and deletes others until the size is reached."""
     with LogWriter(tmp_path / "a.db") as running:
         write_conversation(running)
         running.index()

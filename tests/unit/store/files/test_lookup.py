@@ -25,7 +25,7 @@ HERE = Path("/srv/project")
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """A directory with three recordings; the newest was made in another directory."""
+    """A directory with three recordings. The newest of them was made in another directory."""
     directory = tmp_path / "recordings"
     directory.mkdir()
     record_conversation(directory / "first.db", id="aaaa11", wall=10**18)
@@ -55,7 +55,7 @@ def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
 def test_a_file_here_has_precedence_over_a_name_in_the_directory(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If two recordings have one name, a command prefers the one in the current directory."""
+    """If two recordings have one name, a command reads the one in the current directory."""
     record_conversation(tmp_path / "second.db")
     monkeypatch.chdir(tmp_path)
     assert resolve("second", library, HERE) == Path("second.db")
@@ -64,7 +64,7 @@ def test_a_file_here_has_precedence_over_a_name_in_the_directory(
 def test_a_file_of_another_tool_hides_no_recording(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A command finds a recording by its name even if a log with this name is beside it."""
+    """A log of another tool with the same name does not hide a recording from a command."""
     monkeypatch.chdir(tmp_path)
     for name in ("second.log", "third.jsonl", "app.log", "x.db.log"):
         (tmp_path / name).write_text("IN: {}\n")
@@ -98,7 +98,7 @@ def test_latest_with_a_number_counts_back(library: Path) -> None:
 
 
 def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_path: Path) -> None:
-    """For `latest`, the time of an imported recording is the time of the import."""
+    """For `latest`, an imported recording is as new as its import."""
     lines = text_of(record_conversation(tmp_path / "old.db", cwd="/theirs", wall=10**18))
     made = import_text_form(lines.splitlines(keepends=True), tmp_path, library, stem="theirs")
     for when, expected in ((5 * 10**9, made), (10**9 + 1000, library / "second.db")):
@@ -107,14 +107,14 @@ def test_an_import_counts_as_latest_from_when_it_was_made(library: Path, tmp_pat
 
 
 def test_a_recording_without_a_directory_counts_as_latest(library: Path) -> None:
-    """A recording made in an unknown directory may be `latest` in any directory."""
+    """If it is unknown where a recording was made, it can be `latest` in any directory."""
     record_conversation(library / "newest.db", id="ffff11", wall=4 * 10**18, cwd="")
     os.utime(library / "newest.db", (4 * 10**9, 4 * 10**9))
     assert resolve("latest", library, HERE) == library / "newest.db"
 
 
 def test_latest_passes_over_runs_of_verify(library: Path) -> None:
-    """`latest` is a recording made by `verify` only if there is no other recording."""
+    """`latest` means a recording that `verify` made only if there is no other recording."""
     for name, cwd in (("run", "/elsewhere"), ("own", str(HERE))):
         record_conversation(library / f"{name}.db", wall=4 * 10**18, cwd=cwd, made_by="verify")
     assert resolve("latest", library, HERE) == library / "second.db"
@@ -128,7 +128,7 @@ def test_latest_passes_over_runs_of_verify(library: Path) -> None:
 
 
 def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
-    """If `latest` skips a newer recording of a different directory, a message names the newer."""
+    """If `latest` skips a newer recording of another directory, a message names the newer one."""
     passed_over = latest(library, HERE).passed_over
     assert passed_over is not None
     assert (passed_over[0], passed_over[1].cwd) == (library / "third.db", "/elsewhere")
@@ -167,7 +167,7 @@ def test_a_start_that_fits_several_names_them(library: Path) -> None:
 @pytest.mark.parametrize("length", [10, 300, 3000])
 @pytest.mark.parametrize("arguments", [1, 900, 1000])
 def test_a_look_at_the_bytes_misses_no_text(tmp_path: Path, length: int, arguments: int) -> None:
-    """The quick search in a recording's file finds every text that the file contains."""
+    """`may_have` finds every text that the file of a recording contains."""
     here = "/" + "abcdefghij" * (length // 10)
     command = ["x" * 3] * arguments
     path = record_conversation(tmp_path / "x.db", cwd=here, arg=command, id="feedbeef0001")
@@ -184,7 +184,7 @@ def test_an_unknown_word_is_answered_with_the_nearest_name(library: Path) -> Non
 
 
 def test_a_beginning_is_before_a_part(library: Path) -> None:
-    """A recording whose name begins with the given word comes before one that contains the word."""
+    """For a command, a name that begins with the given word precedes a name that contains it."""
     for number, name in enumerate(("2026-echo-2-ab12", "2026-echo-1-cd34", "echo-3")):
         record_conversation(library / f"{name}.db", id=f"ee0{number}", wall=(4 + number) * 10**18)
     assert resolve("echo", library, HERE) == library / "echo-3.db"
@@ -196,13 +196,13 @@ def test_a_beginning_is_before_a_part(library: Path) -> None:
 
 
 def test_a_whole_name_is_before_a_beginning(library: Path) -> None:
-    """A command prefers a recording whose name is exactly the given word."""
+    """A recording with exactly the given name precedes one whose id begins with the name."""
     record_conversation(library / "x.db", id="eeff44", name="aa")
     assert resolve("aa", library, HERE) == library / "x.db"
 
 
 def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -> None:
-    """Two recordings with one name are distinguished by their files."""
+    """If two recordings have the same name and id, a command can name them by their files."""
     lines = text_of(library / "first.db").splitlines(keepends=True)
     import_text_form(lines, library, library, stem="exp2")
     with pytest.raises(NoSuchRecording, match=r"exp2\.db \(aaaa11\)"):
@@ -214,7 +214,7 @@ def test_recordings_with_one_name_are_told_apart_by_their_files(library: Path) -
 def test_few_recordings_are_read_to_find_the_newest(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To find `latest`, files that are older than the newest recording are not opened."""
+    """To find `latest`, acp-proxy opens only files that may be newer than the best found so far."""
     for name, began in (("first", 10**9), ("second", 2 * 10**9), ("third", 3 * 10**9)):
         os.utime(library / f"{name}.db", (began, began))
     opened = []
@@ -230,7 +230,7 @@ def test_few_recordings_are_read_to_find_the_newest(
 
 
 def test_latest_lists_the_directory_once(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To find `latest`, acp-proxy reads the directory only once."""
+    """To find `latest`, acp-proxy lists the recordings directory only once."""
     listed = []
 
     def list_once(directory: Path) -> list[Path]:

@@ -53,7 +53,7 @@ def make_whole(path: Path) -> None:
 
 
 def make_dead(path: Path) -> None:
-    """Makes a recording whose recorder was killed when half of it was indexed."""
+    """Makes a recording whose recorder was killed before the last frames were indexed."""
     with LogWriter(path) as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -100,7 +100,7 @@ def plant_second_name(place: Path, victim: Path) -> None:
 
 
 def plant_text(place: Path, _victim: Path) -> None:
-    """Makes a text file that has the name by chance."""
+    """Makes a text file that happens to have the name of a side file."""
     place.write_text("notes of mine\n" * 300)
 
 
@@ -117,7 +117,7 @@ OWN = tuple(f"report/x.db{suffix}" for suffix in SLOTS)
 
 
 def look(root: Path) -> Tree:
-    """Returns the state of all files below a directory, without following links."""
+    """Returns the state of all files below a directory; links are not followed."""
     return {str(path.relative_to(root)): _look_at(path) for path in sorted(root.rglob("*"))}
 
 
@@ -133,7 +133,7 @@ def _look_at(path: Path) -> tuple[Any, ...]:
 
 
 def assert_untouched(before: Tree, after: Tree, *planted: str) -> None:
-    """Asserts that only the recording's own files changed, and no planted file."""
+    """Asserts that no file has changed, except the recording's own files that were not planted."""
     own = set(OWN) - set(planted)
     assert {k: v for k, v in after.items() if k not in own} == {
         k: v for k, v in before.items() if k not in own
@@ -151,7 +151,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def read_all(path: Path) -> None:
-    """Reads a recording like every command that shows, compares or replays it."""
+    """Reads everything that commands read from a recording, through the reader and the steps."""
     with RecordingReader(path) as reader:
         assert reader.recording
         list(reader.rows())
@@ -217,7 +217,7 @@ def plant_super_journal(path: Path, victim: Path) -> None:
 
 
 def command(root: Path, name: str) -> tuple[str, ...]:
-    """Returns the words of a command."""
+    """Returns the arguments of a command that reads the recording."""
     path = root / "report" / "x.db"
     words = {"path": path, "directory": path.parent, "other": root / "home" / "other.db",
              "out": root / "home" / "out"}  # fmt: skip
@@ -227,7 +227,7 @@ def command(root: Path, name: str) -> tuple[str, ...]:
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name: str) -> None:
-    """No command lets SQLite use a rollback journal that names another file."""
+    """A planted journal that names a user's file does not make any command delete the file."""
     record_conversation(root / "home" / "other.db")
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
@@ -242,7 +242,7 @@ def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name
 
 
 def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
-    """A recorder does not roll back a journal that somebody planted during the recording."""
+    """A planted journal that names a user's file does not make a recorder delete the file."""
     path = root / "report" / "x.db"
     connection = database.create(path)
     journal = Path(f"{path}-journal")
@@ -259,7 +259,7 @@ def test_a_recorder_deletes_no_file_of_the_users(root: Path) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_journal_of_a_killed_writer_is_rolled_back(root: Path, recording: str) -> None:
-    """If a recorder was killed, SQLite's rollback journal is applied to its recording."""
+    """If a recorder was killed while it wrote, commands undo the write with SQLite's journal."""
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     if recording != "log":
@@ -327,7 +327,7 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 
 
 def test_an_index_that_is_rebuilt_is_no_foreign_file(root: Path) -> None:
-    """acp-proxy accepts a -shm file of SQLite that was cut off after three bytes."""
+    """A recording can be opened although SQLite's -shm file beside it is damaged."""
     path = root / "report" / "x.db"
     record_conversation(path)
     index = Path(f"{path}-shm")
@@ -356,7 +356,7 @@ def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: 
 
 
 def test_a_link_to_a_recording_is_read_where_the_recording_is(root: Path) -> None:
-    """If a recording is a symbolic link, acp-proxy looks for side files beside its target."""
+    """If a recording is a symbolic link, its side files are beside the target of the link."""
     record_conversation(root / "home" / "real.db")
     path = root / "report" / "x.db"
     path.symlink_to(root / "home" / "real.db")

@@ -1,4 +1,4 @@
-"""A secret is also masked in rows that were recorded before it was recognized."""
+"""A secret that is recognized late is also masked in rows that were written before."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def new_session() -> dict[str, Any]:
 
 
 def write(recorder: LogWriter, *, with_secret: bool = True) -> None:
-    """Writes a conversation that shows a secret before the secret is recognized at its end."""
+    """Writes a conversation that contains a secret before the message that reveals it."""
     info = {"name": f"editor of {SECRET}", "version": "1"}
     recorder.to_agent(request(0, "initialize", protocolVersion=1, clientInfo=info))
     recorder.to_client(result(0, protocolVersion=1))
@@ -61,13 +61,13 @@ def write(recorder: LogWriter, *, with_secret: bool = True) -> None:
 
 
 def masking_log(path: Path, **start: Any) -> LogWriter:
-    """Returns the log of a recorder that masks."""
+    """Returns the log of a recorder that masks secrets."""
     fields = {"redaction": "secrets", MARKER_KEY: KEY, "arg": ["agent", SECRET], **start}
     return LogWriter(path, **fields)
 
 
 def rows(path: Path) -> list[Any]:
-    """Returns the columns that masking must not change."""
+    """Returns the columns of rows that masking must not change."""
     columns = "seq, flags & 63, kind, t_ns, lag_ns, method, rpc_id, exchange, session, turn"
     with closing(sqlite3.connect(path)) as connection:
         return [
@@ -77,7 +77,7 @@ def rows(path: Path) -> list[Any]:
 
 
 def test_nothing_recorded_earlier_shows_a_secret(tmp_path: Path) -> None:
-    """A recorder that recognizes a secret late also masks it in earlier frames."""
+    """If a recorder recognizes a secret late, it also masks the secret in earlier frames."""
     path, plain = tmp_path / "x.db", tmp_path / "y.db"
     for place, level in ((path, "secrets"), (plain, "none")):
         with masking_log(place, redaction=level, name="x") as recorder:
@@ -107,7 +107,7 @@ def test_a_recorder_that_was_killed(tmp_path: Path) -> None:
 
 
 def texts(opened: RecordingReader) -> str:
-    """Returns all lines, events and names of a recording, except the secret session id."""
+    """Returns all text that a reader shows of a recording, without the secret session id."""
     lines = b"\n".join(row["raw"] for row in opened.frames())
     parts = [lines.decode(), *(row["data"] for row in opened.events()), repr(opened.recording)]
     return "\n".join(parts).replace(f'"sessionId":"{SECRET}"', "")
@@ -115,7 +115,7 @@ def texts(opened: RecordingReader) -> str:
 
 @pytest.mark.parametrize("is_indexed", [False, True])
 def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
-    """In a running recording, commands mask a late-recognized secret in earlier frames too."""
+    """If a secret in a running recording is recognized late, commands mask it in earlier frames."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s1", "agent_message_chunk", content=text(f"it is {SECRET}")))
         write(recorder)
@@ -129,7 +129,7 @@ def test_a_reader_that_may_not_write(tmp_path: Path, is_indexed: bool) -> None:
 
 
 def test_a_reader_that_follows(tmp_path: Path) -> None:
-    """If a secret is recognized late, `--follow` masks it from then on."""
+    """If a secret is recognized late, `--follow` masks the secret from that time on."""
     with masking_log(tmp_path / "x.db") as recorder:
         recorder.to_agent(new_session())
         recorder.stderr("the other is Qq92xplKsecR7tv+Zc")
@@ -152,7 +152,7 @@ def test_a_recording_that_was_not_masked(tmp_path: Path) -> None:
 
 
 def test_what_takes_too_long_is_left_to_the_next_reader(tmp_path: Path) -> None:
-    """If masking earlier rows of the database takes too long, no row is changed."""
+    """If the masking of earlier rows takes too long, it is left to a later reader."""
 
     def watch(rows: Iterable[Any], _: int) -> Iterator[Any]:
         yield from islice(rows, 3)
@@ -205,7 +205,7 @@ def test_without_a_secret_no_byte_changes(
 
 
 def test_an_import_masks_earlier_messages(tmp_path: Path) -> None:
-    """In an imported log, a secret is also masked in messages before the one that reveals it."""
+    """`import` masks a secret also in messages before the one that reveals the secret."""
     said = update("s1", "agent_message_chunk", content=text(f"it is {SECRET}"))
     messages = [("<", said), (">", new_session()), ("<", result(1, sessionId="s1"))]
     log = "".join(f"{mark} {json.dumps(message)}\n" for mark, message in messages)
@@ -218,7 +218,7 @@ def test_an_import_masks_earlier_messages(tmp_path: Path) -> None:
 
 
 def hashed(*values: str) -> list[str]:
-    """Returns the hashes that the log has of values in the recorder's environment."""
+    """Returns hashes, as in a log, of secret values in the recorder's environment."""
     environment = {f"MY_{n}_TOKEN": value for n, value in enumerate(values)}
     return secret_hashes(environment, bytes.fromhex(KEY))
 

@@ -46,7 +46,7 @@ def recorder(tmp_path: Path) -> Iterator[LogWriter]:
 
 
 def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -> Indexer:
-    """Indexes the whole log."""
+    """Indexes all records of a log, and returns the indexer."""
     with reader(recorder.log_path) as log:
         machine = Indexer(rows, log)
         while machine.step(limit):
@@ -56,12 +56,12 @@ def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -
 
 
 def frames(rows: sqlite3.Connection, columns: str) -> list[Any]:
-    """Returns some columns of every frame, in order."""
+    """Returns the given columns of every frame, in order."""
     return query(rows, f"SELECT {columns} FROM frames ORDER BY seq")
 
 
 def recording(rows: sqlite3.Connection) -> dict[str, Any]:
-    """Returns the row of the recording."""
+    """Returns the row of the table `recording`."""
     cursor = rows.execute("SELECT * FROM recording")
     names = [column[0] for column in cursor.description]
     (row,) = cursor.fetchall()
@@ -156,7 +156,7 @@ def test_the_recording_follows_the_conversation(
 
 
 def test_edits_by_a_person_stay(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If a recording is renamed while its recorder runs, it keeps the new name."""
+    """If a user renames a running recording, the recorder keeps the new name."""
     index(recorder, rows)
     with rows:
         rows.execute("UPDATE recording SET name = 'mine'")
@@ -217,7 +217,7 @@ def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> Non
 
 
 def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """An unfinished line in a capture log becomes a frame at its newline."""
+    """While a line in a capture log has no newline, the indexer waits for the rest of the line."""
     recorder.chunk(TO_CLIENT, b'{"method":')
     recorder.chunk(TO_AGENT, b"first\n")
     machine = index(recorder, rows)
@@ -255,7 +255,7 @@ def test_settling_ends_the_unfinished_lines(recorder: LogWriter, rows: sqlite3.C
 def test_settling_a_whole_recording_changes_nothing(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """If a command finishes a complete recording again, the recording does not change."""
+    """If a command finishes a recording that is complete already, nothing changes."""
     write_conversation(recorder)
     recorder.close()
     index(recorder, rows)
@@ -337,7 +337,7 @@ def test_undelivered_frames_are_marked(
 def test_a_killed_writers_last_line_may_be_undelivered(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """If a recorder was killed, its last line is stored with how much was delivered."""
+    """If a recorder was killed, a last line that was delivered partly is marked as partial."""
     recorder.chunk(TO_AGENT, b"unfinished")
     recorder.event(capture_log.UNDELIVERED, TO_AGENT, bytes=4)
     index(recorder, rows)
@@ -390,7 +390,7 @@ def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Conn
 
 
 def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """If another program locks the database, the recorder indexes the frames after the lock."""
+    """If another program locks the database, the indexer writes all frames once afterwards."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         handshake(recorder)
         with (
@@ -420,7 +420,7 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
-    """A capture log counts as indexed only up to the last committed row."""
+    """A record of a capture log counts as indexed only after its row is committed."""
     with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
         write_conversation(recorder)
         recorder.close()
@@ -442,7 +442,7 @@ def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -
 def test_a_fresh_indexer_goes_on_from_the_last_commit(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """The indexing of a capture log can be continued from the state in the database."""
+    """A new indexer continues from the state that the earlier indexer left in the database."""
     recorder.to_agent(request(5, "session/prompt", sessionId="s", prompt=[text("hi")]))
     index(recorder, rows)
     recorder.to_client(update("s", "tool_call", toolCallId="c"), result(5, stopReason="end_turn"))
@@ -489,7 +489,7 @@ def test_any_number_in_an_event_is_indexed(
 
 
 def test_events_of_any_bytes_are_indexed(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """The indexer stores an event with unknown fields."""
+    """The indexer stores events of any kind with any bytes."""
     kinds = range(capture_log.END, capture_log.LAST_KIND + 1)
     for kind in kinds:
         for payload in (b"", b"\0\xff=\xfe\0=", b"bytes=\0reason"):

@@ -1,4 +1,4 @@
-"""No secret is ever stored in a row, whichever process indexes the log."""
+"""The database never contains a secret, whichever process indexes the log."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def chunk(text: str) -> dict[str, Any]:
 
 
 def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -> int:
-    """Indexes the log, each batch with a new indexer; returns the number of bytes left."""
+    """Indexes the log with a new indexer for each batch; returns the number of bytes left."""
     with reader(recorder.log_path) as log:
         machine = Indexer(rows, log)
         while machine.step(limit):
@@ -98,7 +98,7 @@ def test_the_key_of_the_markers_is_in_no_row(tmp_path: Path, level: str) -> None
 
 
 def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If a chunk ends within a secret, the indexer stores the chunk only after the next one."""
+    """If a chunk may end with the start of a secret, the indexer stores it after the next chunk."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk("harmless"), chunk(f"it is {SECRET[:6]}"))
     assert index(recorder, rows) > 0
@@ -110,7 +110,7 @@ def test_a_piece_of_text_stays_in_the_log(recorder: LogWriter, rows: sqlite3.Con
 
 
 def test_a_reader_does_not_wait(recorder: LogWriter) -> None:
-    """Commands show all text of a running recording except what may be the start of a secret."""
+    """While a chunk waits for the next one, commands show it without the start of the secret."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk(f"it is {SECRET[:10]}"))
     with RecordingReader(recorder.path) as opened:
@@ -129,7 +129,7 @@ def test_a_reader_does_not_wait(recorder: LogWriter) -> None:
 def test_the_end_of_a_stream_ends_the_waiting(
     recorder: LogWriter, rows: sqlite3.Connection, ended: str
 ) -> None:
-    """At the end of a stream, the indexer stores a chunk even if a secret may have begun."""
+    """When a stream ends, the indexer stores a chunk that was held back for masking."""
     recorder.to_agent(new_session())
     recorder.to_client(chunk(SECRET[:4]), chunk(f"and {SECRET[:12]}"))
     if ended == "end":
@@ -168,7 +168,7 @@ def test_every_indexer_makes_the_same_rows(
     trims: set[int],
     size: int,
 ) -> None:
-    """The masked rows in the database do not depend on the steps of indexing."""
+    """The masked rows are the same, however many indexers share the work and in which steps."""
     directory = tmp_path_factory.mktemp("logs")
     with (
         masking_log(directory / "a.db") as whole,
@@ -206,7 +206,7 @@ def test_every_indexer_makes_the_same_rows(
 def test_what_masking_remembers_cannot_be_read(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """If the stored state of masking is invalid, secrets are still masked."""
+    """If the stored state of masking cannot be read, secrets are still masked."""
     with LogWriter(recorder.path.with_name("y.db")) as other:
         other._record(capture_log.MASKING, 0, b"nonsense")
         other.to_agent(new_session())
@@ -233,7 +233,7 @@ def test_large_lines_are_masked(
 def test_undelivered_frames_are_found_by_what_was_received(
     recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
-    """A recorder finds undelivered frames by their sizes before masking."""
+    """The indexer finds undelivered frames by the sizes of their lines before masking."""
     for value in ("Zq81xplK" * 40, "Zq8"):
         recorder.to_agent(new_session(value))
     recorder.to_agent(request(2, "x"))
@@ -245,7 +245,7 @@ def test_undelivered_frames_are_found_by_what_was_received(
 
 
 def test_what_faults_changed_is_masked(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If a fault changes a line, secrets are masked before and after the change."""
+    """If a fault changes a line, secrets are masked in the received and the delivered line."""
     recorder.to_agent(new_session())
     recorder._record(capture_log.PART, TO_AGENT, line(new_session())[:-20])
     recorder.event(capture_log.FAULT, TO_AGENT, rule="r", action="truncate")

@@ -1,4 +1,4 @@
-"""Effects of faults become rows, wherever a batch of rows ends and whoever reads the log."""
+"""Records of faults in a capture log become rows, however the log is indexed in batches."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def made(recorder: LogWriter, data: bytes, stream: int = TO_CLIENT, **fields: An
 
 
 def tell(recorder: LogWriter) -> None:
-    """Logs every effect of faults on lines; the numbers are the numbers of the rows."""
+    """Logs all kinds of fault effects on lines; the comments give the numbers of the frames."""
     recorder.chunk(TO_CLIENT, b"one\ntwo\r\n")  # 2, 3
     fault(recorder, delivered="none")
     recorder.chunk(TO_CLIENT, b"thr")
@@ -81,7 +81,7 @@ FAULTS = [
 
 
 def check(connection: Any) -> None:
-    """Asserts that the rows are those of `tell`."""
+    """Asserts that the rows are those of the effects that `tell` has logged."""
     frames = query(connection, "select seq, raw, delivered, fault from frames order by seq")
     for frame, (seq, raw, delivered, by) in zip(frames, ROWS, strict=True):
         assert (frame[0], *frame[2:]) == (seq, delivered, by)
@@ -94,7 +94,7 @@ def check(connection: Any) -> None:
 
 @pytest.mark.parametrize("limit", [1, 60, 1 << 18])
 def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
-    """The rows of fired faults in the database do not depend on the steps of indexing."""
+    """The rows of faults are the same, however many bytes each step of indexing reads."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         tell(recorder)
         indexer = Indexer(connection, LogReader(recorder._fd))
@@ -114,7 +114,7 @@ def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
 
 
 def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
-    """While a line that a fault changed is unfinished, the capture log is not emptied."""
+    """While a record about a fault waits for its line, the capture log is kept."""
     with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
         recorder.chunk(TO_CLIENT, b"one\n")
         part(recorder, b"piece")
@@ -145,7 +145,7 @@ def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
 
 
 def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
-    """If a fault fires at a frame that is already in the database, both are still linked."""
+    """A fault is linked to its frame even if the frame is in the database already."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"zero\n")
         recorder.index()

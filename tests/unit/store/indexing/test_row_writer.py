@@ -1,4 +1,4 @@
-"""Rows of frames and events are numbered in order, and written all or not at all."""
+"""Rows of frames and events are numbered in order, and are written all or none."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RECORDING = Recording("c0ffee000001", "x", "0.1.0", STARTED_AT)
 
 
 def add(write: RowWriter, stream: Stream, message: Any, t_ns: int = 0, **more: Any) -> None:
-    """Adds a message as a frame that arrived at once."""
+    """Adds a message as a frame whose bytes arrived at once."""
     raw = line(message).rstrip(b"\n")
     write.add_frame(stream, read(raw), b"\n", t_ns, 0, raw, **more)
 
@@ -59,7 +59,7 @@ def test_frames_and_events_share_a_numbering() -> None:
 
 
 def test_faults_and_masks_are_kept() -> None:
-    """If a fault changed a frame, the frame's database row names the fault."""
+    """A row has everything about its frame: its delivery, its fault, and whether it is masked."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, notification("x"), delivered="partial", fault="cut",
@@ -111,7 +111,7 @@ class Broken:
 
 
 def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
-    """If a commit to the database fails, the next commit writes all rows once."""
+    """If a commit fails, the next commit writes all rows, each once."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/prompt", sessionId="s"))
@@ -130,7 +130,7 @@ def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
 
 
 def test_state_is_stored_only_for_a_next_indexer() -> None:
-    """The indexer stores its state only if another indexer may have to continue."""
+    """The row writer stores the indexer's state only if the indexing may be continued."""
     with new_database() as rows:
         RowWriter(rows, IndexerState(recording=RECORDING), resumable=False).commit()
         assert query(rows, "SELECT * FROM indexing") == []
@@ -158,7 +158,7 @@ TABLES = (LABELS, "SELECT * FROM exchanges ORDER BY id", "SELECT * FROM turns OR
 
 
 def begin_as_v1(recorder: LogWriter) -> None:
-    """Writes a draft conversation that begins like v1, up to a file in the turn."""
+    """Writes the beginning of a draft conversation, which looks like v1."""
     recorder.to_agent(request(0, "initialize", protocolVersion=1, clientCapabilities={}))
     recorder.to_client(result(0, protocolVersion=1, agentCapabilities={}))
     recorder.to_agent(request(1, "authenticate", methodId="m"))
@@ -171,7 +171,7 @@ def begin_as_v1(recorder: LogWriter) -> None:
 
 
 def go_on_as_draft(recorder: LogWriter) -> None:
-    """Writes messages that decide for the draft, and the end of the turn."""
+    """Writes the end of the draft conversation, which shows that the dialect is the draft."""
     for kind in ("agent_message_chunk", "tool_call"):
         recorder.to_client(
             notification("session/update", sessionId="s", type=kind, data={"id": "c"})
@@ -188,7 +188,7 @@ def write_draft(recorder: LogWriter) -> None:
 
 
 def write_v2(recorder: LogWriter) -> None:
-    """Writes an excerpt of v2 in which a turn seems to end with the answer to its prompt."""
+    """Writes an excerpt of v2 whose turn seems to end with the answer to the prompt."""
     recorder.to_agent(request(0, "session/load", sessionId="s", cwd="/p"))
     recorder.to_client(result(0))
     recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[]))
@@ -203,12 +203,12 @@ def write_v2(recorder: LogWriter) -> None:
 
 
 def rows_of(connection: sqlite3.Connection) -> list[list[Any]]:
-    """Returns the columns that depend on the dialect."""
+    """Returns the columns of rows that depend on the dialect."""
     return [query(connection, sql) for sql in TABLES]
 
 
 def fresh_rows(tmp_path: Path, write: Callable[[LogWriter], None], dialect: str) -> list[list[Any]]:
-    """Returns the rows of an index that knew the dialect from the start."""
+    """Returns the rows of an indexer that knew the dialect from the start."""
     with LogWriter(tmp_path / "forced.db", dialect=dialect) as recorder, new_database() as known:
         write(recorder)
         with reader(recorder.log_path) as log:
@@ -225,7 +225,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
     dialect: str,
     limit: int,
 ) -> None:
-    """If the indexer detects the dialect late, it corrects the earlier rows of the database."""
+    """If the dialect is detected late, the indexer corrects the labels of earlier rows."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write(recorder)
         with reader(recorder.log_path) as log:
@@ -242,7 +242,7 @@ def test_rows_are_those_of_an_index_that_knew_the_dialect(
 def test_another_indexer_goes_on_after_the_labels_were_written_again(
     tmp_path: Path, rows: sqlite3.Connection
 ) -> None:
-    """If the indexer detects the dialect late, its stored state contains the dialect."""
+    """After a late change of the dialect, another indexer can continue with the new dialect."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_draft(recorder)
         with reader(recorder.log_path) as log:
@@ -254,7 +254,7 @@ def test_another_indexer_goes_on_after_the_labels_were_written_again(
 def test_a_commit_that_fails_labels_again_the_next_time(
     tmp_path: Path, rows: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a late change of the dialect cannot be committed, the indexer writes no rows."""
+    """If a late change of the dialect cannot be committed, the next commit makes the change."""
     used = "acp_proxy.store.indexing.row_writer.label_again"
 
     def fail(*arguments: Any) -> Any:
@@ -275,7 +275,7 @@ def test_a_commit_that_fails_labels_again_the_next_time(
 
 
 def test_the_tail_of_a_running_recording_has_the_same_labels(tmp_path: Path) -> None:
-    """If the dialect of a running recording is detected late, earlier frames are read again."""
+    """If the dialect of a running recording is detected late, readers show the right labels."""
     expected = fresh_rows(tmp_path, write_draft, DRAFT)
     with LogWriter(tmp_path / "x.db") as recorder:
         begin_as_v1(recorder)

@@ -35,7 +35,7 @@ JUNK = b"spoiled with a secret: Zq81xplKsecR7tv"
 
 
 def dead(path: Path, junk: bytes = JUNK, *, at_end: bool = False) -> Path:
-    """Makes the log of a dead recorder with damaged bytes between two records, or at its end."""
+    """Makes the log of a killed recorder, with damaged bytes between records or at its end."""
     with LogWriter(path) as recorder:
         write_conversation(recorder)
         place = recorder.log_path.stat().st_size
@@ -122,7 +122,7 @@ def test_no_file_is_changed(tmp_path: Path) -> None:
 
 
 def test_a_finisher_was_killed_before_it_removed_the_log(tmp_path: Path) -> None:
-    """If a command is stopped while it moves damaged bytes to a file, no bytes are kept twice."""
+    """If a command was killed after it saved damaged bytes, the bytes are not saved twice."""
     path = dead(tmp_path / "x.db")
     log = (tmp_path / "x.db.log").read_bytes()
     for _ in range(3):
@@ -202,7 +202,7 @@ def test_people_are_told(tmp_path: Path) -> None:
 def test_a_recorder_keeps_what_it_cannot_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before a recorder empties a capture log, it keeps the damaged bytes in a new file."""
+    """A recorder saves damaged bytes of its capture log in a new file before it empties the log."""
     monkeypatch.setattr("trio.from_thread.check_cancelled", lambda: None)
     monkeypatch.setattr(indexing, "TRIM", 1)
     path = tmp_path / "x.db"

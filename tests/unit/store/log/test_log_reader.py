@@ -1,4 +1,4 @@
-"""A capture log can be read from any offset, whatever happened to it."""
+"""A capture log can be read from any offset, even if it is damaged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def log() -> Iterator[CaptureLog]:
-    """A log of three chunks."""
+    """A capture log with three chunks."""
     with new_log() as three:
         for t_ns, chunk in enumerate((b"one", b"two", b"three"), 1):
             three.append(TO_AGENT, t_ns, chunk)
@@ -40,12 +40,12 @@ def log() -> Iterator[CaptureLog]:
 
 
 def payloads(log: CaptureLog, limit: int = 1 << 30) -> list[bytes]:
-    """Returns the payload of every record."""
+    """Returns the payloads of all records that a reader finds."""
     return [record.payload for record in read_all(log.path, limit)]
 
 
 def splice(log: CaptureLog, place: int, junk: bytes, *, instead: int = 0) -> None:
-    """Inserts bytes at a logical offset, in place of ``instead`` bytes."""
+    """Inserts bytes into a log at an offset, in place of some of its bytes."""
     path, place = Path(log.path), place + BASE_SIZE
     whole = path.read_bytes()
     path.write_bytes(whole[:place] + junk + whole[place + instead :])
@@ -61,7 +61,7 @@ def test_a_reader_goes_on_from_any_record(log: CaptureLog) -> None:
 
 
 def test_a_limit_ends_a_call_and_never_a_record(log: CaptureLog) -> None:
-    """A read of a capture log up to a limit returns at least one record."""
+    """A read of a capture log with a limit returns whole records, and at least one."""
     first, second, _ = read_all(log.path)
     with reader(log.path) as other:
         assert list(other.records(0, 1)) == [first]
@@ -79,7 +79,7 @@ def test_records_that_are_written_meanwhile_are_read(log: CaptureLog) -> None:
 
 
 def test_segments_are_read_and_joined(log: CaptureLog) -> None:
-    """Several parts of a capture log can be read and joined by their offsets."""
+    """The bytes of a line that is spread over a capture log can be read by their offsets."""
     first, second, third = read_all(log.path)
     with reader(log.path) as other:
         assert other.read(first.offset, 2) == b"on"
@@ -120,7 +120,7 @@ def test_junk_between_records_is_skipped(log: CaptureLog, junk: bytes, limit: in
 
 
 def test_junk_at_the_end_hides_no_record(log: CaptureLog) -> None:
-    """Foreign bytes at the end of a capture log do not hide a later record."""
+    """Foreign bytes at the end of a capture log hide no record."""
     splice(log, log.size, b"junk" * 20)
     with reader(log.path) as other:
         for _ in range(2):
@@ -140,7 +140,7 @@ def test_junk_at_the_end_hides_no_record(log: CaptureLog) -> None:
     ids=["magic", "no kind", "kind", "stream", "length", "time"],
 )
 def test_a_record_with_an_impossible_header_is_skipped(log: CaptureLog, header: bytes) -> None:
-    """If the header of a record is invalid, a reader of the capture log loses only this record."""
+    """If the header of a record in a capture log is invalid, only this record is lost."""
     splice(log, read_all(log.path)[0].end, header, instead=HEADER_SIZE)
     with reader(log.path) as other:
         assert [record.payload for record in records(other)] == [b"one", b"three"]
@@ -176,7 +176,7 @@ def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_trimmed_log_is_read_by_the_same_offsets(log: CaptureLog) -> None:
-    """After the recorder has emptied its capture log, reading continues with the new records."""
+    """After a capture log was emptied, a reader continues at the same offsets with new records."""
     with reader(log.path) as other:
         offset = records(other)[-1].end
         assert log.trim(offset)
@@ -199,7 +199,7 @@ def test_a_reader_notices_that_the_log_moved(log: CaptureLog) -> None:
 
 
 def test_a_reader_of_the_writers_descriptor_disturbs_nothing(log: CaptureLog) -> None:
-    """Reading a capture log does not change where the recorder writes."""
+    """A reader that shares the recorder's file descriptor does not move the recorder's position."""
     mine = LogReader(log.fd)
     assert len(records(mine)) == 3
     log.append(TO_AGENT, 4, b"four")

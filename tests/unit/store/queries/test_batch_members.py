@@ -1,4 +1,4 @@
-"""The messages of a batch have their own labels, and summaries include them."""
+"""The messages of a JSON-RPC batch have their own labels, and summaries count them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.batch_messages import CHAT, error, prompt, recording, request
 
 
 def test_each_message_has_its_own_labels() -> None:
-    """A message in a JSON-RPC batch belongs to the same turn as a single message would."""
+    """Each message of a JSON-RPC batch has its own labels, such as session and turn."""
     wanted = ("kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call")
     with recording(*CHAT) as reader:
         rows = [m for frame in reader.frames() for m in members_of(frame, reader.query)]
@@ -78,7 +78,7 @@ def test_an_error_within_a_batch_keeps_its_code() -> None:
 
 
 def test_an_unanswered_request_of_a_batch_is_described_by_its_own_text() -> None:
-    """`show` describes an open request in a JSON-RPC batch by its own text."""
+    """`show` describes an open request in a JSON-RPC batch by the text of the request."""
     both = [request(1, "session/list"), prompt(2, "Hello")]
     with recording((">", both), ("<", result(1, sessions=[]))) as reader:
         (request_,) = summarize(reader).unanswered

@@ -1,4 +1,4 @@
-"""Queries of the frames about a call or a terminal read no more frames than they need."""
+"""Queries for the frames of a tool call or a terminal read only the frames that they need."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_terminal_is_found_without_a_look_at_all_others(tmp_path: Path) -> Non
 
 
 def _steps_of_a_terminal(path: Path, terminals: int) -> int:
-    """Counts SQLite's steps, in tens, to find the frames of the first of some terminals."""
+    """Counts the steps of SQLite, in tens, that it takes to find the frames of a terminal."""
     with LogWriter(path) as recorder:
         for number in range(terminals):
             recorder.to_client(request(number, "terminal/create", sessionId="s", command="make"))

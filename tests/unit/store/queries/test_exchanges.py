@@ -42,7 +42,7 @@ def test_exchanges_come_in_the_order_in_which_they_were_asked(chat: RecordingRea
 
 
 def test_an_exchange_is_open_between_its_request_and_its_answer(chat: RecordingReader) -> None:
-    """The query for open requests returns a request only until its answer is recorded."""
+    """For a query, a request is open from its time until the time of its answer."""
     first = next(exchanges.exchanges(chat))
     assert first.latency_ns is not None
     (sent,) = chat.query(
@@ -92,7 +92,7 @@ def test_exchanges_are_chosen_by_method_direction_and_outcome(chat: RecordingRea
 
 
 def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
-    """If a recording has two `initialize` requests, the answered request is its handshake."""
+    """If a recording has two `initialize` requests, the handshake is the answered one."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(0, "initialize"))
         recorder.to_client(result(0))
@@ -104,7 +104,7 @@ def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
 
 
 def test_requests_to_the_client_are_counted_by_outcome(tmp_path: Path) -> None:
-    """A query counts the agent's requests by their outcome."""
+    """A query counts the requests of the agent by their outcome."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(4):
             recorder.to_client(request(number, "fs/read_text_file"))

@@ -1,4 +1,4 @@
-"""Queries by filters and for runs return the same frames as a test of every frame."""
+"""Queries with a filter return the same frames as a test of every frame."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ filters = st.recursive(
 
 @pytest.fixture(scope="module")
 def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RecordingReader]]:
-    """Readers of finished recordings, and of a running one that is half indexed."""
+    """Readers of finished recordings, and of a running recording that is half indexed."""
     directory = tmp_path_factory.mktemp("recordings")
     with contextlib.ExitStack() as stack:
         story = record_conversation(directory / "story.db")
@@ -125,7 +125,7 @@ def test_a_filter_finds_the_frames_that_match_it(readers: list[RecordingReader],
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_filter_can_start_after_a_number(path: Path) -> None:
-    """A query for frames after a number returns exactly the later frames."""
+    """A query for the frames after a number returns only the matching frames after it."""
     with RecordingReader(path) as reader:
         for chosen in (EVERYTHING, parse("dir:to-client")):
             frames = list(reader.frames(chosen))
@@ -213,7 +213,7 @@ def test_frames_are_counted(readers: list[RecordingReader]) -> None:
 
 
 def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
-    """If a query fetches the frames of a filter in several steps, it loses no frame."""
+    """A query for thousands of frames, which is done in several steps, loses no frame."""
     with LogWriter(tmp_path / "long.db") as recorder:
         for number in range(5000):
             recorder.to_agent({"jsonrpc": "2.0", "method": "x" if number % 2 else "y"})
@@ -249,7 +249,7 @@ def test_unknown_codes_are_damage(tmp_path: Path, spoil: str) -> None:
 
 
 def test_a_few_frames_are_read_like_all(readers: list[RecordingReader]) -> None:
-    """A query for a range of frames includes frames that are not in the database yet."""
+    """A query for a range of frames returns frames of the database and of the capture log."""
     for reader in readers:
         every = [*reader.heads(with_lines=True)]
         for place in range(len(every)):
@@ -305,7 +305,7 @@ def test_a_filter_may_have_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["not " * 99 + "method:x", "not (" * 49 + "seq:>3 or ("
                                   "kind:error and method:s*)" + ")" * 49])  # fmt: skip
 def test_a_filter_may_be_nested_as_deeply_as_the_grammar_has_it(tmp_path: Path, text: str) -> None:
-    """If a filter is nested too deeply for SQLite, acp-proxy tests the filter in Python."""
+    """If a filter is nested too deeply for SQLite, acp-proxy tests its conditions in Python."""
     chosen = parse(text)
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         expected = [row["seq"] for row in reader.frames() if chosen.matches(row)]
@@ -317,26 +317,26 @@ FOREVER = 1 << 62
 
 
 def _chunk(recorder: LogWriter, session: str = "s", **more: Any) -> None:
-    """Writes a streamed piece of the agent's message."""
+    """Records a streamed chunk of the agent's message."""
     recorder.to_client(update(session, "agent_message_chunk", content=text("…"), **more))
 
 
 def _runs(recorder: LogWriter, pause_ns: int = 5 * MS) -> list[tuple[int, int]]:
-    """Returns the first and the last number of each run, from the prompt on."""
+    """Returns the first and last frame numbers of each run of chunks, from the prompt on."""
     with RecordingReader(recorder.path) as reader:
         return [(run.seq, run.last_seq) for run in reader.runs(pause_ns)]
 
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Any:
-    """A recorder's log with an open prompt; its next frame is number 3."""
+    """A log with an open prompt. The number of the next frame is 3."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         yield recorder
 
 
 def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None:
-    """The query that joins consecutive chunks can leave chunks up to a given frame separate."""
+    """`RecordingReader.runs` does not join the chunks up to a given frame."""
     for _ in range(6):
         _chunk(recorder)  # 3 to 8
     recorder.abandon()
@@ -346,7 +346,7 @@ def test_the_first_frames_may_be_runs_by_themselves(recorder: LogWriter) -> None
 
 
 def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
-    """The query that joins consecutive chunks does not join chunks across a pause."""
+    """`RecordingReader.runs` joins consecutive chunks up to a pause or another frame."""
     for _ in range(3):
         _chunk(recorder)  # 3, 4, 5
     recorder.t_ns += 10 * MS
@@ -364,7 +364,7 @@ def test_pieces_are_one_run_until_a_pause(recorder: LogWriter) -> None:
 
 
 def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
-    """In v2, the query that joins consecutive chunks does not join updates of a terminal."""
+    """In v2, `RecordingReader.runs` does not join updates of a terminal."""
     _chunk(recorder)
     for _ in range(2):
         recorder.to_client(update("s", "terminal_update", terminalId="t"))
@@ -375,7 +375,7 @@ def test_updates_about_a_terminal_are_no_run(recorder: LogWriter) -> None:
 
 
 def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
-    """In v2, the query that joins chunks leaves the update that ends a turn separate."""
+    """In v2, `RecordingReader.runs` does not join the update that ends a turn with chunks."""
     with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(result(1))  # 3
@@ -387,7 +387,7 @@ def test_an_update_that_ends_a_turn_is_in_no_run(tmp_path: Path) -> None:
 
 
 def test_an_event_ends_a_run(recorder: LogWriter) -> None:
-    """The query that joins consecutive chunks does not join chunks across an event."""
+    """`RecordingReader.runs` does not join chunks if an event is between them."""
     _chunk(recorder)
     _chunk(recorder)
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=0)
@@ -400,7 +400,7 @@ def test_an_event_ends_a_run(recorder: LogWriter) -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("pause_ns", [-1, 0, FOREVER])
 def test_each_frame_is_in_one_run(path: Path, pause_ns: int) -> None:
-    """The query that joins consecutive chunks loses no frame."""
+    """`RecordingReader.runs` returns each frame once."""
     with RecordingReader(path) as reader:
         frames = {frame["seq"]: frame for frame in reader.frames()}
         runs: list[FrameRun] = list(reader.runs(pause_ns))

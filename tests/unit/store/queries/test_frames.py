@@ -1,4 +1,4 @@
-"""Queries of frames read no more frames than their answers need."""
+"""Queries for single frames read only the frames that they return."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def chat(tmp_path: Path) -> Iterator[RecordingReader]:
 
 
 def test_the_first_message_of_a_stream_is_found(tmp_path: Path) -> None:
-    """The query for a stream's first message skips lines that are not messages."""
+    """The query for the first message of a stream skips lines that are not messages."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(TO_CLIENT, b"hello\n\n")  # 2, 3
         recorder.to_client(update("s", "agent_message_chunk", content=text("a")))  # 4

@@ -1,4 +1,4 @@
-"""A reader masks a recording that was not masked when it was made."""
+"""If a recording contains secrets, the reader masks them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ COMMANDS = (
 
 
 def everything(reader: RecordingReader) -> str:
-    """Returns everything that a reader can read from a recording."""
+    """Returns all data that a reader can read from a recording."""
     return "\n".join(
         repr(value)
         for value in (
@@ -83,7 +83,7 @@ def test_a_reader_that_is_asked_to_shows_all(tmp_path: Path) -> None:
 
 
 def test_sizes_are_those_of_the_masked_lines(tmp_path: Path) -> None:
-    """In a masked recording, the size of a frame is the size of the masked line."""
+    """If a reader masks a recording, the size of a frame is the size of its masked line."""
     with RecordingReader(record_planted(tmp_path / "x.db")) as reader:
         rows = [*reader.frames()]
         assert all(row["size"] == len(row["raw"]) for row in rows)
@@ -144,7 +144,7 @@ def _without_accidents(text: str) -> str:
 
 
 def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
-    """If a recording was masked when it was made, commands do not search it for secrets again."""
+    """If a recorder has masked a recording, a reader does not search it for secrets again."""
     path = record_planted(tmp_path / "x.db", redaction="secrets", marker_key="00" * 16)
     with RecordingReader(path) as reader:
         assert reader.masked_rows is None
@@ -153,7 +153,7 @@ def test_a_recording_with_masks_is_not_looked_through(tmp_path: Path) -> None:
 
 
 def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
-    """In a growing recording, a secret always has the same marker."""
+    """In a recording that grows, a secret keeps its marker."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "x", env={"DEPLOY": ENV}))
         with RecordingReader(tmp_path / "x.db") as reader:
@@ -168,7 +168,7 @@ def test_a_running_recording_is_masked_as_it_grows(tmp_path: Path) -> None:
 
 
 def test_fired_faults_are_masked(tmp_path: Path) -> None:
-    """In the bytes that a fault delivered, secrets are masked."""
+    """Secrets are also masked in the bytes that a fault delivered."""
     path = record_conversation(tmp_path / "x.db")
     line = b'{"jsonrpc":"2.0","method":"x","params":{"password":"Hn6wQz3LfTyB"}}'
     with sqlite3.connect(path) as connection:
@@ -200,7 +200,7 @@ def test_a_note_is_masked(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
-    """A recording without secrets counts as unmasked."""
+    """If a recording contains no secret, the reader says that nothing is masked."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         assert reader.masked_rows is not None
         assert reader.masked_rows.count == 0
@@ -211,7 +211,7 @@ def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
 def test_lines_that_are_searched_at_once_are_masked_as_one_by_one(
     tmp_path: Path, before: int
 ) -> None:
-    """Masking several lines at the same time has the same result as masking them one by one."""
+    """Lines that are searched for secrets together are masked like lines searched one by one."""
     call = {"sessionUpdate": "tool_call_update", "toolCallId": "call-1", "status": "completed"}
     plain = [notification("session/update", sessionId="s", update=call)] * 20
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -262,7 +262,7 @@ def test_private_masks_what_was_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", ["none", "secrets"])
 def test_what_another_recording_has_shown_is_masked_as_well(tmp_path: Path, level: str) -> None:
-    """A secret that is known from another recording is masked."""
+    """If a secret is known from another recording, a reader masks it."""
     path = tmp_path / "x.db"
     with LogWriter(path, redaction=level, marker_key="07" * 16) as recorder:
         recorder.to_agent(request(1, "session/prompt", prompt="it is plum-rhubarb-771"))

@@ -1,4 +1,4 @@
-"""The recorded events show whether an agent ended on its own or was stopped."""
+"""The events of a recording show whether the agent ended by itself or was ended."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ STDERR_ENDED: dict[str, Any] = {"eof": "stderr", "reason": "end of file"}
 
 
 def told(signal: int, action: str = "passed on") -> dict[str, Any]:
-    """Returns a signal that was passed on or sent."""
+    """Returns the event of a signal that was passed on or sent to the agent."""
     return {"signal": signal, "action": action}
 
 
 def exited(**how: int) -> dict[str, Any]:
-    """Returns the agent's exit."""
+    """Returns the event of the agent's exit."""
     return {"exit": "", **how}
 
 
 def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
-    """Returns events as a recording has them, numbered from 1."""
+    """Returns events as rows of a recording, numbered from 1."""
     numbered = []
     for seq, event in enumerate(events, 1):
         kind = "exit" if "exit" in event else "eof" if "eof" in event else "signal"
@@ -63,7 +63,7 @@ def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
 def test_an_agent_ended_by_itself_or_was_stopped(
     events: list[dict[str, Any]], at: int | None
 ) -> None:
-    """If several events may have ended an agent, the first event decides who ended the agent."""
+    """The first of several events that may have ended an agent decides who ended it."""
     assert ended_by_itself_at(rows(*events)) == at
 
 
@@ -82,7 +82,7 @@ def test_an_agent_ended_by_itself_or_was_stopped(
     ],
 )
 def test_an_event_shows_which_peer_leaves(event: dict[str, Any], who: str) -> None:
-    """`replay` recognizes the event with which the agent or the client left."""
+    """`replay` finds in the recorded events who left first: the agent or the client."""
     (recorded,) = rows(event)
     answers = {
         "agent": is_agent_leaving(recorded),

@@ -1,4 +1,4 @@
-"""Replay reads a recording as small steps in order, and payloads by number."""
+"""`replay` reads a recording as steps in order, and reads the bytes of a step by its number."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HELLO = """
 
 
 def steps(script: Script) -> list[Step]:
-    """Returns all steps."""
+    """Returns all steps of a recording."""
     every = []
     while some := script.read():
         every += some
@@ -34,7 +34,7 @@ def steps(script: Script) -> list[Step]:
 
 
 def test_steps_know_their_exchange(tmp_path: Path) -> None:
-    """`replay` knows the session of each recorded frame."""
+    """Each step of a recording has the exchange and the session of its frame."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "s"}
@@ -54,7 +54,7 @@ def test_steps_know_their_exchange(tmp_path: Path) -> None:
 
 
 def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
-    """In a replay, the client may leave out some requests, such as `session/list`."""
+    """For `replay`, some requests are optional for the client, such as `session/list`."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 session/list {}
         4 -> #2 authenticate {"methodId": "m"}
@@ -69,7 +69,7 @@ def test_requests_that_a_client_may_omit(tmp_path: Path) -> None:
 
 
 def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
-    """`replay` handles the messages in a client's JSON-RPC batch one by one."""
+    """Each message in a JSON-RPC batch of the client is a step of its own for `replay`."""
     recorded = record(tmp_path, HELLO + """
         3 <- #5 _x/ask {}
         4 -> [{"id":5,"method":"_x/a"},{"id":5,"result":{}},{"method":"_x/n"},3]
@@ -87,7 +87,7 @@ def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
 
 
 def test_frames_are_read_by_number(tmp_path: Path) -> None:
-    """`replay` can read any frame by its number."""
+    """`replay` can read the bytes of any frame by the frame's number."""
     recorded = record(tmp_path, HELLO + r"""
         3 <- | one\r
         4 <- | \xff
@@ -114,7 +114,7 @@ def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
 
 
 def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
-    """`replay` finds the later messages of the recorded client by their method."""
+    """`RecordedSteps.later` finds later messages of the recorded client by their method."""
     recorded = record(tmp_path, HELLO + """
         3 -> #1 _x/a {}
         4 <- #1 _x/a {}
@@ -130,7 +130,7 @@ def test_later_messages_are_found_by_method(tmp_path: Path) -> None:
 
 
 def test_the_peer_that_left_first(tmp_path: Path) -> None:
-    """`replay` knows whether the recorded agent ended before its client left."""
+    """`RecordedSteps` knows whether the recorded agent ended before its client left."""
     assert record(tmp_path, HELLO).script().agent_left_at is None
     died = record(tmp_path, HELLO + "<- end")
     assert (died.script().agent_left_at or 0) > died.seq(2)

@@ -1,4 +1,4 @@
-"""A reader keeps little of a large value in memory, and says if it was cut or refused."""
+"""A reader keeps only a part of a large value in memory, and says if it cut or refused one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MUCH = 5_000_000
 
 
 def change(path: Path, sql: str, *parameters: object) -> Path:
-    """Changes a recording as only another program would."""
+    """Changes a recording as no recorder would."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(sql, parameters)
         connection.commit()
@@ -55,7 +55,7 @@ def change(path: Path, sql: str, *parameters: object) -> Path:
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """A recording with a line that is too large for memory."""
+    """A recording with a line that readers do not keep in memory as a whole."""
     path = record_conversation(tmp_path / "x.db")
     return change(path, "UPDATE frame_rows SET raw = ? WHERE seq = ?", LARGE, SEQ)
 
@@ -143,7 +143,7 @@ def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`replay` sends all of a line that is megabytes long."""
+    """`replay` sends every byte of a line of megabytes, but refuses a line above a limit."""
     with RecordingReader(large) as reader:
         assert RecordedSteps(reader).wire(SEQ).raw == LARGE
         assert RecordedSteps(reader).wire(SEQ - 1).raw != LARGE
@@ -155,7 +155,7 @@ def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPat
 def test_a_large_line_in_a_log_is_read_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From a capture log, acp-proxy reads only the beginning of a very large line."""
+    """If a very large line is only in the capture log, readers return its beginning."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
@@ -179,7 +179,7 @@ def test_a_large_line_in_a_log_is_read_the_same(
 
 
 def read_all(path: Path) -> None:
-    """Reads all rows of a recording, one at a time."""
+    """Reads all rows of a recording one by one."""
     with RecordingReader(path) as reader:
         assert reader.recording
         for row in reader.rows():
@@ -198,7 +198,7 @@ def read_all(path: Path) -> None:
     ],
 )
 def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) -> None:
-    """A command refuses a database if a small column contains a text of over 16 MiB."""
+    """A command refuses a database if a value that should be small, such as a name, is huge."""
     path = change(record_conversation(tmp_path / "x.db"), sql, MUCH)
     assert MUCH > LABEL
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""The database of a recording keeps its documented names, versions, views and indexes."""
+"""Tests the names, versions, views and indexes that the documents promise for the database."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CONTRACT = {
 
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    """The complete recording of `write_conversation`, opened with plain sqlite3."""
+    """A recording of the conversation in `write_conversation`, opened with plain sqlite3."""
     with contextlib.closing(
         sqlite3.connect(record_conversation(tmp_path / "story.db"))
     ) as connection:
@@ -173,7 +173,7 @@ def test_the_timeline_is_frames_and_events_in_one_order(story: sqlite3.Connectio
     ],
 )
 def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str) -> None:
-    """In the SQL views, the preview of any bytes is readable text."""
+    """The SQL views show a readable preview of a line, whatever bytes the line has."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(3, said + b"\n")
         recorder.chunk(2, said + b"\n")
@@ -186,7 +186,7 @@ def test_the_timeline_previews_any_bytes(tmp_path: Path, said: bytes, shown: str
 
 
 def test_unanswered_shows_how_long_a_peer_waited(story: sqlite3.Connection) -> None:
-    """The SQL view `unanswered` has each open request with the time since the request."""
+    """The SQL view `unanswered` shows how long each open request has waited."""
     assert rows(story, "SELECT * FROM unanswered") == [
         (6, "to-agent", "session/set_mode", "3", "s-1", 16, 0.007)
     ]
@@ -242,12 +242,12 @@ def test_exchanges_have_indexes(story: sqlite3.Connection, condition: str) -> No
 
 @pytest.mark.parametrize("name", ["messages", "permissions", "tool_calls", "unanswered"])
 def test_views_do_not_copy_all_messages(story: sqlite3.Connection, name: str) -> None:
-    """The SQL views find the line of a request by its number."""
+    """SQLite needs no temporary index to read the SQL views."""
     assert "AUTOMATIC" not in plan(story, f"SELECT * FROM {name}")
 
 
 def test_a_row_costs_no_more_than_64_bytes_beyond_its_frame(tmp_path: Path) -> None:
-    """In the database, a frame needs at most 64 bytes more than its line has."""
+    """In the database, a frame needs at most 64 bytes in addition to its line."""
     count, sample = 20_000, line(update("s-1", "agent_message_chunk", content=text("")))
     frame = line(update("s-1", "agent_message_chunk", content=text("x" * (301 - len(sample)))))
     assert len(frame) == 301

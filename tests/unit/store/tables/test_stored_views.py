@@ -1,4 +1,4 @@
-"""The stored views agree with the commands in every dialect, and accept any line."""
+"""The SQL views agree with the commands in every dialect, and can read any line."""
 
 from __future__ import annotations
 
@@ -60,27 +60,27 @@ SQL = Path(migrations.__file__).with_name("stored_views.sql")
 
 @contextlib.contextmanager
 def rows_of(conversation: Iterable[bytes]) -> Iterator[sqlite3.Connection]:
-    """Returns the database that is imported from a text form."""
+    """Returns a database into which a text form was imported."""
     with new_database() as connection:
         read_text_form(conversation, Path("x.jsonl"), connection)
         yield connection
 
 
 def rows(connection: sqlite3.Connection, view: str) -> list[Row]:
-    """Returns the rows of a view."""
+    """Returns the rows of an SQL view."""
     cursor = connection.execute(f"SELECT * FROM {view}")
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor]
 
 
 def view(path: Path, name: str) -> list[Row]:
-    """Returns the rows of a view of a recording."""
+    """Opens a recording, and returns the rows of an SQL view."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         return rows(connection, name)
 
 
 def test_the_views_list_the_words_of_the_protocol() -> None:
-    """The lists of words in the SQL views equal the lists in the Python code."""
+    """The lists of words in the SQL views are equal to the lists in the Python code."""
     sql = SQL.read_text(encoding="utf-8")
     lists = {tuple(re.findall("'([^']*)'", words)) for words in re.findall(r" IN \((.*?)\)", sql)}
     roles = [(PROMPT, USER_TEXT, "user_message"), (AGENT_TEXT, "agent_message"),
@@ -135,13 +135,13 @@ def test_the_views_say_what_inspect_says(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*weighted(TEXT_FORMS)])
 def test_the_view_of_tool_calls_merges_as_we_do(path: Path) -> None:
-    """The SQL view of tool calls has the same title and status as `show`."""
+    """The SQL view `tool_calls` merges the messages about a tool call as Python does."""
     with path.open("rb") as lines, rows_of(lines) as connection:
         assert_merged(connection)
 
 
 def assert_merged(connection: sqlite3.Connection) -> None:
-    """Asserts that the last tool call with each id is merged from its messages."""
+    """Asserts that the view shows the merged state of the last tool call with each id."""
     ((dialect,),) = connection.execute("SELECT dialect FROM recording")
     machine, calls = Connection(dialect=dialect or "auto"), dict[Any, CallState]()
     for row in rows(connection, "frames"):
@@ -163,7 +163,7 @@ def assert_merged(connection: sqlite3.Connection) -> None:
 
 
 def assert_tool_calls(view_rows: list[Row], reader: RecordingReader, *, is_large: bool) -> None:
-    """Asserts that tool calls agree with `stats`."""
+    """Asserts that the view of tool calls agrees with `stats`."""
     assert {
         (row["session"], row["id"], row["seconds"]): (
             row["turn"], row["frames"], row["bytes"], row["duration_ns"],
@@ -197,7 +197,7 @@ def assert_permissions(view_rows: list[Row], summary: Summary, *, is_large: bool
 
 
 def assert_messages(view_rows: list[Row], reader: RecordingReader, summary: Summary) -> None:
-    """Asserts that messages agree with the chunks that the Python reader joins."""
+    """Asserts that the view of messages agrees with the chunks that Python joins."""
     assert [
         (row["first_seq"], row["last_seq"], row["session"], row["turn"], row["role"], row["text"])
         for row in view_rows
@@ -211,7 +211,7 @@ def assert_messages(view_rows: list[Row], reader: RecordingReader, summary: Summ
 
 
 def joined(reader: RecordingReader) -> list[Row]:
-    """Returns the joined chunks, in order of the frames."""
+    """Returns messages whose chunks are joined in Python, in the order of their first frames."""
     messages: list[Row] = []
     last: dict[str | None, Any] = {}
     begun = set()
@@ -246,7 +246,7 @@ def joined(reader: RecordingReader) -> list[Row]:
 
 
 def new(row: Any, role: str, said: str) -> Row:
-    """Returns a message that begins with a frame."""
+    """Returns a message that begins with the chunk in a frame."""
     return {
         "first": row["seq"], "last": row["seq"], "session": row["session"], "turn": row["turn"],
         "role": role, "text": [said],
@@ -257,7 +257,7 @@ def new(row: Any, role: str, said: str) -> Row:
 
 
 def test_v2_updates_replace_what_was_streamed() -> None:
-    """In the SQL views of v2, a whole message replaces its earlier chunks."""
+    """In v2, the SQL view `messages` shows a whole message in place of its earlier chunks."""
     conversation = Talk("v2")
     conversation.update("user_message", messageId="u1", content=[text("x")])
     conversation.update("agent_message_chunk", messageId="m1", content=text("dra"))
@@ -297,7 +297,7 @@ def test_v2_updates_replace_what_was_streamed() -> None:
 
 
 def test_the_draft_has_its_own_members() -> None:
-    """The SQL views find the tool calls of the 1.0 draft."""
+    """The SQL view `tool_calls` shows tool calls of the 1.0 draft."""
     conversation = Talk("draft-1.0")
     conversation.update("thought_message_chunk", content="hm", index=0)
     conversation.update("agent_message_chunk", content="Good ", index=0)
@@ -331,7 +331,7 @@ def test_the_draft_has_its_own_members() -> None:
 
 
 def test_messages_of_a_batch_count_one_by_one() -> None:
-    """The SQL views find the prompts in JSON-RPC batches."""
+    """The SQL views show prompts that are in a JSON-RPC batch."""
     conversation = Talk("v2")
     chunk = {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text("a")}
     update = notification("session/update", sessionId="s", update=chunk)
@@ -441,7 +441,7 @@ def test_no_line_makes_a_view_fail(tmp_path: Path, line: bytes, stream: str) -> 
 
 
 def test_a_tool_call_whose_id_is_used_again_ends_a_message() -> None:
-    """In the SQL views, a tool call that reuses an id still ends the message before it."""
+    """In the SQL view `messages`, a tool call ends a message, even if the call reuses an id."""
     conversation = Talk()
     for title in ("Read a", "Write a"):
         conversation.update("agent_message_chunk", content=text(f"{title}: "))
