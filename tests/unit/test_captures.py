@@ -88,7 +88,7 @@ def test_a_recording_becomes_a_capture(path: Path, tmp_path: Path) -> None:
 
 
 def test_recordings_name_no_machine() -> None:
-    """Captured conversations contain no name or path of a real machine."""
+    """The captured conversations in the tests contain no name or path of a real machine."""
     for path in all_text_forms():
         text = path.read_text()
         assert len(text) < 200_000

@@ -134,7 +134,7 @@ def test_the_worst_come_first() -> None:
 
 
 def test_who_did_it_is_told_in_words() -> None:
-    """Each finding says in words who is to blame, or why nobody is."""
+    """Each finding of `check` and `show` says who is to blame, or why nobody is."""
     finding = Finding("wait.unanswered", Severity.ERROR, "environment", 1, "")
     assert finding.whose == "by the environment"
     assert Finding("fault.effect", Severity.WARNING, "fault", 1, "").whose == "by a fault"

@@ -103,7 +103,7 @@ def _nobody_waits_for_ever() -> Iterator[None]:
 def test_the_kind_of_file_is_named(
     tmp_path: Path, make: Callable[[Path], None], kind: str, answer: str, name: str
 ) -> None:
-    """If a command gets a pipe or a device in place of a recording, the error names its kind."""
+    """If a pipe or a device is given as a recording, the error says which of them it is."""
     make(tmp_path / name)
     for word in (str(tmp_path / name), name):
         with pytest.raises(NoSuchRecording) as caught:

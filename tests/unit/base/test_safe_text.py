@@ -24,7 +24,7 @@ from acp_proxy.base.wording import plain, visible
     ],
 )
 def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
-    """Invisible characters are escaped in printed text."""
+    """When acp-proxy prints recorded text, it escapes invisible characters."""
     assert visible(text) == shown
 
 

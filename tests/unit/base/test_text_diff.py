@@ -19,7 +19,7 @@ TEXTS = st.lists(st.sampled_from(["one", "two", " ", "  ", ".", "\n", "你好", 
 
 @given(a=TEXTS, b=TEXTS, longest=st.sampled_from([1 << 18, 6]))
 def test_the_pieces_make_up_both_texts(a: str, b: str, longest: int) -> None:
-    """The pieces that `word_diff` returns for a text, joined, are the whole text."""
+    """All pieces that `word_diff` returns for a text, joined, are the whole text."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "COMPARED_TEXT", longest)
         pieces = word_diff(a, b)
@@ -79,7 +79,7 @@ def test_changes_that_are_close_are_joined() -> None:
 
 
 def test_a_text_without_spaces_is_cut_anyway() -> None:
-    """An excerpt around a change has a fixed number of characters if the text has no spaces."""
+    """If a changed text has no spaces, the excerpt around the change has a fixed length."""
     (excerpt,) = excerpts(word_diff(f"{'x' * 999} a", f"{'x' * 999} b"))
     assert excerpt == [("=", f"…{'x' * 39} "), ("-", "a"), ("+", "b")]
 
@@ -98,7 +98,7 @@ def test_a_very_long_text_is_aligned_by_its_lines() -> None:
 
 
 def test_a_difference_that_is_too_long_for_words_is_one_change() -> None:
-    """If two lines have too many words to compare, they are shown as a single change."""
+    """If two lines have too many words to compare, a text diff shows them as a single change."""
     a = "same " * 100 + "a " * 300_000 + "same " * 100
     b = "same " * 100 + "b " * 300_000 + "same " * 100
     assert [(op, len(text)) for op, text in word_diff(a, b)] == [

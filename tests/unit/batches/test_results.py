@@ -149,7 +149,7 @@ def test_a_file_is_written_and_continued(path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 40, 90])
 def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
-    """If the last line of a results file is incomplete, only this line is removed."""
+    """If the last line of a results file of `check` is incomplete, only this line is removed."""
     written(path, A, B)
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - cut)
@@ -160,7 +160,7 @@ def test_a_verdict_that_is_cut_off_is_removed(path: Path, cut: int) -> None:
 
 @pytest.mark.parametrize("size", [0, 5, 21, 60])
 def test_a_header_that_is_cut_off_is_written_anew(path: Path, size: int) -> None:
-    """If the first line of a results file is incomplete, the line is written again."""
+    """If the first line of a results file of `check` is incomplete, the line is written again."""
     path.write_bytes(line_of(BATCH)[:size])
     assert written(path, A) == ["a"]
 
@@ -207,7 +207,7 @@ def test_any_other_file_is_left_alone(path: Path, data: bytes) -> None:
 
 
 def test_a_bad_line_is_named(path: Path) -> None:
-    """A results file with an invalid line is refused and stays unchanged."""
+    """`check --results` refuses a results file with an invalid line and leaves it unchanged."""
     written(path, A)
     with path.open("ab") as file:
         file.write(b"{}\n")
@@ -242,7 +242,7 @@ def room() -> Iterator[int]:
 
 
 def test_a_full_disk_leaves_what_was_there(path: Path, room: int) -> None:
-    """If the disk is full, the incomplete last line of a results file is removed."""
+    """If the disk is full, `check --results` removes the incomplete last line of its file."""
     with ResultsFile(path, BATCH) as file:
         file.add(A)
         before = path.read_bytes()

@@ -101,7 +101,7 @@ def test_another_run_of_a_scenario_has_nothing_new(path: Path) -> None:
 
 
 def test_a_long_word_is_read_quickly() -> None:
-    """The time for the fingerprint of a finding is proportional to the length of its text."""
+    """The time for the fingerprint of a finding of `check` is proportional to its text's length."""
     began = time.process_time()
     generic("a" * 200_000)
     assert time.process_time() - began < 5

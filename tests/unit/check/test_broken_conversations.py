@@ -26,7 +26,7 @@ def named(change: Change) -> str:
 
 @pytest.mark.parametrize("conversation", CONVERSATIONS)
 def test_nothing_is_found_in_a_clean_conversation(conversation: str) -> None:
-    """A check of a clean conversation finds nothing, not even a hint."""
+    """`check` finds nothing in a clean conversation, not even a hint."""
     assert findings(lines_of(conversation)) == []
 
 

@@ -172,7 +172,7 @@ def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
 
 
 def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> None:
-    """If a symbolic link is at the path of a report, the link is not followed."""
+    """If a symbolic link is at the path of a report, the write of the report does not follow it."""
     target = tmp_path / "target"
     target.write_text("mine")
     (tmp_path / "report").symlink_to(target)

@@ -107,7 +107,7 @@ def test_messages_without_a_sign_of_acpx_are_not_said_to_be_from_it() -> None:
 
 
 def test_the_head_says_what_was_imported() -> None:
-    """The first lines about an imported log name its source, its gaps and its inferred data."""
+    """Commands name the source of an imported log, its gaps and the data that were inferred."""
     origin = Origin("lines", ("ending", "zone"), 1_000_000, 1, 2, 3)
     assert dict(origin_rows(a_recording(origin))) == {
         "imported": "from a plain log, times in steps of 1 ms, 1 inferred direction, "

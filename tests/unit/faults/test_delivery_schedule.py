@@ -87,7 +87,7 @@ def test_lines_on_stderr_are_due_at_once() -> None:
 
 
 def test_what_was_taken_is_written_before_more_is_taken() -> None:
-    """Delayed bytes are written only after the previous write has ended."""
+    """Bytes that faults delay are written only after the previous write has ended."""
     schedule = added(write(b"a"), write(b"b"))
     assert schedule.outboxes[CLIENT].take(0) == b"a"
     assert schedule.outboxes[CLIENT].take(0) is None
@@ -237,7 +237,7 @@ def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
 
 
 def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
-    """If a write of delayed bytes fails, only the bytes that were not written are lost."""
+    """If a write of bytes that faults delayed fails, only the unwritten bytes are lost."""
     schedule = added(plain(b"abc"), plain(b"de"), write(b"f", 5))
     assert schedule.outboxes[CLIENT].take(0) == b"abcde"
     schedule.outboxes[CLIENT].fail(2)

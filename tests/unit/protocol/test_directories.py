@@ -80,10 +80,10 @@ def test_a_path_within(path: str, root: str) -> None:
     ],
 )
 def test_a_path_outside(path: object, root: str) -> None:
-    """A path is not within a directory if it leads out, or if only its beginning is equal."""
+    """A path such as `/ww` or `/w/../x` is not within the directory `/w`."""
     assert not is_within(path, [root])
 
 
 def test_without_directories_no_path_is_within() -> None:
-    """If no directory of a session is known, no path counts as within it."""
+    """If the directories of a session are unknown, no path counts as within them."""
     assert not is_within("/", [])

@@ -77,7 +77,7 @@ def params(method: str, **values: object) -> bytes:
     ],
 )
 def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> None:
-    """A JSON-RPC message with a method and an id is a request."""
+    """acp-proxy reads a JSON-RPC message with a method and an id as a request."""
     assert read(raw).kind is kind
 
 
@@ -106,7 +106,7 @@ def test_the_members_of_the_envelope_make_the_kind(raw: bytes, kind: Kind) -> No
     ],
 )
 def test_an_invalid_message_has_a_reason(raw: bytes, reason: str) -> None:
-    """A line that is not a valid message is labelled with the reason."""
+    """acp-proxy labels a line that is not a valid message with the reason."""
     message = read(raw)
     assert (message.kind, message.parse_error, message.raw) == (Kind.INVALID, reason, raw)
     assert message.rpc_id == ("5" if b'"id":5' in raw else None)
@@ -150,13 +150,13 @@ def test_a_cancel_request_keeps_the_token_of_its_target(token: str, junk: str) -
     ],
 )  # fmt: skip
 def test_an_error_code_is_an_integer(code: str, expected: int | None) -> None:
-    """If the code of an error is not an integer, the error has no code."""
+    """If the code of a JSON-RPC error is not an integer, acp-proxy stores no code."""
     message = read(f'{{"id":1,"error":{{"code":{code},"message":"m"}}}}'.encode())
     assert (message.kind, message.error_code) == (Kind.ERROR, expected)
 
 
 def test_the_last_of_duplicate_members_counts() -> None:
-    """If a JSON object has a member twice, the last one counts."""
+    """If a JSON object has two members of one name, acp-proxy reads the last one."""
     assert labels(b'{"method":"a","method":"b"}') == {"method": "b"}
     assert labels(
         b'{"id":1,"method":"a","params":{"sessionId":"s"},"id":2,"params":{"sessionId":"t"}}'

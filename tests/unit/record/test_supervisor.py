@@ -238,7 +238,7 @@ async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> No
 
 
 async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None:
-    """If an agent was killed, a slow client has another grace time to read the output."""
+    """If an agent was killed, a recorder gives a slow client another grace time to read."""
     events = []
 
     def look(scene: Scene) -> None:

@@ -115,7 +115,7 @@ def test_other_ends_are_not_prefixes() -> None:
 
 @given(SECRETS)
 def test_a_line_with_a_value_has_one_of_its_words(value: str) -> None:
-    """The needles of a known secret occur in every line that contains the secret."""
+    """Each line that contains a known secret also contains the needles of the secret."""
     known = values(value)
     if not known.forms:
         return

@@ -350,7 +350,7 @@ def test_a_pattern_masks_markers_in_its_matches() -> None:
 
 
 def test_a_named_place_is_masked_as_a_whole() -> None:
-    """If the user named a JSON pointer, the value there is masked as a whole."""
+    """If the user named a JSON pointer, masking replaces the whole value there."""
     used = redactor(paths=(("params", "update", "title"),))
     half, whole = "curl -u bob:[redacted:password:fb0d15e7] x", "[redacted:key:fb0d15e7]"
     for title in (half, whole, "$TOKEN"):
@@ -374,7 +374,7 @@ def test_any_bytes_are_read(raw: bytes, stream: Stream) -> None:
 
 
 def test_a_value_stands_before_the_place_that_shows_it() -> None:
-    """If a line shows only at its end that a value is a secret, masking also replaces it before."""
+    """If the end of a line reveals a secret, masking also replaces the secret before it."""
     line = message(
         id=1, method="m", params={"args": [f"first {VALUE}"], "env": {"DEPLOY_KEY": VALUE}}
     )

@@ -128,7 +128,7 @@ LONG = (
 
 @pytest.mark.parametrize("key", LONG, ids=["token", "private key"])
 def test_a_long_key_in_many_pieces_is_masked(key: str) -> None:
-    """A long key in very many chunks is masked to its end."""
+    """Masking replaces a long key in very many chunks to its end."""
     redactor, shown = Redactor(RedactorState("00")), ""
     pieces = [key[at : at + 3] for at in range(0, len(key), 3)]
     lines = [line(text) for text in ("found ", *pieces, " end")]

@@ -59,7 +59,7 @@ def test_a_code_span_holds_its_text(text: str) -> None:
 
 
 def test_usual_text_is_easy_to_read() -> None:
-    """A code span of text without backticks has one backtick at each end."""
+    """In a Markdown transcript, a code span has one backtick at each end if its text has none."""
     assert code_span("pytest -q") == "`pytest -q`"
     assert code_span("a `b`") == "`` a `b` ``"
     assert code_span("") == code_span("  ") == ""

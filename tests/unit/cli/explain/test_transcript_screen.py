@@ -146,7 +146,7 @@ def test_numbers_of_frames_are_at_the_right(monkeypatch: pytest.MonkeyPatch, col
 def test_a_terminal_is_not_named_where_it_has_an_entry(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`transcript` names the terminal of a tool call only if the terminal has no entry itself."""
+    """`transcript` names a tool call's terminal only if the terminal has no entry of its own."""
     path = ROOT / "recordings" / "terminal.db"
     assert "│ terminal terminal-1" not in screen(monkeypatch, 80, path)
     assert "\n  │ terminal terminal-1\n" in screen(monkeypatch, 80, path, "--full")

@@ -55,7 +55,7 @@ def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_printed_lines_have_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    """In messages on stderr, control characters are escaped."""
+    """If a command prints a message on stderr, control characters in the message are escaped."""
     output.say("a\x1b[2J\nb")
     output.warn("a\x1b[2J\nb")
     said = capsys.readouterr()
@@ -97,7 +97,7 @@ def test_lines_are_written_in_blocks_unless_the_reader_waits(
 
 
 def test_json_is_the_same_bytes_in_every_locale(tmp_path: Path) -> None:
-    """JSON on stdout is UTF-8, even if stdout has a different encoding."""
+    """A command writes JSON to stdout as UTF-8, even if stdout has a different encoding."""
     raw = io.BytesIO()
     before = sys.stdout
     sys.stdout = io.TextIOWrapper(raw, encoding="ascii", newline="\n")

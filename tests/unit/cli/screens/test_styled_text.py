@@ -75,7 +75,7 @@ def test_characters_that_are_not_looked_up_take_one_column() -> None:
     ],
 )
 def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cut: str) -> None:
-    """If a text is cut to a width, no wide character is cut in half."""
+    """If a printed text is cut to a width, no wide character is cut in half."""
     assert fit(text, columns) == cut
     if columns is not None:
         assert columns_of(fit(text, columns)) <= columns
@@ -85,7 +85,7 @@ def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cu
     ("text", "padded"), [("ab", "ab  |"), ("你", "你  |"), ("abcde", "abcde|"), ("", "    |")]
 )
 def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
-    """A cell of a table is filled with spaces up to its width."""
+    """A printed table fills each cell with spaces up to the width of its column."""
     assert pad(text, 4) + "|" == padded
 
 
@@ -141,7 +141,7 @@ def test_colours_can_be_read_on_dark_and_on_light(ink: Ink) -> None:
 
 
 def test_a_text_is_cut_at_its_beginning() -> None:
-    """If a text with wide characters is cut at its beginning, it still fits the given columns."""
+    """If a printed text with wide characters is cut at its beginning, it still fits its columns."""
     assert [fit_end("a你好", n) for n in (5, 4, 3, 2, 1, 0)] == [
         "a你好",
         "…好",
@@ -153,7 +153,7 @@ def test_a_text_is_cut_at_its_beginning() -> None:
 
 
 def test_a_text_is_cut_in_its_middle() -> None:
-    """A text that is cut in its middle keeps its beginning and its end."""
+    """A printed text that is cut in its middle keeps its beginning and its end."""
     assert [fit_middle("/a/你好/bcde", n) for n in (12, 11, 8, 3, 2, 1, 0)] == [
         "/a/你好/bcde",
         "/a/你…/bcde",
@@ -174,7 +174,7 @@ def test_a_long_path_breaks_after_a_slash() -> None:
 
 
 def test_who_is_to_blame_stays_on_a_line() -> None:
-    """When a message is wrapped, the words in brackets that name who is to blame stay together."""
+    """When a printed message is wrapped, the words in brackets about who is to blame stay whole."""
     lines = [*Screen(30).wrapped(piece(""), piece("it leaks  [term.leaked by the agent]"))]
     assert lines == ["it leaks", "[term.leaked by the agent]"]
 

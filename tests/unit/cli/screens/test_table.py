@@ -41,7 +41,7 @@ def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list
 
 
 def test_colours_end_where_a_cell_ends() -> None:
-    """The colour of a cell does not extend to the spaces that fill the column."""
+    """In a printed table, the colour of a cell does not extend to the spaces beside the text."""
     column = Column("a", [cell("x", 28), cell("long", 28)], right=True)
     _, short, _ = table([column], Screen(color=True))
     assert short == "   \x1b[38;5;28mx\x1b[0m"
@@ -63,7 +63,7 @@ def test_without_a_terminal_everything_is_there() -> None:
 
 
 def test_a_column_of_negative_rank_gets_space_before_others() -> None:
-    """A table that is too wide first cuts a column of rank 0, then one of a negative rank."""
+    """A printed table that is too wide cuts columns of rank 0 before those of a negative rank."""
     columns = (Column("A", least=2), Column("B", least=2, rank=-1))
     rows = [("a" * 10, "b" * 10)]
     assert _layout(columns, rows, 17) == [(0, 5), (1, 10)]
@@ -71,7 +71,7 @@ def test_a_column_of_negative_rank_gets_space_before_others() -> None:
 
 
 def test_columns_of_high_rank_are_left_out_first() -> None:
-    """A table that is too wide never leaves out columns that are marked as indispensable."""
+    """A printed table never leaves out columns that are marked as indispensable."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]
@@ -79,7 +79,7 @@ def test_columns_of_high_rank_are_left_out_first() -> None:
 
 
 def test_room_goes_to_what_matters_most() -> None:
-    """A table widens each column first to its preferred width, then to its widest cell."""
+    """A printed table widens each column first to its preferred width, then to its widest cell."""
     assert _layout(HEADINGS, [ROW], 18) == [(0, 1), (1, 6), (2, 2), (3, 3)]
     assert _layout(HEADINGS, [ROW], 24) == [(0, 1), (1, 6), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [ROW], 99) == [(0, 1), (1, 11), (2, 2), (3, 9)]

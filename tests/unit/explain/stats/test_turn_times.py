@@ -216,7 +216,7 @@ def test_requests_without_a_session_belong_to_no_turn_of_two(tmp_path: Path) -> 
 
 
 def test_requests_of_another_session_belong_to_no_turn(tmp_path: Path) -> None:
-    """`stats` assigns a request to a turn only if both have the same session."""
+    """For `stats`, a request of one session is not part of another session's turn."""
     recorder = LogWriter(tmp_path / "x.db")
     recorder.to_agent(prompt(1))
     recorder.to_client(asks(0, "fs/read_text_file", "t"))

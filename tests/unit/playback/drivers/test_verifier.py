@@ -261,7 +261,7 @@ async def test_time_without_output_is_not_a_write_stall(record: Record, clock: M
 
 
 async def test_an_agent_that_talks_is_not_deaf(record: Record, clock: MockClock) -> None:
-    """If an agent writes but does not read, `verify` reports a stall only when it stops writing."""
+    """If an agent writes but does not read, `verify` reports a stall after the writing ends."""
     with trio.fail_after(A_DAY_S):
         async with trio.open_nursery() as nursery:
             agent = Agent(record(MUCH_TO_SAY), nursery, lockstep_stream_pair)

@@ -25,7 +25,7 @@ from acp_proxy.record.capture.record_options import (
     ],
 )  # fmt: skip
 def test_sizes(text: str, expected: int) -> None:
-    """A size in an option may have a decimal or a binary unit."""
+    """The value of an option that is a size may have a decimal or a binary unit."""
     assert read_size(text) == expected
 
 

@@ -28,7 +28,7 @@ def test_a_line_is_read_behind_the_name() -> None:
 
 
 def test_members_are_living_descendants_in_the_group() -> None:
-    """Of a process's descendants, `process_table` finds those alive and in its process group."""
+    """`process_table` finds the living descendants of a process that are in its process group."""
     table = [
         process(1, 0),  # the client
         process(2, 1),  # we

@@ -56,7 +56,7 @@ def outlet() -> Iterator[Outlet]:
 
 
 def test_due_bytes_are_written(outlet: Outlet) -> None:
-    """Delayed bytes are written in order when they are due."""
+    """Bytes that a fault delays are written in order when they are due."""
     woken: list[int | None] = []
     outlet.queue.wake = lambda: woken.append(outlet.queue.wait_ns())
     for data, due in [(b"c", 3), (b"a", 1), (b"b", 1), (b"d", 3)]:

@@ -319,7 +319,7 @@ def test_undelivered_frames_are_marked(
     limit: int,
     last: Any,
 ) -> None:
-    """If bytes were not delivered, their frame is marked as undelivered."""
+    """If bytes were not delivered, the indexer marks their frame as undelivered."""
     recorder.chunk(TO_CLIENT, b"1\n")
     recorder.chunk(TO_AGENT, b"the other direction\n")
     recorder.chunk(TO_CLIENT, b"22\r\n" + last)
@@ -360,7 +360,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_lines_are_never_held(
     recorder: LogWriter, rows: sqlite3.Connection, newline: bytes
 ) -> None:
-    """If a line is too large for memory, all its bytes are stored."""
+    """If a line is too large for memory, the indexer still stores all of its bytes."""
     raw = line(request(7, "fs/read", sessionId="s", x=["y" * 200, "\\n" * 50]))[:-1] + newline
     for start in range(0, len(raw), 30):
         recorder.chunk(TO_CLIENT, raw[start : start + 30])
@@ -376,7 +376,7 @@ def test_large_lines_are_never_held(
 
 @pytest.mark.usefixtures("small_limits")
 def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Connection) -> None:
-    """If a large line was not delivered, it is marked as undelivered."""
+    """If a large line was not delivered, the indexer marks it as undelivered."""
     for _ in range(3):
         recorder.chunk(TO_CLIENT, b"x" * 100)
     recorder.chunk(TO_CLIENT, b"\n" + b"y" * 150)

@@ -111,7 +111,7 @@ class Broken:
 
 
 def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
-    """If a commit fails, the next commit writes all rows, each once."""
+    """If a commit to the database fails, the next commit writes all rows, each once."""
     with new_database() as rows:
         write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/prompt", sessionId="s"))

@@ -211,7 +211,7 @@ def test_what_holds_no_secret_stays_as_it_is(tmp_path: Path) -> None:
 def test_lines_that_are_searched_at_once_are_masked_as_one_by_one(
     tmp_path: Path, before: int
 ) -> None:
-    """Lines that are searched for secrets together are masked like lines searched one by one."""
+    """Masking of several lines at once gives the same lines as masking them one by one."""
     call = {"sessionUpdate": "tool_call_update", "toolCallId": "call-1", "status": "completed"}
     plain = [notification("session/update", sessionId="s", update=call)] * 20
     with LogWriter(tmp_path / "x.db") as recorder:
