@@ -215,7 +215,7 @@ def test_a_missing_discriminator_is_named() -> None:
 
 
 def test_one_of_two_members_is_missing() -> None:
-    """If a message has neither of two members, one of them required, one problem is reported."""
+    """The schema check reports one problem if a message has neither of two possible members."""
     block = {"type": "resource", "resource": {"uri": "file:///a"}}
     params = {"sessionId": "s", "prompt": [block]}
     problems = wrong_params(V1, TO_AGENT, "session/prompt", params)

@@ -34,7 +34,7 @@ def test_a_command_masks_what_it_prints(
 
 
 def test_the_notice_is_about_secrets_in_the_file(tmp_path: Path) -> None:
-    """If secrets were masked during recording, `--unredacted` says that it cannot show them."""
+    """If secrets were masked during recording, `--unredacted` prints a notice about this."""
     plain = record_conversation(tmp_path / "plain.db")
     assert run("inspect", "show", plain).stderr == ""
     assert run("inspect", "show", plain, "--unredacted").stderr == ""

@@ -241,7 +241,7 @@ def test_a_first_guess_works(
     ],
 )
 def test_nothing_is_explained(monday: RecordingReader, words: str, hint: str | None) -> None:
-    """If a filter matches nothing, a hint names a similar filter that would match."""
+    """If a filter matches nothing, a hint suggests a similar filter."""
     assert not list(monday.frames(chosen_in(monday, words)))
     said = why_nothing(monday, words)
     begin = f"0 of {monday.count()} frames match {words}"

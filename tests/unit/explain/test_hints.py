@@ -316,7 +316,7 @@ def test_calls_outside_of_turns_are_counted() -> None:
 
 
 def test_calls_of_a_recording_that_grows(tmp_path: Path) -> None:
-    """If a running recording grows, the known frames of its tool calls are not read again."""
+    """If a running recording grows, `CallSpans` also finds the tool calls in its new frames."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "tool_call", toolCallId="c", status="completed"))  # 2
         with RecordingReader(recorder.path) as reader:

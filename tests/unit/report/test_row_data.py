@@ -183,7 +183,7 @@ def test_a_row_with_a_note_is_in_no_run(tmp_path: Path) -> None:
 def test_an_older_recording_does_not_say_how_late_frames_were(
     tmp_path: Path, version: int, unredacted: bool
 ) -> None:
-    """The report page of a recording by an older version shows no delays, since none are stored."""
+    """The report page of a recording by an older version shows no delays of frames."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for delivered in ("full", "none"):
             recorder.to_client(notification("a"))

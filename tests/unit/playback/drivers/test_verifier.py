@@ -292,7 +292,7 @@ async def test_without_a_limit_nobody_is_deaf(record: Record, clock: MockClock) 
 async def test_a_line_without_an_end_counts_as_one(
     record: Record, clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`verify` stops reading a line of the agent that has no end."""
+    """`verify` cuts an endless line of the agent into lines of limited size."""
     monkeypatch.setattr(verifier, "LINE_WITHOUT_END", 1000)
     async with trio.open_nursery() as nursery:
         agent = Agent(record(TALK), nursery)
