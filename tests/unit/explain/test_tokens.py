@@ -207,7 +207,7 @@ def test_sessions_are_added_up(tmp_path: Path) -> None:
 
 
 def test_the_first_cost_of_a_loaded_session_is_not_of_its_first_turn(tmp_path: Path) -> None:
-    """A cost that a loaded session has before its first turn is not a cost of that turn."""
+    """`stats` assigns a cost from before the first turn of a loaded session to no turn."""
     chat = Chat(tmp_path / "x.db", opening="session/load")
     chat.open("a")
     chat.turn("a", spent("a", 2))
