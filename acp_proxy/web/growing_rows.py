@@ -12,9 +12,7 @@ from typing import Any
 
 import msgspec
 
-from acp_proxy.explain.message_pass import PAUSE_NS, MessagePass
-from acp_proxy.explain.show.current_waits import LiveWait, live_waits
-from acp_proxy.explain.show.summary import finished
+from acp_proxy.explain.show.wait_watch import WaitWatch
 from acp_proxy.recording.filters import EVERYTHING
 from acp_proxy.report.data_blocks import (
     CELL_ROWS,
@@ -45,6 +43,7 @@ class GrowingRows:
         reader: the recording.
         columns: makes the blocks; it knows how many rows there are so far.
         last: the number of the last row that was read.
+        waits: tells who has to act.
 
     Raises:
         UnreadableRecording: the recording cannot be read.
@@ -68,11 +67,7 @@ class GrowingRows:
         self._masked_again = self.reader.masked_again
         self._sum = 0
         """The checksum of all rows so far."""
-        self._listen()
-
-    def _listen(self) -> None:
-        self._dialect = self.reader.recording.dialect
-        self._messages = MessagePass(self.reader)
+        self.waits = WaitWatch(self.reader)
 
     @property
     def has_changed(self) -> bool:
@@ -155,29 +150,6 @@ class GrowingRows:
             if at >= end:
                 break
         return kept
-
-    def elapsed_ns(self, now_ns: int) -> int:
-        """Returns the time since the start of the recording, in nanoseconds.
-
-        Args:
-            now_ns: a time on the monotonic clock.
-        """
-        events = self._messages.events
-        origin = next((e.data.get("origin") for e in events if e.kind == "start"), None)
-        return now_ns - origin if isinstance(origin, int) else 0
-
-    def waits(self, now_ns: int) -> list[LiveWait]:
-        """Returns who has to act now, in a recording that still runs.
-
-        Args:
-            now_ns: the present time on the monotonic clock.
-        """
-        if not self.reader.live:
-            return []
-        if self.reader.recording.dialect != self._dialect:  # the first messages do not show it
-            self._listen()
-        self._messages.play_to([], PAUSE_NS)
-        return live_waits(finished(self.reader, self._messages, now_ns, is_over=False))
 
     def is_as_read(self) -> bool:
         """Whether all rows are as they were when they were read, although the recording has ended.

@@ -1,7 +1,6 @@
 """Sends one recording to one page: rows as they come, facts and waits soon after."""
 
 import json
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -169,12 +168,11 @@ class LivePage:
             is_asked = is_asked and not is_new
             await self._send_news()
             if not is_asked and trio.current_time() - asked_at >= _WAITS_S:
-                is_asked, asked_at, now_ns = True, trio.current_time(), time.monotonic_ns()
-                found = converter.unstructure(await self._read(partial(rows.waits, now_ns)))
+                is_asked, asked_at = True, trio.current_time()
+                found = converter.unstructure(await self._read(rows.waits.waits))
                 if (found, reader.live) != waits:
-                    waits = found, reader.live
-                    elapsed_ns = rows.elapsed_ns(now_ns) if reader.live else 0
-                    await self._record("waits", now_ns=elapsed_ns, live=reader.live, waits=found)
+                    waits, now_ns = (found, reader.live), rows.waits.elapsed_ns()
+                    await self._record("waits", now_ns=now_ns, live=reader.live, waits=found)
             if not reader.live and not has_ended:
                 has_ended, state = True, self._state()
                 self._grown.set()

@@ -16,6 +16,7 @@ from acp_proxy.cli.group import Refusal, cli_command
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import filter_argument, number_option, printing, read_argument
 from acp_proxy.cli.screens.output import Writer, stdout_screen, warn
+from acp_proxy.cli.screens.wait_line import WaitLine
 from acp_proxy.explain.choice import (
     chosen_in,
     of_session,
@@ -174,17 +175,22 @@ class _JsonTimeline:
         """
         was_live = self.reader.live
         printed = self.print_last(chosen, lines) if lines is not None else self.print_all(chosen, 0)
+        wait_line = WaitLine(self.reader)
         for poll in count():
             self.out.flush()
             is_live = follow and self.reader.live
             is_due = not is_live or poll % _POLLS == 0
             if look and is_due and (met := look(clock.monotonic_ns())) is not None:
+                wait_line.clear()
                 warn(met[1])
                 sys.exit(_CODES[met[0]])
             if not is_live:
                 break
+            wait_line.draw()
             clock.sleep(_POLL)
             self.reader.refresh()
+            if not self.reader.live or self.reader.newest > printed:
+                wait_line.clear()
             printed = self.print_all(chosen, printed)
         if follow and (was_live or look):
             warn(f"the recording has ended: {self.reader.path}")

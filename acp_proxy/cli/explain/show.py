@@ -12,8 +12,13 @@ from acp_proxy.cli.group import cli_command
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options import printing, read_argument
 from acp_proxy.cli.screens.output import progress, say_json
+from acp_proxy.cli.screens.wait_line import WaitLine
 from acp_proxy.explain.origins import known_json
+from acp_proxy.explain.show.summary_values import Summary
 from acp_proxy.store.queries.frames import last_frame
+from acp_proxy.store.reader import RecordingReader
+
+_POLL_S = 0.1
 
 _EXAMPLES = """\b
 Examples:
@@ -21,14 +26,19 @@ Examples:
   acp-proxy show 3f2a             the start of an id
   acp-proxy show bug.jsonl        the text form, from a colleague
   acp-proxy show latest --json | jq '.problems[].text'
+  acp-proxy show latest --follow  of a running chat: now, and when it has ended
 """
 
 
 @cli_command(epilog=_EXAMPLES)
 @read_argument
 @click.option("--json", is_flag=True, help="Print one JSON object.")
+@click.option("--follow", "-f", is_flag=True,
+              help="Also say who is waited for while the recorder runs, in the last line, and print"
+              " the summary again at the end. `latest` then waits for a running recording."
+              )  # fmt: skip
 @printing
-def show(rec: str, json: bool) -> None:
+def show(rec: str, json: bool, follow: bool) -> None:
     """Summarize a recording: the peers, the turns, the problems, and the ending.
 
     Findings are marked ✗ for an error, ! for a warning, and - for a note. A long wait for a person
@@ -37,11 +47,29 @@ def show(rec: str, json: bool) -> None:
     The findings are those of `check`, except that `show` checks the rules of the protocol only for
     the first 3,000 messages.
     """
-    with open_recording(rec) as reader:
-        size = attrgetter("frames")
-        watch = partial(progress, total=last_frame(reader), label="reading", size=size)
-        summary = summarize_whole(reader, time.monotonic_ns(), watch)
+    with open_recording(rec, follow=follow) as reader:
+        if follow and reader.live:
+            if not json:
+                show_summary(_summary(reader), rec)
+            _follow(reader)
+        summary = _summary(reader)
     if json:
         say_json(known_json(summary.recording, summary))
     else:
         show_summary(summary, rec)
+
+
+def _summary(reader: RecordingReader) -> Summary:
+    size = attrgetter("frames")
+    watch = partial(progress, total=last_frame(reader), label="reading", size=size)
+    return summarize_whole(reader, time.monotonic_ns(), watch)
+
+
+def _follow(reader: RecordingReader) -> None:
+    """Tells who has to act until the recorder ends."""
+    line = WaitLine(reader)
+    while reader.live:
+        line.draw()
+        time.sleep(_POLL_S)
+        reader.refresh()
+    line.clear()

@@ -39,8 +39,7 @@ from acp_proxy.protocol.dialects import PERMISSION
 from acp_proxy.protocol.updates import FAILED, RUNNING
 from acp_proxy.recording.notes import note_in_words
 
-_MOST_CAPABILITIES = 14
-_MOST_TOOL_KINDS = 12
+_MOST_CAPABILITIES, _MOST_TOOL_KINDS = 14, 12
 _COUNTED = ("request", "response", "error", "notification")
 """The names of kinds of frames that get an "s" in the plural."""
 _SPARE_OF_TURN = (4, 5, 3)
