@@ -163,12 +163,12 @@ def _serve(options: Any, file: "AddressFile", address: "Address", listener: sock
 
     from acp_proxy.explain.show.listed_recordings import listed, listed_form
     from acp_proxy.web.access import Guard
-    from acp_proxy.web.server import Window, run
+    from acp_proxy.web.server import WindowApp, run
 
     def describe(path: Path) -> dict[str, Any]:
         return listed_form(*listed([path], unredacted=options.unredacted))
 
-    window = Window(options, Guard(file, address, warn), describe)
+    window = WindowApp(options, Guard(file, address, warn), describe)
     with contextlib.suppress(OSError):
         os.nice(5)  # a conversation that is watched comes first
     trio.run(partial(run, window, listener))

@@ -25,7 +25,7 @@ class Stopped(AcpProxyError):
     """The page that needs the facts was closed."""
 
 
-class Facts(NamedTuple):
+class RecordingFacts(NamedTuple):
     """The facts about a recording up to some row."""
 
     meta: dict[str, Any]
@@ -55,7 +55,7 @@ class ChangingFacts:
         self._blocks: dict[str, bytes] = {}
         """The blocks of entries and images, by their names."""
 
-    def read(self) -> Facts:
+    def read(self) -> RecordingFacts:
         """Reads the facts about all rows that the recording has now.
 
         Raises:
@@ -87,7 +87,7 @@ class ChangingFacts:
             "verdict": converter.unstructure(verdict),
             "facts": converter.unstructure(facts_line(summary)),
         }
-        return Facts(meta, compressed(encode_json({"first": first, **index})), last)
+        return RecordingFacts(meta, compressed(encode_json({"first": first, **index})), last)
 
     def block(self, name: str) -> bytes | None:
         """Returns a block of entries or an image; None if there is no such block.

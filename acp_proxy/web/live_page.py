@@ -17,7 +17,7 @@ from acp_proxy.protocol.json_text import encode_json
 from acp_proxy.report.data_blocks import compressed
 from acp_proxy.report.report_model import with_clock
 from acp_proxy.store.files.directory import paths, read_id_and_note, statuses
-from acp_proxy.web.changing_facts import ChangingFacts, Facts
+from acp_proxy.web.changing_facts import ChangingFacts, RecordingFacts
 from acp_proxy.web.growing_rows import GrowingRows
 from acp_proxy.web.streaming import begin, piece, while_open
 
@@ -51,8 +51,8 @@ class LivePage:
         self._number = str(next(_numbers))
         self._rows: GrowingRows
         self._facts: ChangingFacts | None = None
-        self._news: Facts | None = None
-        """Facts that were read, but not yet sent."""
+        self._news: RecordingFacts | None = None
+        """RecordingFacts that were read, but not yet sent."""
         self._begun = 0
         """How often the page began with the first row."""
         self._is_closed = False
@@ -233,7 +233,7 @@ class LivePage:
                     self._woken.set()
             await trio.sleep(max(_LEAST_S, _SHARE * (trio.current_time() - began)))
 
-    def _read_facts(self, facts: ChangingFacts | None) -> tuple[ChangingFacts, Facts]:
+    def _read_facts(self, facts: ChangingFacts | None) -> tuple[ChangingFacts, RecordingFacts]:
         facts = facts or ChangingFacts(
             self._path, unredacted=self._unredacted, is_stopped=lambda: self._is_closed
         )

@@ -28,7 +28,7 @@ from acp_proxy.store.files.directory import paths
 from acp_proxy.web.access import Guard
 from acp_proxy.web.live_page import LivePage
 from acp_proxy.web.recordings_feed import RecordingsFeed
-from acp_proxy.web.streaming import HEADERS, CommandOutput, Cut, Lines
+from acp_proxy.web.streaming import HEADERS, BrokenOff, CommandOutput, Lines
 
 _BLOCK = re.compile(r"[cpeg](?:0|[1-9][0-9]{0,8})")
 _MOST_STREAMS = 64
@@ -47,7 +47,7 @@ class WindowOptions:
 
 
 @define
-class Window:
+class WindowApp:
     """The application behind the window."""
 
     options: WindowOptions
@@ -86,7 +86,7 @@ class Window:
             self._streams += is_data
             try:
                 await app(scope, receive, send)
-            except Cut:
+            except BrokenOff:
                 return  # the server closes the connection
             finally:
                 self._streams -= is_data
@@ -174,7 +174,7 @@ async def _failed(_request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error.detail}\n", error.status_code, HEADERS)
 
 
-async def run(window: Window, listener: socket.socket) -> None:
+async def run(window: WindowApp, listener: socket.socket) -> None:
     """Serves a window until it is cancelled.
 
     Args:

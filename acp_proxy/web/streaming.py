@@ -24,7 +24,7 @@ _LAST_WORDS = 4_000
 """How much of the messages of a failed command is kept, in bytes."""
 
 
-class Cut(Exception):
+class BrokenOff(Exception):
     """An answer that has begun cannot be completed, so the connection is closed."""
 
 
@@ -138,7 +138,7 @@ class CommandOutput:
         if code in self.complete and not has_begun:
             await begin(send, 200, self.headers)
         elif code not in self.complete and has_begun:
-            raise Cut
+            raise BrokenOff
         elif code not in self.complete:
             text = {"content-type": "text/plain; charset=utf-8"}
             await begin(send, HTTPStatus.INTERNAL_SERVER_ERROR, text)
