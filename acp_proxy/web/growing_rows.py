@@ -159,10 +159,10 @@ class GrowingRows:
         """
         if not self._was_live:
             return True
-        self._was_live, found, reader = False, 0, RowReader(self.reader)
+        self._was_live, checksum, reader = False, 0, RowReader(self.reader)
         for row in self.reader.rows(EVERYTHING):
-            found = _added(found, row, reader.read(row))
-        return found == self._sum
+            checksum = _added(checksum, row, reader.read(row))
+        return checksum == self._sum
 
 
 def _added(checksum: int, row: Row, parts: ReportRow) -> int:

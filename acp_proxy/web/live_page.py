@@ -33,7 +33,7 @@ _UNKNOWN: dict[str, Any] = {
     "waterfalls": [], "known_labels_complete": True, "last_turn": 0, "pauses": [], "facts": [],
     "verdict": None, "partial": True,
 }  # fmt: skip
-"""What ``meta`` says about the whole recording before that was read."""
+"""The members of ``meta`` about the whole recording, before the whole recording was read."""
 _numbers = count(1)
 
 
@@ -169,10 +169,10 @@ class LivePage:
             await self._send_news()
             if not is_asked and trio.current_time() - asked_at >= _WAITS_S:
                 is_asked, asked_at = True, trio.current_time()
-                found = converter.unstructure(await self._read(rows.waits.waits))
-                if (found, reader.live) != waits:
-                    waits, now_ns = (found, reader.live), rows.waits.elapsed_ns()
-                    await self._record("waits", now_ns=now_ns, live=reader.live, waits=found)
+                present = converter.unstructure(await self._read(rows.waits.waits))
+                if (present, reader.live) != waits:
+                    waits, now_ns = (present, reader.live), rows.waits.elapsed_ns()
+                    await self._record("waits", now_ns=now_ns, live=reader.live, waits=present)
             if not reader.live and not has_ended:
                 has_ended, state = True, self._state()
                 self._grown.set()

@@ -64,7 +64,7 @@ class RecordingsFeed:
             known, next_time = self._known.get(path.name, (None, 0.0))
             if state != known and now >= next_time:
                 changed.append((path, state))
-        changed.sort(key=lambda one: (_has_log(one[0]), one[0].name), reverse=True)
+        changed.sort(key=lambda pair: (_has_log(pair[0]), pair[0].name), reverse=True)
         return {path.name for path in every}, changed
 
     async def _entry(self, path: Path, state: Any) -> dict[str, Any]:

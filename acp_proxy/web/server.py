@@ -37,7 +37,7 @@ _MOST_STREAMS = 64
 
 @frozen
 class WindowOptions:
-    """What a window shows."""
+    """The choices of the user for a window."""
 
     directory: Path
     """The directory with the recordings."""

@@ -4,7 +4,6 @@ import sys
 import time
 
 from acp_proxy.cli.screens.output import show_status
-from acp_proxy.explain.show.current_waits import LiveWait
 from acp_proxy.explain.show.wait_watch import WaitWatch
 from acp_proxy.store.reader import RecordingReader
 
@@ -23,7 +22,7 @@ class WaitLine:
         self._reader = reader
         self._watch = WaitWatch(reader) if sys.stderr.isatty() else None
         self._newest, self._drawn_at = -1, 0.0
-        self._waits: list[LiveWait] = []
+        self._waits = [] if self._watch is None else self._watch.waits()
         self._shown = ""
 
     def draw(self) -> None:
