@@ -146,7 +146,13 @@ class LivePage:
             "started_at": with_clock(recording).known_start if has_times else None,
             "has_times": has_times,
             "step_ns": recording.step_ns,
-            "summary": {**summary, "turns": [], "problems": [], "faults": [], "checked": None},
+            "summary": {
+                **summary,
+                "turns": [],
+                "problems": [],
+                "faults": [],
+                "checked": {"is_whole": True, "last_seq": 0},
+            },
         }
         await self._send_meta(meta)
         self._grown.set()
