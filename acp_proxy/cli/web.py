@@ -43,10 +43,11 @@ _PATIENCE_S = 1.0
 @click.argument("rec", required=False, shell_complete=complete_recording, metavar="[REC|DIR]")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="N",
               help="The port. By default, a free port, which is kept for later.")  # fmt: skip
-@click.option("--open/--no-open", "is_opened", default=True, help="Whether to open the browser.")
-@click.option("--new-token", is_flag=True, help="Make a new token; the old one is refused.")
+@click.option("--open/--no-open", default=True, help="Whether to open the browser.")
+@click.option("--new-token", is_flag=True, allow_from_autoenv=False,
+              help="Make a new token; the old one is refused.")  # fmt: skip
 @unredacted_option
-def web(rec: str | None, port: int | None, is_opened: bool, new_token: bool) -> None:
+def web(rec: str | None, port: int | None, open: bool, new_token: bool) -> None:  # noqa: A002
     """Watch chats while they run, and see all recordings, in a browser.
 
     The window shows who is waited for, problems as they appear, and each message as it comes. It
@@ -76,7 +77,7 @@ def web(rec: str | None, port: int | None, is_opened: bool, new_token: bool) -> 
             if new_token:
                 known = new_address(known.port)
                 file.write(known)
-            _show(file, known, page, is_opened=is_opened)
+            _show(file, known, page, is_opened=open)
             return
         if known is not None and port not in (None, known.port):
             known = None  # another port makes another token
@@ -85,7 +86,7 @@ def web(rec: str | None, port: int | None, is_opened: bool, new_token: bool) -> 
         if known is None or known.port != chosen or new_token:
             known = new_address(chosen)
             file.write(known)
-        _show(file, known, page, is_opened=is_opened)
+        _show(file, known, page, is_opened=open)
         _serve(options, file, known, listener)
     except OSError as e:
         raise Refusal(f"the window cannot be opened: {e}") from None
