@@ -122,7 +122,10 @@ class Outbox:
         self._writing.clear()
 
     def fail(self, written: int) -> None:
-        """Notes that the last write failed after some bytes. All bytes that remain are lost."""
+        """Notes that the last write failed after `written` bytes, and closes the outlet.
+
+        The bytes of the write that were not written and all waiting bytes are lost.
+        """
         self._lost += sum(len(item[2]) for item in self._writing) - written
         self.gone()
         self.close()
@@ -188,7 +191,7 @@ class DeliverySchedule:
         self._effects.append((0, due, effect))
 
     def hurry(self) -> None:
-        """Makes all bytes due at once, also later bytes. Their order stays the same."""
+        """Makes all waiting bytes, and all bytes added later, due at once. The order stays."""
         for box in self.outboxes.values():
             box.is_hurried = True
 
@@ -202,5 +205,5 @@ class DeliverySchedule:
         return [effect for _, _, effect in ready]
 
     def effect_due_at(self) -> int | None:
-        """Returns when the first side effect of `add_later` is due; None if nothing was added."""
+        """Returns when the first waiting side effect of `add_later` is due; None without any."""
         return min((due for number, due, _ in self._effects if not number), default=None)

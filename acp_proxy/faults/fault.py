@@ -26,7 +26,8 @@ class DeliveryPiece(NamedTuple):
 
     data: bytes
     after_ns: int = 0
-    """The delay in nanoseconds after the previous piece, or after the receipt of the frame."""
+    """The delay in nanoseconds after the previous piece; for the first piece, after the receipt or
+    the release of the frame."""
     takes_ns: int = 0
     """How long the write lasts, in nanoseconds; the write starts when everything before this piece
     has gone out."""
@@ -37,9 +38,10 @@ class Delivery(NamedTuple):
 
     Attributes:
         pieces: the parts of the delivery, each in a separate write.
-        behind_frames: how many later frames of its direction must come before the delivery goes
-            out.
-        until_cancel: whether the delivery waits until its request or turn is cancelled.
+        behind_frames: how many later frames of the same direction must come before the delivery
+            goes out.
+        until_cancel: whether the delivery, a reply, waits until the client cancels the request that
+            is answered, or its turn.
         may_be_overtaken: whether later frames may go out before the delivery.
         is_injected: whether the delivery is a copy of the received frame or a made-up line.
         is_made_up: whether the delivery is a made-up line, which later rules do not change.
@@ -237,7 +239,7 @@ class Chance(NamedTuple):
         """Returns a whole number from 0 to below a limit.
 
         Args:
-            limit: the smallest number that is too large.
+            limit: the returned number is smaller than this limit.
             what: the purpose of the number, as in `draw`.
         """
         return int(self.draw(what) * limit)
@@ -247,7 +249,7 @@ class Chance(NamedTuple):
 
         Args:
             low: the smallest number.
-            high: the smallest number that is too large.
+            high: the returned number is smaller than this number.
         """
         return low + self.draw() * (high - low)
 
@@ -273,7 +275,7 @@ class PassingFrame:
     at: int
     """When the frame was received, in monotonic nanoseconds."""
     delivery: Delivery
-    """The frame as changed by earlier rules; without pieces if nothing is left."""
+    """The frame as changed by earlier rules; without pieces if an earlier rule dropped it."""
     state: Any = None
     """The value of `Fault.new_state` for this rule and direction."""
     chance: Chance = field(init=False)
@@ -289,7 +291,7 @@ class Fault(ABC):
             braces is replaced by its value.
         directions: the directions in which the kind can be used.
         has_side_effect: whether the kind does more than change the frame. If so, it also fires when
-            earlier rules have left nothing of the frame.
+            earlier rules have dropped the frame.
         touches_both: whether the kind sends lines or waits for messages in the other direction. If
             so, both directions pass through the engine.
     """
@@ -315,7 +317,7 @@ class Fault(ABC):
 
     @abstractmethod
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
-        """Returns the effects that replace a frame: its delivery if nothing is changed."""
+        """Returns the effects that replace a frame. Without a change, this is `frame.delivery`."""
 
     def describe(self) -> str:
         """Returns `outcome` with the values of the settings."""
@@ -332,7 +334,7 @@ class BadSetting(ValueError):
 
 
 def at_least(lowest: float, most: float | None = None) -> Validator:
-    """Returns a validator of a number. None is valid, too, for a setting that may be left out.
+    """Returns a validator of a number. It also accepts None, for settings that may be left out.
 
     Args:
         lowest: the smallest valid number.

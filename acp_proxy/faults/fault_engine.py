@@ -8,8 +8,8 @@ Order within a direction is kept (`DeliveryQueue`): a delayed frame also delays 
 Only a late `reply`, a `reorder` and a `latency` with ``keep_order=false`` let later frames go
 first.
 
-A held delivery waits for later frames, or for a cancellation of the request that it answers. At the
-end of a direction all held deliveries go out.
+A held delivery waits for later frames. A held reply may also wait until its request is cancelled.
+At the end of a direction all held deliveries go out.
 
 A rule counts its matches and firings in counter scopes (`faults.triggers`). The state of a kind is
 separate for each rule and direction.
@@ -97,7 +97,7 @@ class DeliveryQueue:
         ]
 
     def pass_on(self, direction: Direction, data: bytes, at: int, frame: int) -> ScheduledWrite:
-        """Returns the write of a frame that no rule changes. Most frames are not changed.
+        """Returns the write of a frame that no rule changes.
 
         Args:
             direction: the direction of the frame.
@@ -109,11 +109,11 @@ class DeliveryQueue:
         return ScheduledWrite(direction, data, due, frame, is_joinable=True)
 
     def let_overtake(self, waiting: list[HeldDelivery], at: int) -> Iterator[ScheduledWrite]:
-        """Counts a frame that overtakes held deliveries. Yields the writes of freed deliveries.
+        """Counts a later frame for each held delivery. Releases deliveries that waited long enough.
 
         Args:
-            waiting: the deliveries that were held before the frame.
-            at: when the frame was received, in monotonic nanoseconds.
+            waiting: the deliveries that were held before the later frame.
+            at: when the later frame was received, in monotonic nanoseconds.
         """
         for item in waiting:
             left = max(0, item.delivery.behind_frames - 1)
@@ -164,7 +164,7 @@ class _Flow:
 
     Attributes:
         number: the number of the frame, counted from 1 as received.
-        frame: the frame given to the rules; its delivery changes from rule to rule.
+        frame: the frame as the next rule gets it; `frame.delivery` changes from rule to rule.
         deliveries: the deliveries in place of the frame and beside it, in order.
         late: the delay of each delivery in nanoseconds; None for a delivery that is held or does
             not pass.
@@ -185,7 +185,7 @@ class _Flow:
         return cls(number, PassingFrame(direction, row, newline, total, at, delivery), [delivery])
 
     def apply_rule(self, rule: FaultRule, triggers: Triggers, state: Any) -> None:
-        """Applies a matching rule if it fires. `state` is for this rule and this direction."""
+        """Applies a matching rule if it fires. `state` belongs to the rule and the direction."""
         frame, fault, deliveries = self.frame, rule.fault, self.deliveries
         copies = [delivery for delivery in deliveries if not delivery.is_made_up]
         if not copies:
@@ -245,7 +245,7 @@ class _Flow:
 class FaultEngine:
     """Executes a plan on a connection that began at `origin`, in monotonic nanoseconds.
 
-    If the plan has a seed, it replaces `seed`.
+    If the plan has a seed, the seed of the plan is used, and not `seed`.
     """
 
     def __init__(self, plan: Plan, seed: int, origin: int) -> None:
@@ -298,7 +298,7 @@ class FaultEngine:
         return outputs
 
     def observe(self, direction: Direction, raw: bytes, at: int) -> None:
-        """Notes a frame of a direction without faults, since it may matter for later answers.
+        """Notes a frame of a direction without faults, such as a request whose reply has faults.
 
         Args:
             direction: the direction of the frame.
@@ -354,7 +354,7 @@ class FaultEngine:
         return flow if flow is not None and flow.fired else None
 
     def _send(self, flow: _Flow) -> list[ScheduledWrite]:
-        """Sends or holds the deliveries of a frame, then sends those that waited for it."""
+        """Sends or holds the deliveries of a frame, then sends deliveries that waited for it."""
         own, row, at, number = flow.frame.direction, flow.frame.row, flow.frame.at, flow.number
         queue, writes = self._queues[own], list[ScheduledWrite]()
         waiting = queue.waiting.copy()
@@ -377,7 +377,7 @@ class FaultEngine:
         return writes
 
     def _stop(self, side_effects: Iterable[tuple[FaultRule, SideEffect]]) -> Iterator[Output]:
-        """Yields side effects, and stops the directions that they block."""
+        """Yields side effects, and stops each direction that a side effect stalls or ends."""
         for rule, effect in side_effects:
             yield RuleEffect(rule.name, rule.kind, effect)
             match effect:

@@ -217,7 +217,7 @@ def chosen_plan(rules: Iterable[str], plan: str | None, seed: int | None) -> tup
 
 
 def _rule(table: dict[str, Any], place: str, joint: str) -> FaultRule:
-    """Makes a rule. In messages, ``joint`` joins the rule's place and the name of a setting."""
+    """Makes a rule. In error messages, ``joint`` stands between the place and the setting."""
     at = f"{place}{joint}"
     word = table.get("kind")
     if not isinstance(word, str):
@@ -304,7 +304,7 @@ def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
 
 
 def plan_text(plan: Plan, seed: int | None = None) -> str:
-    """Returns a plan as TOML. The plan that is read from this TOML is equal.
+    """Returns a plan as TOML. Reading the TOML gives an equal plan.
 
     Args:
         plan: the plan.

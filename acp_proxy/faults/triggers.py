@@ -43,9 +43,9 @@ class Triggers:
         }
 
     def fires(self, rule: FaultRule, row: dict[str, Any], at: int) -> Chance | None:
-        """Counts a match within the rule's window. Returns the random numbers of the match.
+        """Counts a match of a rule. Returns the random numbers of the match if the rule fires.
 
-        Returns None if the rule does not fire.
+        Returns None if the rule does not fire. A match outside of the rule's window is not counted.
 
         Args:
             rule: the rule.
@@ -96,9 +96,9 @@ def _can_fire(rule: FaultRule, direction: Direction) -> bool:
 
 
 def _holds(condition: filter_conditions.Condition, direction: Direction) -> bool | None:
-    """Whether a condition holds for all frames of a direction.
+    """Returns True if a condition holds for all frames of a direction, and False if it never does.
 
-    True for all frames, False for none, and None for some.
+    Returns None if the answer depends on the frame.
     """
     match condition:
         case filter_conditions.Among("stream", values):

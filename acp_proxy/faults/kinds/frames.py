@@ -210,7 +210,7 @@ class ReplaceFault(Fault):
         return {}
 
     def fits(self, frame: PassingFrame) -> bool:
-        """Accepts any frame if a line is given; otherwise JSON that has a place for each member."""
+        """Accepts any frame if a line is given; otherwise JSON in which the members can be set."""
         return self.frame is not None or self._made(frame) is not None
 
     def apply(self, frame: PassingFrame) -> Iterable[Effect]:
@@ -264,7 +264,7 @@ def _has(value: Any, path: _Path) -> bool:
 
 
 def _put(value: Any, path: _Path, new: Any) -> None:
-    """Sets a member, creating missing objects above it."""
+    """Sets a member of a message. Missing objects that contain the member are created."""
     for place, key in enumerate(path):
         is_last = place == len(path) - 1
         if isinstance(value, list):

@@ -74,7 +74,7 @@ class ReplyMode(StrEnum):
 
 @frozen
 class ReplyFault(Fault):
-    """A reply goes wrong. `where` matches the reply, which has its request's method."""
+    """A reply goes wrong. `where` matches the reply; `method:` is the method of its request."""
 
     kind = "reply"
     touches_both = True

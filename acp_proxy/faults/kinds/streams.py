@@ -103,7 +103,7 @@ class HugeFrameFault(Fault):
 
 
 def _padded(data: bytes, size: int) -> bytes:
-    """Adds padding in ``_meta``, which is created if needed. Unsuitable data stays unchanged."""
+    """Returns a message with padding in ``_meta``. Data that cannot be padded is not changed."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -119,7 +119,7 @@ def _padded(data: bytes, size: int) -> bytes:
 
 
 def _objects(text: str, places: dict[str, object]) -> list[int]:
-    """Returns where the objects at some places start."""
+    """Returns the positions in a text where the objects at some places of the message start."""
     return [span.start for span in spans(text, places) if text[span.start] == "{"]
 
 
@@ -140,7 +140,7 @@ class LimitDataFault(Fault):
     outcome = "is cut off at byte {bytes} of its direction, which ends there"
 
     bytes: int = field(default=1000, validator=at_least(0))
-    """The number of bytes, counted as received since the start of the connection."""
+    """The number of received bytes, from the start of the connection, after which it ends."""
 
     def fits(self, frame: PassingFrame) -> bool:
         """Accepts only the frame in which the limit is exceeded."""
