@@ -1,7 +1,7 @@
 """Aligns the two sides of each sequence. Finds items that changed, moved, or are only on one side.
 
-If the request of a response is missing from one recording, the session of the response is unknown
-there, and the response is in another sequence. Only the missing request is reported.
+A recording may lack the request of a response. Then the session of the response is unknown in this
+recording, and the response is in another sequence. Only the missing request is reported.
 
 A response that creates a session is in the sequence of this session, but an error is not. If a
 request creates a session in only one recording, its response is reported as changed.
@@ -257,7 +257,7 @@ def _likest(
 ) -> Iterator[GroupPair]:
     """Pairs each item of the shorter list with an item of the longer list, in order.
 
-    The pairs are chosen that differ in the fewest places.
+    Chooses the pairs that together have the fewest differing places.
     """
     distances = [[messages.distance((i,), (j,)) for j in of_b] for i in of_a]
     if len(of_a) > len(of_b):
@@ -268,12 +268,15 @@ def _likest(
 
 
 def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Chooses a column for each row of costs: increasing columns with the smallest sum of costs."""
+    """Chooses one column for each row of a table of costs, so that the sum of costs is smallest.
+
+    The chosen columns increase from row to row. Returns pairs of row and column.
+    """
     spare = len(costs[0]) - len(costs)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
-    """A list for the start, and a list for each row so far. Item n of a list is for n columns that
-    are left out: the smallest sum of costs, and the index of the preceding item in the previous
-    list."""
+    """A list for the state before the first row, and a list for each row that was read. Item n of a
+    list is the best choice that leaves out n columns: its sum of costs, and the index of the
+    preceding choice in the previous list."""
     for place, row in enumerate(costs):
         sums: list[tuple[int, int]] = []
         for left_out in range(spare + 1):

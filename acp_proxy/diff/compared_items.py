@@ -119,12 +119,12 @@ class ComparedItems:
         return self._side.in_both(self._sequence.calls[item])
 
     def looks(self, item: ItemIndex) -> bool:
-        """Whether an item only reads: a file request that reads, or a call that changes nothing."""
+        """Whether an item reads a file, or belongs to a tool call that changes nothing."""
         is_read = self.type_of(item).title in READING
         return is_read or self._sequence.calls[item] in self._side.side.looking
 
     def may_race(self, item: ItemIndex) -> bool:
-        """Whether the order of an item may differ between any two runs."""
+        """Whether the position of an item may differ between any two runs."""
         return self.looks(item) or self.is_answer(item) or self.call(item) is not None
 
     def are_open_at_once(self, call: CommonIndex | None, other: CommonIndex | None) -> bool:
@@ -141,9 +141,9 @@ class ComparedItems:
         return first < other_last and other_first < last
 
     def only_look(self, item: ItemIndex, other: ItemIndex) -> bool:
-        """Whether two items only read, and are not parts of one action.
+        """Whether two items change nothing, and certainly belong to different actions.
 
-        A file request and the first message of a tool call may be parts of one action.
+        A file request and the first message of a tool call may belong to one action.
 
         Args:
             item: an item.

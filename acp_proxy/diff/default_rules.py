@@ -34,14 +34,14 @@ _KINDS: dict[str, tuple[Role, ...]] = {
     CONNECTION: (Role.CONNECTION,),
     REQUEST: (Role.REQUEST,),
 }
-"""The kinds of stable names, each with the roles that the protocol's vocabulary gives its
-values."""
+"""The kinds of stable names. Each kind has roles of the protocol's vocabulary: the values at the
+places with these roles get a name of this kind."""
 
 _ADDED: dict[str, tuple[str, ...]] = {
     TURN: ("/params/**/turn_id", "/params/**/turnId"),
     PROCESS: ("/params/**/pid", "/params/**/process_id", "/params/**/processId", "/result/**/pid"),
 }
-"""Places of values, by kind, that real agents use and the protocol does not define."""
+"""Places that real agents use and the protocol does not define, by the kind of their values."""
 
 _TIMES = (
     "updatedAt",
@@ -95,7 +95,7 @@ TITLES = ("/params/update/title", "/result/sessions/*/title")
 length of a title's directory decides where the title ends."""
 
 RUNNING = ("terminal/create",)
-"""Types of items whose directories get no stable names of their own."""
+"""Types of items in which the rules for places of directories do not apply."""
 
 TITLED = ("session/update session_info_update", "the answer to session/list")
 """Types of items that contain titles of sessions."""
@@ -104,4 +104,4 @@ LOOKING = ("read", "search", "fetch")
 """Kinds of tool calls that change nothing. Their order does not matter."""
 
 READING = ("fs/read_text_file", "the answer to fs/read_text_file")
-"""Types of items that only read something."""
+"""Types of items that only read files."""

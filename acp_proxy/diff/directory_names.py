@@ -15,10 +15,10 @@ _SYSTEM = {
 _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _WORD, _PATH = r"[\w.-]", r"[\w./\\-]"
-"""Two sets of characters: those that may not precede an absolute path, and those that may not
-precede any other path."""
+"""The characters that may not precede an absolute path in a text, and the characters that may not
+precede a relative path."""
 _MEANT = re.compile(rf"\\\\|\w+:/|\[redacted:|{_ABSOLUTE.pattern}")
-"""The beginnings of absolute directories, and of markers, which may stand for a directory."""
+"""Matches the beginning of an absolute directory, or of a marker that may replace a directory."""
 _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
 """Directories that, on macOS, are links to directories below `/private`."""
@@ -70,7 +70,7 @@ class Directories:
         self._pattern = None
 
     def may_be_in(self, text: str) -> bool:
-        """Whether a text may name a directory. The check is quick, and only False is certain."""
+        """Whether a text may name a directory. This quick check is only certain if it is False."""
         if "/" in text:
             for word in self._words:
                 if word in text:
@@ -95,7 +95,7 @@ class Directories:
     def cut_in(self, text: str) -> tuple[int, str] | None:
         """Returns the first directory in a text, and its position; None without a directory.
 
-        If the text was cut, it may end with the beginning of a directory, which counts as well.
+        The text may have been cut. So the beginning of a directory at its end counts, too.
         """
         match = self._root.search(text) if self._roots else None
         if match is not None:
@@ -125,7 +125,7 @@ class Directories:
 
 
 def _spellings(directory: str) -> Iterator[str]:
-    """Yields the spellings of a directory: unchanged, relative to the root, as a URI, on macOS."""
+    """Yields the spellings of a directory in texts: as a path, as a part of a URI, and on macOS."""
     slashed = directory.replace("\\", "/")
     encoded = [quote(slashed, safe=safe, errors="surrogatepass") for safe in ("/:", "/:@", "/")]
     lower = [_ENCODED.sub(lambda match: match[0].lower(), text) for text in encoded]

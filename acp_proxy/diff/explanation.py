@@ -252,10 +252,10 @@ class SideSequence:
         return self.messages.side.type_of(self.sequence, item).title
 
     def is_chance(self, item: ItemIndex) -> bool:
-        """Whether an item depends on the moment when the client cancelled or gave up.
+        """Whether an item may be there only because of the moment when the client cancelled.
 
-        This is true of state updates of a cancelled turn, and of all items after the client gave
-        up.
+        This is true of state updates in a cancelled turn. It is also true of all items after the
+        client gave up on the agent.
         """
         side, frame = self.messages.side, self.sequence.first_frames[item]
         turn = self.key.session, bisect(side.prompts.get(self.key.session, ()), frame)
@@ -301,7 +301,7 @@ class SequenceMessages:
 
 
 def fields(a: Any, b: Any, *, hides_secrets: bool = True) -> Iterator[Field]:
-    """Yields the places where two JSON values differ, each as far inside the values as possible.
+    """Yields the places where two JSON values differ, as deep inside the values as possible.
 
     Lists are aligned: an item that was added at the front is one difference.
 
@@ -356,7 +356,7 @@ def _gaps(same: list[tuple[int, int]], a: range, b: range) -> Iterator[tuple[ran
 
 
 def _name(item: Any, otherwise: int) -> Hashable:
-    """Returns the value that identifies an item of a list. Without one, returns ``otherwise``."""
+    """Returns the value that identifies an item of a list, or else ``otherwise``."""
     if isinstance(item, dict):
         for key in _NAMES:
             if isinstance(item.get(key), str):

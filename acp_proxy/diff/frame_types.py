@@ -42,7 +42,7 @@ class ItemType(NamedTuple):
 
 
 class RequestPeers(NamedTuple):
-    """The peers that numbered the requests in a message, each as the direction of its requests."""
+    """The peers whose request ids are in a message, each as the direction of its requests."""
 
     own: str
     """The direction of the message itself, or of the request that the message answers."""
@@ -91,8 +91,8 @@ def ends_cancelled(message: Any) -> bool:
 def request_peers_of(frame: StoredFrame) -> RequestPeers:
     """Returns the directions of the requests whose ids are in a frame.
 
-    A notification may cancel a request of its own sender. A request may be sent to serve a request
-    of the other peer.
+    A request id inside a notification names a request of the same sender, which is cancelled. A
+    request id inside a request names a request of the other peer, which the sender serves.
     """
     other = Direction(frame.stream).other.value
     own = other if frame.kind in _ANSWERS else frame.stream
@@ -118,9 +118,9 @@ def is_acknowledgement(frame: StoredFrame) -> bool:
 
 
 def split_push(raw: bytes) -> SplitChunk | None:
-    """Splits a request that pushes output into the output and the rest. The id is left out.
+    """Splits a request that pushes output into the output and the other members, without the id.
 
-    None if there is no output.
+    Returns None if the request has no output.
     """
     try:
         message: Any = json_or_text(raw)

@@ -55,7 +55,7 @@ class Value:
 
     @property
     def is_seen(self) -> bool:
-        """Whether the value occurred. A directory that only the other recording names did not."""
+        """Whether the value occurred in this recording. False for an unused borrowed directory."""
         return self.kind != PATH or self.introduction is not None
 
 
@@ -160,10 +160,10 @@ class Values:
                 value.introduction = place
 
     def may_have_passed(self, known: int, line: bytes) -> bool:
-        """Whether a line introduced a value that the line may also contain as plain text.
+        """Whether a line may contain a new value also before the place that introduces the value.
 
         Args:
-            known: the number of values that were known before the line.
+            known: the number of values that were known before the line was read.
             line: the canonical JSON of the line, with placeholders.
         """
         for value in self.every[known:]:
@@ -183,7 +183,7 @@ class Values:
         self._layouts.append(layouts)
 
     def may_be_in(self, text: str) -> bool:
-        """Whether a text may contain values. The check is quick, and only False is certain."""
+        """Whether a text may contain values. This quick check is only certain if it is False."""
         return (
             self.directories.may_be_in(text)
             or not self._texts.isdisjoint(_TOKEN.findall(text))

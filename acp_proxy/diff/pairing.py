@@ -35,9 +35,9 @@ class Pairing:
     """The corresponding sessions and values of both recordings, and their stable names."""
 
     session_of_b: dict[Scope, Scope]
-    """By session of A, the paired session of B."""
+    """The paired session of B for each session of A."""
     value_of_a: dict[ValueIndex, ValueIndex]
-    """By value of B, the paired value of A."""
+    """The paired value of A for each value of B."""
     names_a: dict[ValueIndex, str] = field(factory=dict)
     names_b: dict[ValueIndex, str] = field(factory=dict)
     """The names of the values of B. Paired values have the same name."""

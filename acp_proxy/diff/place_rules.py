@@ -127,7 +127,7 @@ class _Machine:
         return self._closed(self._steps(positions, key))
 
     def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
-        """Returns the positions, and the position after each ``**``: a ``**`` may match no key."""
+        """Returns the positions and the positions after each ``**``, which may match no key."""
         reached = set()
         for rule, at in positions:
             reached.add((rule, at))

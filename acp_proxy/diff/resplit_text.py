@@ -98,12 +98,12 @@ def empty_texts(
         items: the items that only one side has.
         side: the side of the items.
         common: the keys of the texts that both sides have.
-        around: the aligned items before and after the items, each with its partner on the other
-            side.
+        around: the aligned items directly before and after the items, each with its partner on the
+            other side.
 
     Returns:
-        The empty texts, each with the partner of its neighbouring text, with which it is compared.
-        The partner is None if the other side has a text with the same key.
+        The empty texts. Each has the text of the other side with which it is compared: the partner
+        of a neighbouring text. This is None if the other side has a text with the same key.
     """
     pairs: dict[ItemIndex, ItemIndex | None] = {}
     for item in items:

@@ -81,7 +81,10 @@ class _OpenText:
         return Canonical(template, tuple(self._placeholders))
 
     def _settle(self) -> None:
-        """Replaces the beginning of a long text by templates of parts, whatever the chunks are."""
+        """Replaces the beginning of a long text by templates of parts, to save memory.
+
+        Where the parts end does not depend on the chunks of the text.
+        """
         text = mended("".join(self._pieces))
         while len(text) > COMPARED_TEXT:
             end = text.rfind(" ", 0, COMPARED_TEXT) + 1 or COMPARED_TEXT
@@ -103,8 +106,8 @@ class SequenceWriter:
     sequence: MessageSequence
     text: _OpenText | None = None
     latest: dict[tuple[ValueIndex, ...], int] = field(factory=dict)
-    """By the values of a message, the latest template. Only used in sequences that ignore
-    repetitions."""
+    """By the values of a message, the template of the latest message with these values. Only used
+    in sequences that ignore repetitions."""
 
 
 @frozen
@@ -277,7 +280,10 @@ class SequenceBuilder:
         self._note(sequence, template, placeholders, text.item_type, text.frames[0], None)
 
     def _is_repeated(self, writer: SequenceWriter, canonical: Canonical) -> bool:
-        """Whether an item repeats the item before it, or the latest item with equal values."""
+        """Whether an item equals the item before it, or the latest item about the same values.
+
+        A state update, or an item with fewer than two values, must equal the item before it.
+        """
         template, placeholders = canonical
         if writer.latest.get(placeholders) != template:
             return False

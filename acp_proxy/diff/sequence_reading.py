@@ -177,7 +177,7 @@ class _FrameHandler:
             self._take_message(frame, raw)
 
     def pass_over(self, frame: StoredFrame) -> None:
-        """Notes the values of a frame that is not compared, for frames that are compared."""
+        """Notes the values in a frame that is not compared, since compared frames may use them."""
         if frame.raw is None or self._exact or self._chunks.chunk(frame) is not None:
             return
         if frame.method == PERMISSION and self._expect is Expect.OUTCOME:
@@ -190,7 +190,7 @@ class _FrameHandler:
         self._builder.end()
 
     def _is_pushed(self, frame: StoredFrame, raw: bytes) -> bool:
-        """Adds pushed output, or skips an acknowledgement. Returns whether it did either."""
+        """Adds pushed output, or skips its acknowledgement. Returns False for any other frame."""
         if self._exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
         if is_acknowledgement(frame):

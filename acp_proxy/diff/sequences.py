@@ -90,8 +90,8 @@ class SideIndex:
     looking: set[ValueIndex] = field(factory=set)
     """The ids of tool calls that only read."""
     handshake: dict[str, int] = field(factory=dict)
-    """The handshake: ``request`` is the frame of the first ``initialize``, ``response`` that of its
-    answer."""
+    """The handshake: ``request`` is the number of the frame with the first ``initialize``, and
+    ``response`` is the number of the frame with its answer."""
     decisions: dict[int, str] = field(factory=dict)
     """Decisions on permission requests, by the frame of the answer; only for `Expect.OUTCOME`."""
     prompts: dict[Scope, list[int]] = field(factory=dict)
