@@ -204,7 +204,7 @@ _MCP, _LSP = "MCP, the Model Context Protocol", "LSP, the Language Server Protoc
 
 
 def note_of(params: Mapping[str, Any]) -> str | None:
-    """Returns a note if the ``initialize`` is that of another protocol, such as MCP; None for ACP.
+    """Returns a note if ``initialize`` belongs to another protocol, such as MCP; None for ACP.
 
     Args:
         params: the params of ``initialize``.

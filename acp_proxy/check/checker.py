@@ -162,7 +162,7 @@ class Checker(Listener):
         return self._result
 
     def note(self, event: RecordedEvent) -> None:
-        """Notes an event. The caller tells `messages.intervals` about the event only afterwards."""
+        """Notes an event. It must be called before `messages.intervals` takes the event."""
         if not self._result.is_whole:
             return
         if is_client_ending(event):
@@ -242,7 +242,7 @@ class Checker(Listener):
                 self._add(entry.rule, breach, message)
 
     def _is_masked(self, value: Any, place: str) -> bool:
-        """Whether a value is masked, so that nobody can tell if it is wrong."""
+        """Whether a value is masked, so that rules cannot judge the value."""
         for part in parts_of(place):
             value = value[int(part)] if isinstance(value, list) else member(value, part)
         if not isinstance(value, str):

@@ -1,7 +1,7 @@
 """Compares params and results with the types of a dialect.
 
-`schemas/` has one JSON Schema for each dialect. ``make schemas`` derives it from the stable and
-unstable schemas of today, and from those of earlier versions.
+`schemas/` has one JSON Schema for each dialect. ``make schemas`` derives it from the current stable
+and unstable schemas, and from the schemas of earlier versions.
 
 A value is right if any version allows it. Members that no version defines are reported separately.
 If a value fits no branch of a union, the problem is reported for the branch that the sender
@@ -76,7 +76,7 @@ class DialectSchema:
         Args:
             direction: the direction of the request or notification.
             method: the name of the method.
-            is_result: True to look for the type of the result, False for that of the params.
+            is_result: True to look for the type of the result, False for the type of the params.
         """
         return _member(direction, method, is_result) in self._schema["properties"]
 

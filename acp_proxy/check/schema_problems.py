@@ -200,7 +200,7 @@ def place_of(path: Sequence[str | int]) -> str:
 
 
 def expected(form: Form) -> str:
-    """Returns what a schema allows, in words: the allowed values or, without these, the JSON types.
+    """Returns in words what a schema allows: the listed values, or else the JSON types.
 
     Args:
         form: the schema of the place.

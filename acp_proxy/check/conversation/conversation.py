@@ -53,8 +53,8 @@ class RuleMemory:
     """Tables and flags in which rules remember earlier messages."""
 
     split_lines: dict[Direction, tuple[int, list[tuple[int, bytes]]]] = field(factory=dict)
-    """For each direction: the number of earlier messages, and the lines that may be parts of one
-    split message."""
+    """For each direction: consecutive lines that may be parts of one split message, and the number
+    of messages before these lines."""
     is_version_ignored: bool = False
     """Whether a finding has reported that the client continued after an answer with an unsupported
     version."""
@@ -67,8 +67,8 @@ class RuleMemory:
     early_updates: Remembered[str, int] = field(factory=Remembered)
     """By session, the frame of the first update before the answer to session/new."""
     replays: Remembered[int, int] = field(factory=Remembered)
-    """For each request that loads or resumes a session, the frame of the latest update of the
-    history. The keys are frames, too."""
+    """By the frame of a request that loads or resumes a session: the frame of the latest update of
+    the history."""
     agent_replays: Remembered[int, int] = field(factory=Remembered)
     """Like `replays`, but only for updates about the agent's own messages and tool calls."""
     deleted_sessions: Remembered[str, int] = field(factory=Remembered)
@@ -114,7 +114,7 @@ class Peer:
     """The announcement that one side makes in ``initialize``."""
 
     root: tuple[str, ...]
-    """The possible names of the member that contains the capabilities of this side."""
+    """The names that dialects use for the member with this side's capabilities."""
     announced: dict[str, Any] | None = None
     """The params or the result of ``initialize``; None before this message was sent."""
     seq: int | None = None
@@ -177,7 +177,7 @@ class MistakenPairs:
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether the latest prompt may belong to a session: it names another, unknown session."""
+        """Whether the latest prompt may belong to a session, since it names an unknown session."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:
@@ -300,7 +300,7 @@ class Conversation:
         return None if open_turn is None else self.turns.get(open_turn.id)
 
     def other_turn(self, session: str | None, number: int | None) -> TurnRecord | None:
-        """Returns the newest open turn of a session, other than a given turn; None without one.
+        """Returns the newest open turn of a session other than a given turn; None if there is none.
 
         Args:
             session: the session.

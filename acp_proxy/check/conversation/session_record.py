@@ -129,8 +129,8 @@ class TurnRecord:
     was_cancelling: bool = False
     """Whether an older, cancelled turn of the session was still open when this turn began."""
     dropped: tuple[int, int] | None = None
-    """The frame of a permission request that was answered as cancelled although the turn was not,
-    and the frame of this answer. Only the first request of the turn is kept."""
+    """The first permission request of the turn that was answered as cancelled before the turn was
+    cancelled: the frame of the request, and the frame of the answer."""
     from_agent: int = 0
     """The number of messages of the agent since the cancel. Messages in other sessions count,
     too."""

@@ -86,7 +86,7 @@ def learn(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def is_answered_otherwise(conversation: Conversation, message: CheckedMessage) -> bool:
-    """Whether an earlier answer without a request, or an open request, has the id of a request.
+    """Whether the id of a request belongs to an earlier unpaired answer or to another open request.
 
     Args:
         conversation: the conversation.
@@ -226,7 +226,7 @@ def retyped_id(token: str) -> str | None:
 
 
 def token_of(value: Any) -> str | None:
-    """Returns the token of an object's id; None if the id is neither a string nor a number."""
+    """Returns an id as a token of JSON; None if the id is neither a string nor a number."""
     rpc_id = value.get("id") if isinstance(value, dict) else None
     return json.dumps(rpc_id) if isinstance(rpc_id, str | int) else None
 

@@ -55,7 +55,7 @@ def errors_are_caught(ended: EndedTurn, conversation: Conversation) -> Breaches:
 
 @end_rule("cancel.unanswered")
 def cancelled_prompts_are_answered(conversation: Conversation) -> Breaches:
-    """Finds cancelled prompts that the agent had time to answer, but did not."""
+    """Finds cancelled prompts that the agent did not answer, although it had the time."""
     if not conversation.is_over:
         return
     for request in conversation.open_at_leaving:
@@ -117,9 +117,9 @@ def permissions_are_cancelled(message: CheckedMessage, conversation: Conversatio
 
 @turn_rule("cancel.permission-unasked")
 def outcome_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds permission requests that are answered as cancelled although nobody cancels the turn.
+    """Finds permission requests that are answered as cancelled in a turn that is never cancelled.
 
-    A client may answer these requests before it cancels the turn.
+    The client may cancel the turn before or after such an answer.
     """
     turn = ended.turn
     if turn.dropped is None or turn.cancel_seq is not None or conversation.dialect != V1:

@@ -98,7 +98,7 @@ def trace_is_w3c(message: CheckedMessage, conversation: Conversation) -> Breache
 
 @end_rule("ext.unanswered")
 def custom_requests_are_answered(conversation: Conversation) -> Breaches:
-    """Finds custom requests that the receiver had time to answer, but did not."""
+    """Finds custom requests that the receiver did not answer, although it had the time."""
     for request, breach in unanswered(conversation):
         if (request.method or "").startswith("_"):
             yield breach
@@ -119,7 +119,7 @@ def unknown_is_not_found(message: CheckedMessage, conversation: Conversation) ->
 
 @rule("ext.not-advertised", requests=(ANY,))
 def extensions_are_announced(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Reports custom requests of a namespace that the receiver has not announced, once for each."""
+    """Reports the first custom request of each namespace that the receiver has not announced."""
     peer = conversation.peer(message.receiver)
     if not _is_custom(message) or not peer.is_known:
         return

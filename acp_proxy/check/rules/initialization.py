@@ -129,7 +129,7 @@ def version_is_negotiated(message: CheckedMessage, conversation: Conversation) -
 
 @rule("init.version-refused", answers=INITIALIZE)
 def version_is_no_error(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds errors that complain about the params of an ``initialize``, although they are valid."""
+    """Finds errors that complain about the params of an ``initialize`` with valid params."""
     request = message.request
     if request is None or not request.is_plain:
         return
@@ -144,7 +144,7 @@ def version_is_no_error(message: CheckedMessage, conversation: Conversation) -> 
 
 @rule("init.version-ignored", requests=(ANY,))
 def client_knows_the_version(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds a client that goes on after an answer with an unsupported version. Reported once."""
+    """Reports, once, a client that goes on after an answer with an unsupported version."""
     if message.sender != CLIENT or not conversation.agent.is_known or message.method in INITIALIZE:
         return
     asked = integer(member(conversation.client.announced, "protocolVersion"))

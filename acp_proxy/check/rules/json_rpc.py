@@ -97,7 +97,7 @@ def id_is_string_or_integer(message: CheckedMessage, conversation: Conversation)
 
 @rule("rpc.id-reused", requests=(ANY,))
 def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds requests that reuse an id. If the first request was answered, this is an info."""
+    """Finds requests that reuse an id. The severity is info if the first request was answered."""
     opened, token = message.transition.opened, message.parsed.rpc_id or "null"
     if opened is None or token == "null":
         return
@@ -113,7 +113,7 @@ def ids_are_fresh(message: CheckedMessage, conversation: Conversation) -> Breach
 
 @rule("rpc.response-unknown", answers=(ANY,))
 def answers_a_request(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds answers to no known request. Answers that other rules explain are left out."""
+    """Finds answers to unknown requests. Answers that other rules explain are left out."""
     kind = _stray(message, conversation)
     if kind == "unknown" and not conversation.pairs.explains(message):
         yield Breach(f"no request has the id {_id(message)} of this answer")
@@ -270,7 +270,7 @@ def offered_methods_exist(message: CheckedMessage, conversation: Conversation) -
 
 @rule("rpc.cancel-request-target", notifications=(CANCEL_REQUEST,))
 def cancels_its_own(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds cancels of unknown requests. If the request was answered, this is an info."""
+    """Finds cancels of requests that are not open; the severity is info for answered requests."""
     target = message.parsed.target
     if target is None or message.transition.cancelled is not None:
         return
@@ -294,7 +294,7 @@ def cancelled_with_its_code(message: CheckedMessage, conversation: Conversation)
 
 @end_rule("rpc.unanswered")
 def all_are_answered(conversation: Conversation) -> Breaches:
-    """Finds requests that the receiver had time to answer, but did not."""
+    """Finds requests that the receiver did not answer, although it had the time."""
     for request, breach in unanswered(conversation):
         method = request.method or ""
         if method != PERMISSION and not method.startswith("_"):  # these have their own rules
@@ -326,7 +326,10 @@ def unanswered(conversation: Conversation) -> Iterator[tuple[CheckedMessage, Bre
 
 
 def _stray(message: CheckedMessage, conversation: Conversation) -> str | None:
-    """Returns why an answer has no request: unknown, twice, retyped or null; None if it has one."""
+    """Returns why an answer has no request, in a word; None for an answer to a request.
+
+    The word is unknown, twice, retyped or null.
+    """
     if message.parsed.kind not in (Kind.RESPONSE, Kind.ERROR) or message.answered is not None:
         return None
     token = message.parsed.rpc_id

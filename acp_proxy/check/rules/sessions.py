@@ -99,7 +99,7 @@ def remember_replay(message: CheckedMessage, conversation: Conversation) -> None
 
 @rule("session.load-no-replay", results=("session/load",))
 def load_replays(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds loaded sessions without a history. Without a recorded turn, this is a warning."""
+    """Finds loaded sessions without a history. If no turn was recorded, this is only a warning."""
     if message.request is None or conversation.dialect != V1:
         return
     last = conversation.memory.replays.remove(message.request.seq)
