@@ -38,7 +38,7 @@ def chosen_in(reader: RecordingReader, text: str) -> Filter:
 
 
 def why_nothing(reader: RecordingReader, text: str) -> str:
-    """Returns the message that no frame matches a filter, if possible with a similar filter.
+    """Returns the error message for a filter without a match; it may suggest a similar filter.
 
     Args:
         reader: the recording.
@@ -133,7 +133,7 @@ def row_of(reader: RecordingReader, seq: int) -> Row:
 def frames_numbered(
     reader: RecordingReader, seqs: Iterable[int], chosen: Filter = EVERYTHING
 ) -> Iterator[Row]:
-    """Yields those of the numbered frames that match a filter, in order.
+    """Yields the frames with given numbers, in order, if they match a filter.
 
     Args:
         reader: the recording.
@@ -174,7 +174,7 @@ def of_session(reader: RecordingReader, start: str) -> Filter:
         start: the text.
 
     Raises:
-        BadFilter: no id begins with the text, or more than one.
+        BadFilter: no id begins with the text, or several ids do.
     """
     known = requested_sessions(reader)
     matching = _matching(known, start)

@@ -8,12 +8,12 @@ The first result is who has to act in each session:
 - The agent has to act while a turn or a request of the client is open. The agent is not blamed
   while it is held up: by a request that the client has yet to answer, by a running terminal of the
   turn, or by a client that does not read.
-- The client has to act while it has yet to answer a request, but not while a person or a program is
-  waited for, and not while the agent does not read. After a cancel, the client must answer the
-  permission requests of the turn, so a person is not waited for.
+- The client has to act while it has yet to answer a request. It is not blamed while a person or a
+  program has to act, or while the agent does not read. After a cancel, the client itself must
+  answer the permission requests of the turn.
 - A request that names no session holds up every session.
 
-A *silence* is a time in which a peer had to act in a session, but sent nothing in it.
+A *silence* is a time in which a peer had to act in a session, but sent nothing in this session.
 
 The second result is how each turn spends its time: see `explain.stats.turn_times`.
 
@@ -375,7 +375,7 @@ class Intervals:
     def _pass_time(
         self, running: RunningTurn, t_ns: int, seq: int | None, *, is_pause: bool = True
     ) -> None:
-        """Adds an interval for the time since the last call of this method, if any has passed."""
+        """Adds an interval for the time since the last call, if any time has passed."""
         if (since_ns := running.now_ns) < t_ns:
             part = running.pass_time(t_ns, is_pause=is_pause)[0]
             if self.ended is not None:

@@ -33,7 +33,7 @@ class MaskedValue:
 
 
 def masked_values(reader: RecordingReader) -> Iterator[MaskedValue]:
-    """Yields the markers of a recording, those in its properties first.
+    """Yields the markers of a recording, first the markers in its properties.
 
     Args:
         reader: the recording. Its secrets are masked while it is read.

@@ -230,14 +230,14 @@ def messages_of(message: Message, transition: Transition) -> Iterable[tuple[Mess
 def opened_before(recording: Recording) -> int:
     """Returns the number of the frame before which updates may be a session's history.
 
-    The frame answers a request that loads or resumes a session, if an imported log lacks the
-    request.
+    An imported log may lack a request that loads or resumes a session, but contain the answer. In
+    this case, updates before the answer may be history.
 
     Args:
         recording: the recording.
 
     Returns:
-        The number of the frame. 0 without such an answer, or if the log also lacks a prompt.
+        The number of the last such answer; 0 without one, or if the log also lacks a prompt.
     """
     if recording.origin is None:
         return 0

@@ -173,10 +173,10 @@ class FaultEffects:
         return [answer._replace(rule=plain(answer.rule)[:RULE_NAME]) for answer in answers]
 
     def first_rule(self, actions: tuple[str, ...], before: int | None) -> str | None:
-        """Returns the first rule that caused one of some actions before a frame, or None.
+        """Returns the first rule of certain kinds that fired before a frame, or None.
 
         Args:
-            actions: the kinds of actions: `ENDING` or `HOLDING`.
+            actions: the kinds of faults: `ENDING` or `HOLDING`.
             before: the number of the frame; None for the whole recording.
         """
         for event in self.events:

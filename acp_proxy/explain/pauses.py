@@ -141,6 +141,6 @@ class Pauses:
 
 
 def _precedence(row: ExchangeRow) -> tuple[bool, int, int]:
-    """Returns a key to sort the open requests of a pause. The first one explains the pause."""
+    """Returns a key that sorts the open requests of a pause; the first one explains the pause."""
     is_client = row.direction == "to-client"
     return not is_client, WAITING.index(waiting_part(row.method)), row.request_seq

@@ -76,7 +76,7 @@ def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> st
 
 
 def _entitle(params: dict[str, Any], title: str) -> None:
-    """Adds the announced title to the params of a message about a tool call that has no title."""
+    """Adds the announced title of a tool call to params that contain no title or name for it."""
     call = call_of(params)
     if not call and "toolCallId" in params:  # draft-1.0
         call = params["toolCall"] = {}

@@ -25,7 +25,7 @@ _PROGRAM = {"terminal/wait_for_exit"}
 LEAST_NS = 10**9
 """The shortest wait or pause that is worth a line."""
 AT_ONCE_NS = 100 * 10**6
-"""An answer that comes sooner than this is hardly from a person."""
+"""An answer that comes sooner than this is probably not from a person."""
 
 
 class Party(StrEnum):

@@ -278,7 +278,7 @@ class ActionLog(Listener):
             self._join_terminal(action, terminal)
 
     def _take_over(self, action: Action, probe: Action) -> None:
-        """Copies the kind, the command and the directory of a request into the request's action."""
+        """Copies the facts in a request into the action that the request carries out."""
         action.kind = probe.kind
         action.tool = action.tool or probe.tool
         action.title = action.title or probe.title
@@ -336,7 +336,7 @@ class ActionLog(Listener):
         return (a for a in (*calls, *asked) if a is not None and a.turn == probe.turn)
 
     def _compare_with_permissions(self, action: Action, probe: Action) -> None:
-        """Compares a request without a tool call id to the permission requests of its turn."""
+        """Links an action that has no permission request to permission requests of its turn."""
         asked = self.permissions.asked_in(probe.session, probe.turn)
         if probe.kind is ActionKind.READ:
             near = [call.tool_call for call in self._candidates(probe) if share_path(call, probe)]
@@ -358,14 +358,14 @@ class ActionLog(Listener):
 
 
 def _may_be_part(probe: Action, call: Action) -> bool:
-    """Whether a request may carry out the tool call that it names."""
+    """Whether a request that names a tool call may be a part of this tool call."""
     if probe.kind is ActionKind.RUN and call.requests:
         return is_alike(call, probe)
     return call.kind is probe.kind or (call.kind is ActionKind.OTHER and not call.requests)
 
 
 def _name_call(action: Action, call: Action) -> None:
-    """Copies the id of a tool call into an action, and the permissions if the action needs one."""
+    """Copies a tool call's id into an action, and its permissions if the action is `ASKED_FOR`."""
     action.tool_call = call.tool_call
     if action.kind in ASKED_FOR:
         action.permissions = [*call.permissions]

@@ -22,7 +22,7 @@ class ActionKind(StrEnum):
     RUN = "run"
     FETCH = "fetch"
     OTHER = "other"
-    """The kind of a tool of an unknown kind, or of a kind that is not listed above."""
+    """Any action that is not listed above, or an action of an unknown kind."""
 
 
 ASKED_FOR = frozenset(
@@ -188,11 +188,11 @@ class Action:
     directories: list[str] = field(init=False, factory=list)
     """The session's directories when the action began."""
     same_asked: AuditedPermission | None = field(init=False, default=None)
-    """The last permission request of the turn about the file or command of this action, if the
-    request belongs to another action."""
+    """The last permission request of the turn for another action with the same file or command;
+    None without such a request."""
     instead_of: "Action | None" = field(init=False, default=None)
-    """The only action of this kind in the turn that was permitted and not done, if there is only
-    one."""
+    """The only action of the same kind in the turn that was permitted but not done; None if there
+    are several such actions or no such action."""
     is_absorbed: bool = field(init=False, default=False)
     """Whether the action was merged into another action."""
 

@@ -181,7 +181,7 @@ def _tone(kind: str, method: str) -> Tone:
 
 
 def _pace(frame: Row, live: bool) -> Pace:
-    """Returns how late an answer came; empty for answers to prompts or of persons or programs."""
+    """Returns how late an answer came; empty if a turn, a person or a program was waited for."""
     if frame["request_seq"] is None:
         return ""
     if frame["kind"] == "request":

@@ -18,7 +18,8 @@ ESCAPE = re.compile(r'\\(?:u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa
 _NAME = re.compile(
     r'"(?:jsonrpc|method|sessionUpdate|type)" *: *"[a-z0-9_/.]*"'  # what the protocol fixes
     r'|"([^"\\]*(?:\\.[^"\\]*)*)"( *:)?', re.DOTALL)  # fmt: skip
-"""A string in a line, the name of a member, or a member with a name that the protocol fixes."""
+"""Matches a member whose value is a name of the protocol, such as a method; the name of any other
+member; or a string."""
 _LIKE_A_NAME = re.compile(r'["/_]|[a-z][A-Z]')
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _NO_ASSERTION = re.compile(r"\\[^AZ]"), re.compile(r"\[\^?[^\]]*\]?")
@@ -56,7 +57,7 @@ class Pattern:
         self.length = 0 if is_regex else len(text.encode("utf-16-le", "surrogatepass")) // 2
         """The length of a fixed text in UTF-16 code units; 0 for a regular expression."""
         self.has_assertions = is_regex and _has_assertions(text)
-        """Whether a match may depend on the ends of the text, or on the text around it."""
+        """Whether a match may depend on the ends of the text, or on the text around the match."""
         self.may_name = _LIKE_A_NAME.search(text) is not None
         """Whether names of members, methods and types are searched, too."""
         self._ignore_case = ignore_case
@@ -70,7 +71,7 @@ class Pattern:
             self._folded = _compiled(source, ignore_case=False)
 
     def may_be_in(self, raw: bytes) -> bool:
-        """Whether a line, or a string in the line, may match. `is_in` decides."""
+        """Whether a line, or a string in it, may match. This is a quick test; `is_in` is exact."""
         if b"\\" in raw or self.has_assertions:
             return True
         needle = self._needle
@@ -111,7 +112,7 @@ def values(line: str) -> Iterator[str]:
 
 
 def content_of(line: str) -> str:
-    """Returns a line in which names of members, methods and types are blank. Keeps the length."""
+    """Returns a line of equal length in which names of members, methods and types are blank."""
 
     def blanked(match: re.Match[str]) -> str:
         is_content = match[1] is not None and not match[2]
@@ -163,7 +164,7 @@ def _has_capital(text: str, *, is_regex: bool) -> bool:
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether a search without case equals a search with case in lower-case ASCII text."""
+    """Whether ignoring case changes nothing when a pattern is sought in lower-case ASCII text."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

@@ -94,7 +94,7 @@ class _Text:
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
     def add(self, head: _Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
-        """Adds the text of a frame. With ``is_hit``, the frame is reported as a hit already."""
+        """Adds the text of a frame. With ``is_hit``, the frame is not reported as a hit again."""
         if not text.isascii() and "\udc00" <= text[0] <= "\udfff":
             text = self._whole_character(text)
         if text:
@@ -105,9 +105,9 @@ class _Text:
             self.size += len(text)
 
     def _whole_character(self, text: str) -> str:
-        """Joins the halves of a surrogate pair that is split between two pieces.
+        """Joins a surrogate pair that is split between the last piece and a text.
 
-        Returns the rest of the second piece.
+        Returns the text without its half of the pair.
         """
         last = self._texts[-1] if self._texts else " "
         if not "\ud800" <= last[-1:] <= "\udbff":
@@ -229,7 +229,7 @@ class Streams:
         return [hit for key in list(self._texts) for hit in self._end(key)]
 
     def _close(self, session: str | None, *, everything: bool = False) -> list[SearchHit]:
-        """Ends the session's messages without an id or, with ``everything``, all its messages."""
+        """Ends the messages of a session: with ``everything``, all; otherwise those without id."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
         return [hit for key in ended for hit in self._end(key)]
 

@@ -205,7 +205,7 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def late_cancels(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns that continued long after a cancel, although the client sent nothing more."""
+    """Finds turns that continued long after a cancel, without a further frame of the client."""
     for turn in context.turns:
         if turn.end_seq is None or (turn.duration_ns or 0) < _LATE_NS:
             continue

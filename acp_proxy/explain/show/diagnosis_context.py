@@ -231,7 +231,7 @@ class DiagnosisContext:
         return self.waited_until_ns - since_ns
 
     def ignored_cancels(self, turn: TurnRow, end_ns: int | None, least: int = _SOON) -> list[int]:
-        """Returns the frames with cancels of a turn that the agent ignored.
+        """Returns the frames of the cancels that the agent ignored in a turn.
 
         Args:
             turn: the turn that was cancelled.

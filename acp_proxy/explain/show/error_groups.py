@@ -58,7 +58,7 @@ def _required() -> dict[str, dict[str, Params]]:
 
 
 _NEEDED = {**OFFERS, (V1, "elicitation/create"): ("elicitation",)}
-"""By method, the capability that a peer must announce before the other peer may call it."""
+"""For each method, the capability that the receiver must announce before the method is called."""
 
 
 @frozen
@@ -132,7 +132,8 @@ class Rules:
 
 _REFUSED = (-32600, -32601, -32602)
 _read_requests = needs("parts", unknown={})(messages_of_exchanges)
-"""Reads refused requests; none if an imported recording may lack parts of messages."""
+"""Reads refused requests. The result is empty if an imported recording may lack parts of messages.
+"""
 _MISSING = re.compile(
     r"not (?:found|a directory)|no such|does ?n.t exist|does not exist|ENOENT|invalid directory",
     re.IGNORECASE,

@@ -248,7 +248,7 @@ def silent_call(reader: RecordingReader, silence: Silence | None, turns: Iterabl
 
 
 _METHODS = ("fs/write_text_file", "terminal/wait_for_exit", "terminal/output")
-"""The requests whose answers show the work of an agent. Only the first one changes a file."""
+"""The methods whose answers show the work of an agent. Only the first method changes a file."""
 
 
 def read_work(reader: RecordingReader, calls: Iterable[LoggedCall]) -> WorkDone:

@@ -217,9 +217,9 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
-    """Returns the turn where reading must begin so that the messages of a turn are understood.
+    """Returns the earliest turn that overlaps a turn: reading must begin at its prompt.
 
-    None if reading must begin at the start of the recording.
+    Returns None if reading must begin at the start of the recording.
     """
     if reader.recording.dialect in (DRAFT, None):
         return None  # how to read messages without a session depends on all earlier sessions

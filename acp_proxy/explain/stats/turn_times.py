@@ -118,7 +118,7 @@ def spent_in(turns: Iterable[TurnTime]) -> dict[Part, int]:
 
 @frozen
 class WholeTime:
-    """How the time of the whole recording divides into turns and the rest."""
+    """How much time of the whole recording is inside of turns, and how much is outside."""
 
     before_turns_ns: int
     """The time until the first prompt. Without a prompt, the time of the whole recording."""

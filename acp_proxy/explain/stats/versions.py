@@ -1,6 +1,6 @@
 """Compares the recordings of each version of an agent or client, or of each project.
 
-All numbers come from stored rows. The findings are those of `list`, so rules of the protocol are
+All numbers come from stored rows. The findings are the same as in `list`: rules of the protocol are
 not checked.
 """
 
@@ -80,7 +80,7 @@ class VersionRow:
 def measure(
     reader: RecordingReader, words: str, now_ns: int
 ) -> tuple[tuple[()], str, Measures | None]:
-    """Measures a recording. Has the form of a `FindingSearch`, with measures in place of tokens.
+    """Measures a recording. This is a `FindingSearch` that returns measures in place of tokens.
 
     Args:
         reader: the recording.

@@ -101,8 +101,8 @@ class TranscriptReader:
         self._calls: set[tuple[str | None, str, int]] = set()
         self._terminals: set[tuple[str | None, str]] = set()
         self._loading: dict[str | None, tuple[int, int]] = {}
-        """By session, the number of the request that loads the session, and of its answer. Updates
-        between them are history."""
+        """By session: the frame of the request that loads the session, and the frame of the answer.
+        Updates between the two frames are history."""
         self._opened_before = opened_before(reader.recording)
         self._opened: set[str | None] = set()
         """The sessions whose opening was shown."""
