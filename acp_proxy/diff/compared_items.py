@@ -158,7 +158,7 @@ class ComparedItems:
 def is_race(
     a: ComparedItems, b: ComparedItems, item: ItemIndex, passed: Sequence[ItemIndex]
 ) -> bool:
-    """Whether a moved item may have passed other items by chance, so that the move does not count.
+    """Whether a moved item may have passed other items by chance. Such a move is not a difference.
 
     Chance decides in which order parallel calls end, in which order answers come, and in which
     order an agent reads things.

@@ -245,7 +245,7 @@ class Diff:
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing differs except times."""
+        """Whether the recordings are equal, apart from times."""
         return not self.counts.total
 
     def entries(self) -> Iterator[DiffEntry]:

@@ -50,7 +50,7 @@ from acp_proxy.store.reader import RecordingReader
 _NAME = PLACEHOLDER.format(rf"(?:«{SECRET}:\d+»|{SECRET}:\d+|«{MARKER.pattern}»|{MARKER.pattern})")
 _SECRET = re.compile(f"{_NAME}|{MARKER.pattern}")
 _SPOT = "\ue00f"
-"""Stands for any marker while texts are aligned."""
+"""The character that replaces each marker while texts are aligned."""
 
 
 def hide_secrets(field: Field) -> Field:

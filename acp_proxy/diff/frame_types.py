@@ -160,7 +160,7 @@ def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
 
 
 class ChunkHandler:
-    """Splits a frame that is a part of a text into this part of the text and the rest.
+    """Splits a frame that contains a part of a text into this text and the other members.
 
     Args:
         joins_texts: whether texts are joined. If not, no frame is a part of a text.

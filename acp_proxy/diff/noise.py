@@ -1,8 +1,8 @@
 """Separates the noise of a model from unstable behaviour, using several runs of one agent.
 
-A model words its answer differently in each run. Noise is the wording of texts, titles, generated
-ids, the number of messages of a text, and token usage. Everything else that differs among the runs
-is unstable.
+A model words its answer differently in each run. The wording of texts and titles, generated ids,
+the number of messages of a text, and token usage are noise. Everything else that differs among the
+runs is unstable.
 """
 
 import re

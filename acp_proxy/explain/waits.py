@@ -91,7 +91,7 @@ def named_wait(party: Party, method: str | None, calls: Sequence[str] = ()) -> s
 
 @frozen
 class PendingRequest:
-    """A request without an answer so far, or a turn without an end."""
+    """A request that has no answer so far, or a turn that has not ended."""
 
     seq: int
     """The number of the frame with the request, or with the prompt of the turn."""
@@ -138,7 +138,7 @@ class OpenWait:
     """The number of the last frame or event before the silence of the peer that has to act; None if
     this peer is held up."""
     silent_ns: int | None = None
-    """How long the peer that has to act has been silent, in nanoseconds; None if it is not
+    """How long the peer that has to act has been silent, in nanoseconds; None if this peer is not
     silent."""
 
     @property

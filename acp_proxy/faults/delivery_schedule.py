@@ -43,7 +43,7 @@ _LAST = 1 << 63
 _OUTLETS = {direction: Stream(direction.value) for direction in Direction}
 
 _Item = tuple[int, int, bytes, bool]
-"""A write: its due time, its sequence number, its bytes, and whether it may be joined to others."""
+"""A write: due time, sequence number, bytes, and whether it may be joined with other writes."""
 
 
 @define

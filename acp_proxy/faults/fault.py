@@ -21,7 +21,7 @@ NS_PER_MS = 1_000_000
 class DeliveryPiece(NamedTuple):
     """Bytes that go out in one write. `Delivery.schedule` computes the time of the write.
 
-    A piece without bytes writes nothing, but the pieces after it wait until it is due.
+    A piece without bytes is a delay: the pieces after it wait until it is due.
     """
 
     data: bytes
@@ -34,7 +34,7 @@ class DeliveryPiece(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """The bytes that go out in place of a frame or beside it; none if there are no pieces.
+    """The bytes that go out in place of a frame or beside it. Without pieces, nothing goes out.
 
     Attributes:
         pieces: the parts of the delivery, each in a separate write.
@@ -154,7 +154,8 @@ class ScheduledWrite(NamedTuple):
         due: when to write the bytes, in monotonic nanoseconds.
         frame: the number of the frame that the bytes come from, counted from 1 as received.
         is_injected: whether the bytes are a made-up line or a copy of the frame.
-        is_joinable: whether the bytes are a frame without faults, which may be joined with others.
+        is_joinable: whether the bytes are a frame without faults, which may be written together
+            with other such frames.
     """
 
     direction: Direction
@@ -166,7 +167,7 @@ class ScheduledWrite(NamedTuple):
 
 
 class Fired(NamedTuple):
-    """Reports that a rule fired: at a frame that the rule changed, or with a line that it added.
+    """Reports that a rule fired: the rule changed a frame or added a line.
 
     Attributes:
         rule: the name of the rule.
@@ -192,7 +193,7 @@ class Fired(NamedTuple):
 
 @frozen
 class RuleEffect:
-    """A side effect of a rule; it comes after all other outputs for its frame.
+    """A side effect of a rule. It comes after the bytes and reports for the same frame.
 
     If the side effect closes a direction that is still open, a `DirectionEnd` comes next.
     """

@@ -342,7 +342,7 @@ class FaultEngine:
     def _apply_rules(
         self, row: dict[str, Any], newline: bytes, at: int, total: int
     ) -> _Flow | None:
-        """Applies the matching rules. Returns None if no rule fires and no delivery is held."""
+        """Applies the matching rules. Returns None if the frame passes unchanged and at once."""
         direction = row["stream"]
         flow = None
         for rule, state in self._rules[direction]:

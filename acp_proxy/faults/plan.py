@@ -55,8 +55,8 @@ KINDS: dict[str, type[Fault]] = {
 
 _UNKNOWN_THEN = {"latency": "an answer's latency", "seq": "a frame's number", "fault": "a fault",
                  "is": "what becomes of a frame"}  # fmt: skip
-"""Filter terms that a rule cannot use, with their meaning: their values are not known when a frame
-passes."""
+"""Filter terms that a rule cannot use, each with its meaning. Their values are not known yet when a
+frame passes."""
 _OF_PLAN = ("about", "seed", "fault")
 _TRIGGERS = settings_of(Trigger)
 _READY = Path(__file__).parent / "ready"

@@ -3,8 +3,7 @@
 Matches are counted in *counter scopes*: one direction of a session or of the connection. So the
 faults of a session do not depend on how sessions interleave.
 
-A rule that can never fire in a direction costs nothing there: a direction without rules is
-forwarded without the engine.
+A direction in which no rule can ever fire is forwarded without the engine, and so at full speed.
 """
 
 from collections.abc import Iterable

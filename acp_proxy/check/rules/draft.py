@@ -94,7 +94,7 @@ def grants_are_used(message: CheckedMessage, conversation: Conversation) -> Brea
 
 @turn_rule("s4.denied-status")
 def refused_is_denied(ended: EndedTurn, conversation: Conversation) -> Breaches:
-    """Finds refused tool calls that did not run, but do not have the status denied."""
+    """Finds refused tool calls that did not run, and have another status than "denied"."""
     if ended.is_error or ended.turn.cancel_seq is not None:
         return
     for call in ended.turn.calls.values():

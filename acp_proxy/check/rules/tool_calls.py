@@ -57,7 +57,7 @@ def call_comes_before_permission(message: CheckedMessage, conversation: Conversa
 
 @rule("tool.final-changed", updates=TOOL_CALLS)
 def final_is_final(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds changes of the status of tool calls that had ended."""
+    """Finds tool calls whose status changes after they have ended."""
     call, status = _known(message, conversation), message.parsed.status
     if call is None or status is None or not call.is_over or status == call.status:
         return

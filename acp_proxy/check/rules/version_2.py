@@ -127,7 +127,7 @@ def login_is_offered(message: CheckedMessage, conversation: Conversation) -> Bre
 
 @rule("v2.mcp-type", requests=OPENING)
 def servers_name_their_type(message: CheckedMessage, conversation: Conversation) -> Breaches:
-    """Finds MCP servers without a type, or of type stdio if the agent does not support it."""
+    """Finds MCP servers without a type, and stdio servers that the agent does not support."""
     agent = conversation.agent
     is_offered = not agent.is_known or agent.offers("session", "mcp", "stdio")
     related = frames_of(agent)

@@ -315,7 +315,7 @@ def _answered_at_once(actions: Iterable[Action]) -> Iterator[AuditFinding]:
 def _of_several(
     kind: str, severity: str, actions: Iterable[Action], how: str
 ) -> Iterator[AuditFinding]:
-    """Yields one finding about all the actions. Without an action, yields nothing."""
+    """Yields one finding about all the actions together, if there are any actions."""
     several = [*actions]
     kinds = {action.kind for action in several}
     count = counted(len(several), "action")

@@ -89,7 +89,7 @@ class PermissionLog:
             self._grants.setdefault((session, action.kind), []).append(_grant(permission))
 
     def asked_in(self, session: str | None, turn: int | None) -> list[Action]:
-        """Returns the actions of a turn that have a permission request.
+        """Returns a turn's actions that have a permission request.
 
         Args:
             session: the id of the session.

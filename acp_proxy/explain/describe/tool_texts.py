@@ -158,7 +158,7 @@ def permission_result(result: Value, asked: Value | None = None) -> str:
 
 
 def chosen_option(outcome: Value, asked: Value) -> Value:
-    """Returns the option that an outcome selects; empty if the outcome selects none.
+    """Returns the option that an outcome selects; empty if no option is selected.
 
     If the request does not offer the selected option, the result contains only its id.
 

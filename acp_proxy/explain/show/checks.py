@@ -205,7 +205,10 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def late_cancels(context: DiagnosisContext) -> Iterator[Finding]:
-    """Finds turns that continued long after a cancel, without a further frame of the client."""
+    """Finds turns that continued long after a cancel.
+
+    A turn is left out if the client sent another frame in the turn's last 30 seconds.
+    """
     for turn in context.turns:
         if turn.end_seq is None or (turn.duration_ns or 0) < _LATE_NS:
             continue

@@ -83,7 +83,7 @@ _POINTER = "complete log of this run"
 
 
 def outside_reason(text: str) -> str | None:
-    """Returns the failure in the environment that a text names; None if it names none.
+    """Returns the failure in the environment that a text names, or None.
 
     Args:
         text: a line of stderr, or the message of an error.

@@ -3,7 +3,7 @@
 Who is to blame depends on the error:
 
 - The request breaks a rule of its dialect and is refused (-32600 to -32602): its sender.
-- The error is internal (-32603), or refuses a login that the peer itself offers: this peer.
+- The error is internal (-32603), or refuses a login that the answering peer offers: this peer.
 - A fault sent the error: the fault.
 - Any other error: nobody.
 
@@ -68,7 +68,7 @@ class Rules:
     dialect: str | None
     announced: Mapping[str, dict[str, Any]]
     """For each direction of requests: the params or the result of ``initialize`` that the receiver
-    of the requests sent; empty if it sent none."""
+    of the requests sent; empty if the receiver has not sent it."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
         """Returns the mistake in a request, in words that follow ``sent METHOD``.

@@ -55,7 +55,7 @@ class Fact:
     tone: str = ""
     """How the fact is coloured: good or trouble; empty for a plain fact."""
     seq: int | None = None
-    """The frame that the text names; None if it names none."""
+    """The number of the frame that the text names, if any."""
 
 
 def facts_line(summary: Summary) -> list[Fact]:

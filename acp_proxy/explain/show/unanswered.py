@@ -29,7 +29,7 @@ from acp_proxy.store.queries.frames import frames_before
 
 UNANSWERED = "wait.unanswered"
 _PATIENCE_NS = 2 * 10**9
-"""A client that leaves sooner after the agent's last message has not lost its patience."""
+"""A client that leaves within this time after the agent's last message has not given up waiting."""
 _LOGIN_NS = 15 * 60 * 10**9
 """The longest time that a person may need for a login."""
 _AT_ONCE_NS, _LONG_LINE = 10**8, 1 << 16

@@ -65,7 +65,7 @@ class Statistics:
     """The tool calls with the most bytes."""
     waterfall: TurnWaterfall | None = None
     tokens: Tokens | None = None
-    """The tokens that the agent reported for the whole recording; None if it sent none."""
+    """The tokens that the agent reported for the whole recording; None without a report."""
     silent_call: str = field(default="", metadata={"hidden": True})
     """The tool calls that ran during the agent's longest silence, in words; empty without calls."""
 

@@ -66,8 +66,8 @@ class Interval(NamedTuple):
     seq: int | None
     """The number of the frame that ended the interval; None if the recording ended first."""
     request: Exchange | None = None
-    """If the interval lasts from a request to its answer: the request. Otherwise, the interval is a
-    part of the turn's time, and the value is None."""
+    """The request, if the interval lasts from a request to its answer. None for an interval that is
+    a part of the turn's time."""
 
 
 @frozen

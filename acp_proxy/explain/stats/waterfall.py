@@ -196,7 +196,7 @@ class Waterfalls(Listener):
         )
 
     def _take_ended(self, run: FrameRun | None = None, method: str | None = None) -> dict[int, int]:
-        """Adds the ended intervals to their turns. Returns when each turn's last one ended."""
+        """Adds the ended intervals to their turns. Returns the end of each turn's last interval."""
         moved = {}
         for interval in self._ended:
             if (waterfall := self._open.get(interval.turn)) is not None:

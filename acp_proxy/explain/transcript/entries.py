@@ -126,8 +126,8 @@ class TranscriptSection:
     is_failed: bool = False
     took_ns: int | None = None
     loaded_by: int | None = None
-    """If the section is the history of a loaded session: the number of the request that loaded the
-    session, or of its answer if the recording lacks the request."""
+    """For the history of a loaded session: the frame of the request that loaded the session. If the
+    recording lacks the request, the frame of its answer."""
     heading: str = field(default="", metadata={"hidden": True})
     """Whether the turn is the first of its session (``begins``) or a later one (``continued``).
     Empty if the previous turn is of the same session."""
