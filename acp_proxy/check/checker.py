@@ -162,7 +162,7 @@ class Checker(Listener):
         return self._result
 
     def note(self, event: RecordedEvent) -> None:
-        """Notes an event. It must be called before `messages.intervals` takes the event."""
+        """Notes an event. The caller must call this before `messages.intervals.note`."""
         if not self._result.is_whole:
             return
         if is_client_ending(event):

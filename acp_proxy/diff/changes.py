@@ -94,9 +94,9 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
 def remove_equal_responses(
     sequences: Sequence[SequenceDiff], side_a: ComparedSide, side_b: ComparedSide
 ) -> None:
-    """Removes responses that both sides have from the items that only one side has.
+    """Removes each response that both sides have from the items that only one side has.
 
-    One side lacks the request of such a response, so the response is in another sequence there.
+    One side lacks the request of this response, so the response is in another sequence there.
 
     Args:
         sequences: all sequences, which are modified.

@@ -53,8 +53,8 @@ class Layout(NamedTuple):
     times: tuple[str, ...]
     """Keys of members whose values are left out."""
     members: tuple[tuple[str, "PlaceState", bool], ...]
-    """The remaining members, sorted by key: the key, its state, and whether a rule is about its
-    texts."""
+    """The remaining members, sorted by key: the key, the state below it, and whether a rule applies
+    to a text that is the value of the member."""
 
 
 class PlaceState(dict[str, "PlaceState"]):
@@ -127,7 +127,7 @@ class _Machine:
         return self._closed(self._steps(positions, key))
 
     def _closed(self, positions: Iterable[tuple[int, int]]) -> _Positions:
-        """Returns the positions and the positions after each ``**``, which may match no key."""
+        """Adds the position after each ``**`` to the positions, since ``**`` may match no key."""
         reached = set()
         for rule, at in positions:
             reached.add((rule, at))

@@ -1,4 +1,4 @@
-"""Chooses the frames of a recording that a replay of some of its turns needs.
+"""Chooses the frames that a replay of some turns of a recording needs.
 
 These frames are the handshake, the messages that open or set up the sessions of the turns, and the
 turns themselves. A request is always kept with its answer.

@@ -40,8 +40,7 @@ class Delivery(NamedTuple):
         pieces: the parts of the delivery, each in a separate write.
         behind_frames: how many later frames of the same direction must come before the delivery
             goes out.
-        until_cancel: whether the delivery, a reply, waits until the client cancels the request that
-            is answered, or its turn.
+        until_cancel: whether the delivery, a reply, waits until its request or turn is cancelled.
         may_be_overtaken: whether later frames may go out before the delivery.
         is_injected: whether the delivery is a copy of the received frame or a made-up line.
         is_made_up: whether the delivery is a made-up line, which later rules do not change.
@@ -205,7 +204,7 @@ class RuleEffect:
 
 @frozen
 class DirectionEnd:
-    """The end of a direction, after all bytes and side effects that came before."""
+    """The end of a direction. It comes after all earlier bytes and side effects."""
 
     direction: Direction
 

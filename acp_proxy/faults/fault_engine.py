@@ -354,7 +354,7 @@ class FaultEngine:
         return flow if flow is not None and flow.fired else None
 
     def _send(self, flow: _Flow) -> list[ScheduledWrite]:
-        """Sends or holds the deliveries of a frame, then sends deliveries that waited for it."""
+        """Sends or holds a frame's deliveries. Then sends deliveries that waited for the frame."""
         own, row, at, number = flow.frame.direction, flow.frame.row, flow.frame.at, flow.number
         queue, writes = self._queues[own], list[ScheduledWrite]()
         waiting = queue.waiting.copy()

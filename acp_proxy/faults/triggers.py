@@ -3,7 +3,7 @@
 Matches are counted in *counter scopes*: one direction of a session or of the connection. So the
 faults of a session do not depend on how sessions interleave.
 
-A direction in which no rule can ever fire is forwarded without the engine, and so at full speed.
+A direction that no rule can affect is forwarded without the engine, and so at full speed.
 """
 
 from collections.abc import Iterable

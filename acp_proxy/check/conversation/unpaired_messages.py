@@ -144,7 +144,7 @@ def follow_stray(conversation: Conversation, message: CheckedMessage) -> None:
 
 
 def correct(conversation: Conversation, exchange: int) -> None:
-    """Moves a wrongly matched answer to another request, once the right answer has come.
+    """Matches an answer with a wrong id to another request, once the right answer has come.
 
     Args:
         conversation: the conversation.
@@ -226,7 +226,7 @@ def retyped_id(token: str) -> str | None:
 
 
 def token_of(value: Any) -> str | None:
-    """Returns an id as a token of JSON; None if the id is neither a string nor a number."""
+    """Returns the id of an object as JSON; None if the id is neither a string nor a number."""
     rpc_id = value.get("id") if isinstance(value, dict) else None
     return json.dumps(rpc_id) if isinstance(rpc_id, str | int) else None
 

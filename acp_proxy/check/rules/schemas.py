@@ -81,7 +81,7 @@ def nothing_is_added(message: CheckedMessage, conversation: Conversation) -> Bre
 
 
 def _first_of_each(problems: list[SchemaProblem]) -> Iterator[SchemaProblem]:
-    """Yields problems. Of the members that one object lacks, only the first is yielded."""
+    """Yields the problems, but only the first missing member of each object."""
     lacking: set[str] = set()
     for problem in problems:
         if problem.mismatch is Mismatch.MISSING:

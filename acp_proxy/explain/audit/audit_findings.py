@@ -95,7 +95,7 @@ def subject(action: Action) -> str:
 
 
 def named(actions: Sequence[Action]) -> str:
-    """Names three actions by subject and frame number, and tells how many more there are."""
+    """Names at most three actions by subject and frame, and tells how many more there are."""
     return _listed([f"{subject(action)} {_number(action)}" for action in actions])
 
 
@@ -172,9 +172,9 @@ def _done_for_another(action: Action) -> str:
 
 
 def _differing(action: Action, asked: AuditedPermission) -> str:
-    """Returns the command or the paths of an action that its permission request does not name.
+    """Returns the command or the paths that the permission request for an action does not name.
 
-    Empty if the request names all of them, or if it contains neither a command nor a path.
+    The text is empty if the request names everything, or contains neither a command nor a path.
     """
     if action.kind is ActionKind.RUN:
         command, wanted = normal_command(action.command), normal_command(asked.command)

@@ -164,7 +164,7 @@ def _has_capital(text: str, *, is_regex: bool) -> bool:
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether ignoring case changes nothing when a pattern is sought in lower-case ASCII text."""
+    """Whether a pattern finds the same in lower-case ASCII text with and without regard to case."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

@@ -92,7 +92,7 @@ def facts_line(summary: Summary) -> list[Fact]:
 def _counted(
     noun: str, ends: Counter[str], usual: str = "", mark: str = "", alone: str = " "
 ) -> Iterator[Fact]:
-    """Yields the number of turns or other things, and how many of them ended unusually."""
+    """Yields the number of turns, calls or commands, and how many of them ended unusually."""
     if (count := ends.total()) <= 0:
         return
     odd = {end: n for end, n in ends.items() if end != usual and n > 0}

@@ -68,7 +68,7 @@ class TurnSummary:
 
 
 def turn_state(turn: TurnRow | TurnSummary, unended: str) -> str:
-    """Returns how a turn ended: the stop reason, or ``error``, or ``ended`` without a reason.
+    """Returns how a turn ended: the stop reason, ``error``, or ``ended`` for an unknown reason.
 
     Args:
         turn: the turn, as a row or as a value of the summary.

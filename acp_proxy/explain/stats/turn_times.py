@@ -80,7 +80,7 @@ class TurnTime:
     end_seq: int | None
     stop_reason: str | None
     open: bool
-    """Whether the turn has not ended. An open turn lasts until the recording's end, or until
+    """Whether the turn is still open. An open turn lasts until the recording's end, or until
     now."""
     start_ns: int
     """The time of the prompt, from the start of the recording."""
