@@ -70,7 +70,7 @@ class Directories:
         self._pattern = None
 
     def may_be_in(self, text: str) -> bool:
-        """Whether a text may name a directory. This quick check is only certain if it is False."""
+        """Whether a text may name a directory. This quick check is sure only if it is False."""
         if "/" in text:
             for word in self._words:
                 if word in text:

@@ -183,7 +183,7 @@ class Values:
         self._layouts.append(layouts)
 
     def may_be_in(self, text: str) -> bool:
-        """Whether a text may contain values. This quick check is only certain if it is False."""
+        """Whether a text may contain values. This quick check is sure only if it is False."""
         return (
             self.directories.may_be_in(text)
             or not self._texts.isdisjoint(_TOKEN.findall(text))

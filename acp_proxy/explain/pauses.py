@@ -60,7 +60,7 @@ class Pauses:
     def __init__(self, reader: RecordingReader) -> None:
         self.reader, self.recording = reader, reader.recording
         self._calls: dict[int, RunningCalls] = {}
-        """For the turn that was open in the last pause, by its number: its running tool calls."""
+        """The running tool calls of the turn that was open in the last pause, by turn number."""
 
     @needs("middle", "durations")
     def find(self, before: int, after: int | None, length_ns: int) -> Pause | None:

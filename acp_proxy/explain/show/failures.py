@@ -161,7 +161,7 @@ def empty_turns(context: DiagnosisContext) -> Iterator[Finding]:
     """Finds turns that ended normally although the agent sent nothing in them.
 
     The finding is a warning if there is a sign of a failure: an error in the metadata of the
-    answer, no output tokens, or an error on stderr. Otherwise, it is an info.
+    answer, no output tokens, or an error on stderr. Otherwise, its severity is info.
     """
     empty = {turn.id: turn for turn in context.turns
              if turn.stop_reason == "end_turn" and not turn.updates}  # fmt: skip

@@ -253,7 +253,7 @@ class WorkDone:
     lines: tuple[int, int] | None = None
     """The numbers of lines that the agent added and removed in all changed files."""
     exits: dict[str, int] = field(factory=dict)
-    """For each way in which commands in terminals ended, in words: the number of these commands."""
+    """How many commands in terminals ended in each way. The keys are the ways, in words."""
 
 
 @define
