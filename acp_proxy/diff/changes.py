@@ -37,7 +37,8 @@ class Changes:
 
     only_a: list[ItemIndex] = field(factory=list)
     only_b: list[tuple[int, ItemIndex]] = field(factory=list)
-    """The items that only B has, each with the preceding item of A; -1 if no item precedes it."""
+    """The items that only B has. Each pair is the preceding item of A (-1 without one) and the item
+    of B."""
     changed: list[GroupPair] = field(factory=list)
     beside: list[GroupPair] = field(factory=list)
     """Pairs of equal texts whose chunks differ in members other than the text."""

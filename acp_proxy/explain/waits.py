@@ -42,7 +42,7 @@ LONG_NS = {Party.AGENT: 60 * 10**9, Party.CLIENT: 10 * 10**9}
 
 
 class SilenceLimits(NamedTuple):
-    """The lengths of silences that are hangs, in nanoseconds. With None, no silence is a hang."""
+    """The lengths of silences that are hangs, in nanoseconds. None: no silence is a hang."""
 
     agent_ns: int
     call_ns: int | None

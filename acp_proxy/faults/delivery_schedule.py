@@ -48,7 +48,7 @@ _Item = tuple[int, int, bytes, bool]
 
 @define
 class Outbox:
-    """The bytes that wait on one outlet or are being written to it."""
+    """The bytes that wait for one outlet, or are being written to the outlet."""
 
     size: int = 0
     """How many bytes wait or are being written."""
@@ -69,7 +69,7 @@ class Outbox:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the outlet is ending, all its bytes have gone out, and it is still open."""
+        """Whether the outlet can be closed now: all bytes have gone out, and no more will come."""
         return self.is_ending and not self.size and not self._is_closed
 
     @property

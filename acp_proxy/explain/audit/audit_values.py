@@ -198,7 +198,7 @@ class Action:
 
     @property
     def seqs(self) -> list[int]:
-        """The numbers of the frames about the action, without updates between first and last."""
+        """The numbers of the action's first frame, last status, requests, and answers to these."""
         seqs = {self.seq, self.call_seq}
         for request in self.requests:
             seqs |= {request.seq, request.answer_seq}

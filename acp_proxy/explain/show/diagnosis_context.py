@@ -91,12 +91,12 @@ class DiagnosisContext:
         return frames_of_kind(self.reader, "stderr")
 
     def stderr_within(self, span: Span) -> list[int]:
-        """Returns the numbers of the stderr lines from the first to the last frame of a span."""
+        """Returns the numbers of the stderr lines within a span of frames."""
         first = bisect_left(self._stderr, span[0])
         return self._stderr[first : bisect_right(self._stderr, span[1])]
 
     def asks_within(self, span: Span) -> bool:
-        """Whether the agent sent a request from the first to the last frame of a span."""
+        """Whether the agent sent a request within a span of frames."""
         return any(exchanges(self.reader, direction="to-client", span=span, most=1))
 
     @cached_property
@@ -166,7 +166,7 @@ class DiagnosisContext:
 
     @cached_property
     def cut(self) -> list[int]:
-        """The numbers of the frames with requests and prompts that the agent left open."""
+        """The frame numbers of the requests and prompts that the agent left open."""
         if not self.is_cut:
             return []
         asked = (request.seq for request in self.unanswered if request.direction == "to-agent")

@@ -67,8 +67,8 @@ class Rules:
 
     dialect: str | None
     announced: Mapping[str, dict[str, Any]]
-    """For each direction of requests: the params or the result of ``initialize`` that the receiver
-    of the requests sent; empty if the receiver has not sent it."""
+    """The announcement of the receiver, by the direction of requests: the params or the result of
+    ``initialize``; empty before it was sent."""
 
     def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
         """Returns the mistake in a request, in words that follow ``sent METHOD``.
