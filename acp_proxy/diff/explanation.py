@@ -252,7 +252,7 @@ class SideSequence:
         return self.messages.side.type_of(self.sequence, item).title
 
     def is_chance(self, item: ItemIndex) -> bool:
-        """Whether an item may be there only because of the moment when the client cancelled.
+        """Whether another run may lack an item because the client cancelled at another moment.
 
         This is true of state updates in a cancelled turn. It is also true of all items after the
         client gave up on the agent.

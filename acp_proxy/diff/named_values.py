@@ -55,7 +55,7 @@ class Value:
 
     @property
     def is_seen(self) -> bool:
-        """Whether the value occurred in this recording. False for an unused borrowed directory."""
+        """Whether the value occurred. False for a directory that only the other recording has."""
         return self.kind != PATH or self.introduction is not None
 
 

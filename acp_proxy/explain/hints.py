@@ -71,7 +71,7 @@ class CallSpans:
     _by_key: dict[CallKey, _Calls] = field(factory=dict)
 
     def span(self, session: str | None, tool_call: str, seq: int) -> Span:
-        """Returns the first and the last frame that may be about the same tool call as a frame.
+        """Returns the first and the last frame that may be about the tool call of a given frame.
 
         Args:
             session: the session of the tool call.

@@ -177,7 +177,7 @@ class MistakenPairs:
         return token in self.broken[direction] or bool(self.without_id[direction])
 
     def may_be_prompted(self, session: str) -> bool:
-        """Whether the latest prompt, which names another, unknown session, may be for a session."""
+        """Whether the latest prompt may be meant for a session, since it names an unknown id."""
         return self.lost_prompt not in (None, session)
 
     def excuse(self, what: str) -> None:

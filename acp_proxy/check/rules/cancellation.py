@@ -119,7 +119,7 @@ def permissions_are_cancelled(message: CheckedMessage, conversation: Conversatio
 def outcome_follows_a_cancel(ended: EndedTurn, conversation: Conversation) -> Breaches:
     """Finds permission requests that are answered as cancelled in a turn that is never cancelled.
 
-    The client may cancel the turn before or after such an answer.
+    Nothing is found if the client cancels the turn after the answer.
     """
     turn = ended.turn
     if turn.dropped is None or turn.cancel_seq is not None or conversation.dialect != V1:

@@ -217,7 +217,7 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
 
 
 def _first_beside(reader: RecordingReader, turn: TurnTime) -> TurnRow | None:
-    """Returns the earliest turn that overlaps a turn: reading must begin at its prompt.
+    """Returns the earliest turn that overlaps a given turn: reading must begin at its prompt.
 
     Returns None if reading must begin at the start of the recording.
     """
