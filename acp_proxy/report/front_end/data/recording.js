@@ -160,11 +160,14 @@ export class Recording {
     this.tellGrown();
   }
 
-  /** Shows the rows that were appended, without newer facts about the whole recording. */
-  extend() {
+  /**
+   * Shows the rows that were appended, without newer facts about the whole recording.
+   * @param {any} [counts] members of `meta` that describe the rows
+   */
+  extend(counts = {}) {
     // The pause that nothing had ended.
     this.pauses.delete(this.meta.rows);
-    this.meta.rows = this.rows;
+    Object.assign(this.meta, counts, { rows: this.rows });
     this.tellGrown();
   }
 

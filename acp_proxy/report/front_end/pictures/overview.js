@@ -151,7 +151,7 @@ export class OverviewStrip {
       ...ticks.map(({ time, place, digits }) =>
         h("span", { class: "overview-tick", style: { left: `${place * 100}%` } },
           `${Number((time / 1e9).toFixed(digits))} s`)),
-      !checked.is_whole && this.stretch("unchecked", placeOf(axis, timeOf(checked.last_seq)), 1,
+      checked?.is_whole === false && this.stretch("unchecked", placeOf(axis, timeOf(checked.last_seq)), 1,
         "rules not checked from here on"),
       ...this.marks(this.faults(), () => "fault"),
       ...this.marks(state.problems, (row) => (state.isWarned(row) ? "warning" : "problem")),

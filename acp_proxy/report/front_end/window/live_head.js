@@ -5,6 +5,7 @@ import { countInWords } from "../shell/words.js";
 
 /** @typedef {import("../shell/state.js").State} State */
 /** @typedef {{rule: string, severity: string, by: string, seq: number, text: string}} Finding */
+/** @typedef {{text: string, tone: string}} Fact of the line of facts */
 
 const SIDES = ["client", "agent"];
 const MOST_SEEN = 2;
@@ -27,9 +28,9 @@ export class LiveHead {
 
   /** Draws what has changed. @param {State} state @returns {boolean} whether anything has */
   draw(state) {
-    const { name, started_at, summary, verdict, facts = [], findings = [], stderr = [] } =
-      state.recording.meta;
-    const drawn = JSON.stringify([verdict, facts, findings, stderr, summary.live]);
+    const { name, started_at, summary, verdict, facts } = state.recording.meta;
+    const { problems: findings, stderr_tail: stderr = [] } = summary;
+    const drawn = JSON.stringify([name, verdict, facts, findings, stderr, summary.live]);
     if (drawn === this.drawn) return false;
     this.drawn = drawn;
     const linked = (/** @type {string} */ text) => h("bdi", null, linkedText(state, text));
@@ -42,23 +43,24 @@ export class LiveHead {
       [recording[`${side}_name`], recording[`${side}_version`]].filter(Boolean).join(" "));
     const sides = titles.map((title, at) => title && [span(`badge ${SIDES[at]}`, SIDES[at]), " ",
       h("bdi", null, title), at ? " · " : " ⇄ "]);
+    const [found, hint] = [verdict?.finding, verdict?.hint];
     const others = findings.filter((/** @type {Finding} */ { seq, text }) =>
-      seq !== verdict?.seq || text !== verdict?.text);
+      seq !== found?.seq || text !== found?.text);
     const serious = others.filter((/** @type {Finding} */ { severity }) => severity !== "info");
     const seen = serious.slice(0, MOST_SEEN);
     const rest = others.filter((/** @type {Finding} */ one) => !seen.includes(one));
-    const isTrouble = facts.some((/** @type {any} */ { ink }) => ink === "trouble");
-    const tone = verdict?.is_trouble ? "trouble" : verdict?.words ? "caution"
-      : isTrouble ? "neutral" : "good";
+    const isTrouble = facts.some((/** @type {Fact} */ { tone }) => tone === "trouble");
+    const tone = found?.severity === "error" && found.by !== "fault" ? "trouble"
+      : found ? "caution" : isTrouble ? "neutral" : "good";
     clear(this.parts,
       h("h1", null, h("bdi", null, name),
         turn?.prompt && [" ", span("asked", "“", h("bdi", null, turn.prompt), "”")]),
       verdict && h("p", { class: `verdict ${tone}` }, span("sign", VERDICT_SIGNS[tone]), " ",
-        verdict.words && h("strong", null, verdict.words, ", at frame ",
-          linkedText(state, `#${verdict.seq}: `)),
-        linked(verdict.text), verdict.hint && [" A note: ", linked(verdict.hint)]),
+        found && h("strong", null, verdict.words, ", at frame ",
+          linkedText(state, `#${found.seq}: `)),
+        linked(found?.text ?? verdict.text), hint && linked(` A note: ${hint.text}.`)),
       facts.length > 0 && h("p", { class: "line known" }, facts.flatMap(
-        (/** @type {any} */ { text, ink }, /** @type {number} */ at) =>
+        (/** @type {Fact} */ { text, tone: ink }, /** @type {number} */ at) =>
           [at > 0 && " · ", h("span", { class: ink || null }, linked(text))])),
       h("ul", { class: "findings others" }, seen.map(line)),
       h("p", { class: "line" }, sides.flat(),

@@ -33,8 +33,10 @@ export class LiveRecording {
   source = null;
   /** Index blocks that came before the first facts. @type {Uint8Array[]} */
   held = [];
-  /** The newest facts, until they are shown. @type {any} */
-  meta = null;
+  /** The newest facts. @type {any} */
+  facts = {};
+  /** Whether there are facts, and entries, that are not shown yet. */
+  hasFacts = false;
   hasEntries = false;
   /** @type {App | null} */
   app = null;
@@ -88,15 +90,31 @@ export class LiveRecording {
     const data = bytes.length > 0 ? await inflate(bytes) : bytes;
     if (name === "hello") this.begin(values.stream, values.unredacted);
     else if (name === "reset") this.forget();
-    else if (name === "waits") this.bar.update({ waits: values });
+    else if (name === "moved") this.move(values.to);
+    else if (name === "waits") {
+      const waits = values.waits.map((/** @type {any} */ one) => ({ ...one, ...one.words }));
+      this.bar.update({ waits: { ...values, waits } });
+    }
     else if (name === "index") this.append(data);
-    else if (name === "meta") this.meta = JSON.parse(decodeText(data));
+    else if (name === "meta") this.takeFacts(JSON.parse(decodeText(data)));
     else if (name === "entries") {
       this.source?.takeEntries(JSON.parse(decodeText(data)));
       this.hasEntries = true;
     }
-    if (name === "meta") this.append();
     this.showLater();
+  }
+
+  /** Takes facts; those that are left out stay as they are. @param {any} some */
+  takeFacts(some) {
+    Object.assign(this.facts, some);
+    this.hasFacts ||= "summary" in some || "members" in some;
+    this.append();
+  }
+
+  /** Goes on with a recording whose file has another name now. @param {string} name */
+  move(name) {
+    this.name = name;
+    history.replaceState(history.state, "", `/r/${encodeURIComponent(name)}${location.hash}`);
   }
 
   /** @param {string} stream @param {boolean} isUnredacted */
@@ -109,7 +127,8 @@ export class LiveRecording {
     const { recording } = this.app?.state ?? {};
     if (recording) this.wanted = recording.numbers("seq")[recording.rows - 1] ?? 0;
     this.recording = new Recording(this.source, null);
-    [this.held, this.meta, this.hasEntries] = [[], null, false];
+    this.facts = { parties: {}, members: {} };
+    [this.held, this.hasFacts, this.hasEntries] = [[], false, false];
   }
 
   /** Takes rows; they wait until the first facts are there. @param {Uint8Array} [block] */
@@ -117,7 +136,7 @@ export class LiveRecording {
     const { recording, held } = this;
     if (!recording) return;
     if (block) held.push(block);
-    recording.meta ??= this.meta;
+    if (this.hasFacts) recording.meta ??= { ...this.facts };
     if (recording.meta) held.splice(0).forEach((one) => recording.append(one));
   }
 
@@ -135,19 +154,19 @@ export class LiveRecording {
 
   /** Shows the rows that have come. */
   show() {
-    const { recording, meta, hasEntries } = this;
+    const { recording, facts, hasFacts, hasEntries } = this;
     this.timer = 0;
     if (!recording?.meta) return;
     const began = performance.now();
     const isShown = this.app?.state.recording === recording;
     const last = recording.numbers("seq")[recording.rows - 1] ?? 0;
-    if (!isShown && recording.meta.partial && last < this.wanted) return;
-    if (meta || hasEntries || !isShown) {
-      const facts = { ...meta ?? recording.meta, rows: recording.rows };
-      recording.update(facts, hasEntries || !isShown ? facts : recording.edition);
-    } else if (recording.rows > recording.meta.rows) recording.extend();
+    if (!isShown && facts.partial && last < this.wanted) return;
+    if (hasFacts || hasEntries || !isShown) {
+      const meta = { ...facts, rows: recording.rows };
+      recording.update(meta, hasEntries || !isShown ? meta : recording.edition);
+    } else if (recording.rows > recording.meta.rows) recording.extend(facts);
     else return;
-    [this.meta, this.hasEntries] = [null, false];
+    this.hasFacts = this.hasEntries = false;
     const took = isShown ? performance.now() - began : 0;
     const wait = Math.min(Math.max(SHOWN_AFTER_MS, took / BUSY_PART), LAST_SHOWN_AFTER_MS);
     this.shownAgain = performance.now() + wait;

@@ -9,11 +9,11 @@ import { durationInWords } from "../shell/words.js";
  * @typedef {object} Wait somebody who is waited for
  * @property {number} seq
  * @property {"agent" | "client" | "person" | "program"} party
+ * @property {number | null} limit_ns
  * @property {string} before the words before the duration
  * @property {number} since_ns
  * @property {string} after the words after it
  * @property {string} streaming the words while bytes arrive; may be empty
- * @property {number | null} limit_ns
  *
  * @typedef {{now_ns: number, live: boolean, waits: Wait[]}} Waits
  * @typedef {"agent" | "call" | "person"} Limited
