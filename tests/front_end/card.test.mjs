@@ -99,9 +99,10 @@ test("an index of entries is read from the first one on that has changed, and bl
   await new Promise((resolve) => setTimeout(resolve));
   assert.deepEqual([entries.now(0)?.seq, entries.now(299)?.seq], [0, 43]);
   index(299, [299, 300], ["tool_call", "end"]);
+  source.blocks.set("e1", jsonBytes(numbers.map((seq) => ({ kind: "message", seq: seq + 500 }))));
   await entries.read();
   assert.deepEqual([entries.seqs.length, entries.lastSeqs[300], ...entries.kinds.slice(298)], [301, 300, "message", "tool_call", "end"]);
-  assert.deepEqual([entries.now(0)?.seq, entries.now(299)], [0, null]);
+  assert.deepEqual([entries.now(0)?.seq, entries.now(299)?.seq], [0, 543]);
 });
 
 test("what is about rows is the last entry of a kind that shows one of them, however many ask at once", async () => {

@@ -29,7 +29,8 @@ export class LiveHead {
   /** Draws what has changed. @param {State} state @returns {boolean} whether anything has */
   draw(state) {
     const { name, started_at, summary, verdict, facts } = state.recording.meta;
-    const { problems: findings, stderr_tail: stderr = [] } = summary;
+    const { problems: findings, stderr_tail = [] } = summary;
+    const stderr = stderr_tail.filter((/** @type {string} */ line) => line.trim() !== "");
     const drawn = JSON.stringify([name, verdict, facts, findings, stderr, summary.live]);
     if (drawn === this.drawn) return false;
     this.drawn = drawn;

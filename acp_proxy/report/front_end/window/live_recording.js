@@ -6,7 +6,7 @@ import { OverviewStrip } from "../pictures/overview.js";
 import { applyFilter, search } from "../search/search.js";
 import { App, VIEWS } from "../shell/app.js";
 import { clear, h } from "../shell/dom.js";
-import { keepLink, readLink, writeLink } from "../shell/link.js";
+import { firstRow, keepLink, readLink, writeLink } from "../shell/link.js";
 import { State } from "../shell/state.js";
 import { messageOf } from "../shell/words.js";
 import { Refusal, recordsOf } from "./connection.js";
@@ -41,7 +41,9 @@ export class LiveRecording {
   /** @type {App | null} */
   app = null;
   /** The frame number that must be there before the recording is shown. */
-  wanted = readLink(location.hash).seq ?? 0;
+  wanted = readLink(location.hash).seq ?? 1;
+  /** The row that was chosen before the facts were known; NaN if a link has named it. */
+  chosen = NaN;
   timer = 0;
   /** The earliest time of the next `show`. */
   shownAgain = 0;
@@ -131,13 +133,19 @@ export class LiveRecording {
     [this.held, this.hasFacts, this.hasEntries] = [[], false, false];
   }
 
-  /** Takes rows; they wait until the first facts are there. @param {Uint8Array} [block] */
+  get isShown() { return this.app?.state.recording === this.recording; }
+
+  /**
+   * Takes rows. They wait until the first facts are there, and in a shown recording until they are
+   * shown.
+   * @param {Uint8Array} [block]
+   */
   append(block) {
     const { recording, held } = this;
     if (!recording) return;
     if (block) held.push(block);
     if (this.hasFacts) recording.meta ??= { ...this.facts };
-    if (recording.meta) held.splice(0).forEach((one) => recording.append(one));
+    if (recording.meta && !this.isShown) held.splice(0).forEach((one) => recording.append(one));
   }
 
   /** Removes all rows, which come again. */
@@ -158,9 +166,11 @@ export class LiveRecording {
     this.timer = 0;
     if (!recording?.meta) return;
     const began = performance.now();
-    const isShown = this.app?.state.recording === recording;
+    const { isShown, app } = this;
+    this.held.splice(0).forEach((one) => recording.append(one));
     const last = recording.numbers("seq")[recording.rows - 1] ?? 0;
     if (!isShown && facts.partial && last < this.wanted) return;
+    const isFirst = isShown && recording.meta.partial && !facts.partial;
     if (hasFacts || hasEntries || !isShown) {
       const meta = { ...facts, rows: recording.rows };
       recording.update(meta, hasEntries || !isShown ? meta : recording.edition);
@@ -171,6 +181,7 @@ export class LiveRecording {
     const wait = Math.min(Math.max(SHOWN_AFTER_MS, took / BUSY_PART), LAST_SHOWN_AFTER_MS);
     this.shownAgain = performance.now() + wait;
     if (!isShown) void this.mount(recording);
+    if (isFirst && app?.state.row === this.chosen) this.choose(app);
     this.showFacts(recording.meta);
   }
 
@@ -196,9 +207,17 @@ export class LiveRecording {
     const { signal } = app.life;
     await keepLink(state, VIEWS.map(({ name }) => name), arrive, { token, signal });
     if (signal.aborted) return;
+    if (this.wanted === 1) this.chosen = state.row;
     this.following.attach(app);
     Object.assign(window, { acpReport: { state, recording } });
     document.getElementById("unfinished")?.remove();
+  }
+
+  /** Chooses the row that is chosen in a report, once its facts are known. @param {App} app */
+  choose({ state }) {
+    const { isOn } = this.following;
+    state.select(firstRow(state.recording));
+    if (isOn) this.following.follow();
   }
 
   /** @param {any} meta */
