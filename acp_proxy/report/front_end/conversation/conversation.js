@@ -77,7 +77,11 @@ export class ConversationView {
 
   /** @param {import("../shell/app.js").Change} change */
   update(change) {
-    if (this.known !== this.state.recording.edition) void this.read();
+    const { entries, state: { recording, grewFrom } } = this;
+    // An entry of earlier rows has a new finding, or its turn has changed.
+    const changed = change === "grew" ? entries.ofRows[grewFrom] ?? -1 : -1;
+    if (changed >= 0) entries.undrawn = Math.min(entries.undrawn, changed);
+    if (changed >= 0 || this.known !== recording.edition) void this.read();
     if (change === "matched" || change === "view") this.list.refresh();
     if (change === "row" || change === "view") this.list.setActive(this.placeOf(this.state.row));
     else if (change === "shown") this.build();
