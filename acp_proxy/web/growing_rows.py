@@ -141,7 +141,7 @@ class GrowingRows:
         """Returns the line of a row, or of a large line one piece of `PAYLOAD_BYTES`."""
         data = row["data"].encode() if "raw" not in row else row["raw"]
         start, end = piece * PAYLOAD_BYTES, (piece + 1) * PAYLOAD_BYTES
-        if not is_excerpt(row):
+        if "raw" not in row or not is_excerpt(row):
             return bytes(data[start:end])
         at, kept = 0, b""
         for part in self.reader.pieces(row["seq"]):
