@@ -173,4 +173,6 @@ def _serve(options: Any, file: "AddressFile", address: "Address", listener: sock
     with contextlib.suppress(OSError):
         os.nice(5)  # a conversation that is watched comes first
     trio.run(partial(run, window, listener))
-    sys.exit(128 + signal.SIGINT)  # the server takes Ctrl-C as its end
+    # The server takes Ctrl-C as its end. A thread that still reads a recording would abort the
+    # interpreter's own end.
+    os._exit(128 + signal.SIGINT)

@@ -25,9 +25,11 @@ _POLL_S, _REST_S = 0.1, 1.0
 """The time between two looks at a recording that grows, and at any other recording."""
 _WAITS_S = 0.4
 """The shortest time after which a growing recording is asked again who has to act."""
-_LEAST_S, _SHARE = 0.25, 3
+_LEAST_S, _SHARE, _FLOOD_S = 0.25, 3, 5.0
 """The time between two readings of the facts: at least `_LEAST_S`, and `_SHARE` times as long as
-the last reading took."""
+the last reading took. While rows come fast, it is at least `_FLOOD_S`."""
+_FAST = 150
+"""The number of new rows in one look, from which on rows come fast."""
 _UNKNOWN: dict[str, Any] = {
     "payloads": True, "entries": 0, "images": [], "filter": "", "turn": None, "stats": {},
     "waterfalls": [], "known_labels_complete": True, "last_turn": 0, "pauses": [], "facts": [],
@@ -55,7 +57,7 @@ class LivePage:
         """RecordingFacts that were read, but not yet sent."""
         self._begun = 0
         """How often the page began with the first row."""
-        self._is_closed = False
+        self._is_closed = self._is_fast = False
         self._reading = trio.Lock()
         """Held while the rows are read."""
         self._grown, self._woken = trio.Event(), trio.Event()
@@ -198,12 +200,14 @@ class LivePage:
     async def _send_rows(self) -> bool:
         """Sends all rows that are there now; returns whether there were any."""
         known = self._rows.last
+        self._is_fast = False
         while (block := await self._read(self._rows.next_block)) is not None:
             await self._record("index", block)
             await self._send_meta({})
             await self._send_news()
         if self._rows.last > known and self._rows.reader.live:
             self._grown.set()
+        self._is_fast = self._rows.last - known > _FAST
         return self._rows.last > known
 
     async def _send_news(self) -> None:
@@ -238,6 +242,8 @@ class LivePage:
                     self._facts, self._news = facts, news
                     self._woken.set()
             await trio.sleep(max(_LEAST_S, _SHARE * (trio.current_time() - began)))
+            while self._is_fast and trio.current_time() - began < _FLOOD_S:
+                await trio.sleep(_POLL_S)
 
     def _read_facts(self, facts: ChangingFacts | None) -> tuple[ChangingFacts, RecordingFacts]:
         facts = facts or ChangingFacts(
