@@ -200,7 +200,6 @@ class LivePage:
     async def _send_rows(self) -> bool:
         """Sends all rows that are there now; returns whether there were any."""
         known = self._rows.last
-        self._is_fast = False
         while (block := await self._read(self._rows.next_block)) is not None:
             await self._record("index", block)
             await self._send_meta({})
