@@ -1,1 +1,1 @@
-"""Helpers of the tests: recordings, conversations, machines and readers."""
+"""Helpers that several tests share: they make recordings and conversations, and read outputs."""

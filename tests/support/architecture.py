@@ -1,6 +1,6 @@
-"""Reads the package's source and finds where it breaks the rules of docs/architecture.md.
+"""Finds where the source of the package breaks the rules of docs/architecture.md.
 
-Each function takes a `Source` and returns the violations as sentences, none if the rule holds.
+Each function takes a `Source` and returns a sentence for each violation.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Source:
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     def imports(self, module: str) -> set[str]:
-        """The modules of the package that a module imports, wherever in it and what for."""
+        """Returns all modules of the package that a module imports, also in functions."""
         return {name for node in ast.walk(self.modules[module]) for name in self._imported(node)}
 
     def _imported(self, node: ast.AST) -> Iterator[str]:
@@ -55,7 +55,7 @@ class Source:
 
 
 def room(module: str, rooms: Collection[str]) -> str:
-    """The room of a module: the longest of `rooms` that its name begins with, or its own name."""
+    """Returns a module's room: the longest of `rooms` that begins its path, or its own path."""
     parts = module.split(".")[1:]
     for end in range(len(parts), 0, -1):
         if (name := "/".join(parts[:end])) in rooms:
@@ -66,12 +66,12 @@ def room(module: str, rooms: Collection[str]) -> str:
 def wrong_arrows(
     source: Source, order: Sequence[str], refused: Mapping[str, Collection[str]]
 ) -> list[str]:
-    """Imports of a room that comes later in the order, and those that a room refuses.
+    """Returns a sentence for each import that the order or a refusal of rooms forbids.
 
     Args:
         source: the package.
-        order: the rooms; each imports itself and those before it.
-        refused: what a room or a folder of one never imports all the same.
+        order: the rooms; each may import itself and the rooms before it.
+        refused: the rooms that a room or folder never imports, although they come before it.
     """
     results = []
     for module in source.modules:
@@ -97,23 +97,23 @@ def wrong_arrows(
 
 
 def is_within(module: str, place: str) -> bool:
-    """Whether a module is this one, or in this folder.
+    """Whether a module is the module or in the folder of a place.
 
     Args:
-        module: its full name.
+        module: the full name of the module.
         place: a path in the package, such as ``playback/shared``.
     """
     return f"{module}.".startswith(f"{PACKAGE}.{place.replace('/', '.')}.")
 
 
 def circles(source: Source) -> list[str]:
-    """Modules that import each other, directly or through others, lazily or for types only."""
+    """Returns groups of modules that import each other, also in functions or for types only."""
     graph = {module: source.imports(module) - {module} for module in source.modules}
     return [" <-> ".join(sorted(group)) for group in _strongly_connected(graph) if len(group) > 1]
 
 
 def _strongly_connected(graph: Mapping[str, Iterable[str]]) -> list[set[str]]:
-    """Tarjan's algorithm."""
+    """Returns groups of nodes that reach each other, by Tarjan's algorithm."""
     numbers: dict[str, int] = {}
     lowest: dict[str, int] = {}
     path: list[str] = []
@@ -140,7 +140,7 @@ def _strongly_connected(graph: Mapping[str, Iterable[str]]) -> list[set[str]]:
 
 
 def shared_class_names(source: Source) -> list[str]:
-    """Public classes of one name in several modules."""
+    """Returns names of public classes that several modules define."""
     places: dict[str, list[str]] = defaultdict(list)
     for module, tree in source.modules.items():
         for node in ast.walk(tree):
@@ -181,9 +181,9 @@ def _words(name: str) -> list[str]:
 
 
 def untested(source: Source, tests: Path, elsewhere: Mapping[str, str]) -> list[str]:
-    """Modules without tests of their own, and entries that are not needed or lead nowhere.
+    """Returns a sentence for each module without tests, and for each wrong entry.
 
-    A module `acp_proxy.a.b` has its tests in `unit/a/test_b.py` below `tests`.
+    The tests of a module `acp_proxy.a.b` are in `unit/a/test_b.py` below `tests`.
 
     Args:
         source: the package.
@@ -219,7 +219,7 @@ _EXPLAINED = r"override|command\(|\brule\(|_rule\("
 
 
 def undocumented_arguments(source: Source) -> list[str]:
-    """Returns public functions with two or more parameters whose docstring does not explain each.
+    """Returns public functions with two or more parameters that their docstring does not explain.
 
     The docstring of a command is its help, where each option explains itself. The
     registry explains the arguments of rules once.

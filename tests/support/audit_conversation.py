@@ -1,4 +1,4 @@
-"""Conversations for tests of audits: a handshake and a session, and then what a test adds."""
+"""Makes conversations for tests of `audit`: a handshake, a session, and what a test adds."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _INITIALIZE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 class Talk:
-    """A recording in the making. Every line takes a second; the first prompt is frame 6.
+    """A recording that a test writes. Each line takes a second; the first prompt is frame 6.
 
     Args:
-        dialect: that of the handshake.
+        dialect: the dialect of the handshake.
         **opening: further params of ``session/new``.
 
     Attributes:
@@ -66,7 +66,7 @@ class Talk:
         self.lines += [("to-client", message) for message in messages]
 
     def client_asks(self, method: str, answer: dict[str, Any], /, **params: Any) -> None:
-        """Adds a request of the client, and its answer."""
+        """Adds a request of the client and the agent's answer."""
         number = self._next("to-agent")
         self.to_agent(_request(number, method, params))
         self.to_client(result(number, **answer))
@@ -78,7 +78,7 @@ class Talk:
         )
 
     def asks(self, method: str, answer: dict[str, Any] | None, /, **params: Any) -> None:
-        """Adds a request of the agent, and its answer unless that is None."""
+        """Adds a request of the agent, and the client's answer if there is one."""
         number = self._next("to-client")
         session = {} if self.dialect == "draft-1.0" else {"sessionId": "s"}
         self.to_client(_request(number, method, {**session, **params}))
@@ -86,13 +86,13 @@ class Talk:
             self.to_agent(result(number, **answer))
 
     def asks_in_vain(self, method: str, /, **params: Any) -> None:
-        """Adds a request of the agent that is answered with an error."""
+        """Adds a request of the agent that the client answers with an error."""
         number = self._next("to-client")
         self.to_client(_request(number, method, {"sessionId": "s", **params}))
         self.to_agent(error(number, -32603, "no disk"))
 
     def permission(self, chosen: str | None, call: dict[str, Any], **params: Any) -> None:
-        """Adds a permission request and its answer: an option, or None for a cancelled one."""
+        """Adds a permission request and the chosen option; None cancels the request."""
         outcome = {"outcome": "cancelled"}
         if chosen is not None:
             outcome = {"outcome": "selected", "optionId": chosen}
@@ -116,12 +116,12 @@ class Talk:
         self.update(kind, **{name: call, "status": "pending", **fields})
 
     def ends(self, call: str, status: str = "completed", /, **fields: Any) -> None:
-        """Adds the end of a tool call."""
+        """Adds an update that ends a tool call."""
         name = "id" if self.dialect == "draft-1.0" else "toolCallId"
         self.update("tool_call_update", **{name: call, "status": status, **fields})
 
     def text_form(self) -> list[bytes]:
-        """The lines of the text form."""
+        """Returns the recording in the text form, line by line."""
         recording = {
             "id": "c0ffee000001", "name": "talk", "tool_version": "0", "cwd": "/home/me",
             "started_at": "2025-01-01T00:00:00Z", "command": ["agent", "--acp"],
@@ -136,17 +136,17 @@ class Talk:
         return RecordingReader(Path("talk.jsonl"), iter(self.text_form()))
 
     def audit(self) -> Audit:
-        """Audits the recording."""
+        """Returns the result of `audit` for the recording."""
         with self.reader() as reader:
             return audit(reader)
 
     def action(self) -> Action:
-        """The only action of the recording."""
+        """Returns the only action in the result of `audit`."""
         (action,) = self.audit().actions
         return action
 
     def findings(self) -> dict[str, str]:
-        """The text of each finding by its kind, without those about quick answers."""
+        """Returns the texts of the findings of `audit`, by kind."""
         return {finding.kind: finding.text for finding in self.audit().findings}
 
     def _next(self, stream: str) -> int:
@@ -159,10 +159,10 @@ def _request(number: int, method: str, params: dict[str, Any]) -> dict[str, Any]
 
 
 def shell(line: str) -> dict[str, Any]:
-    """A tool call that runs a command."""
+    """Returns the fields of a tool call that runs a command."""
     return {"title": line, "kind": "execute", "rawInput": {"command": line}}
 
 
 def edit(path: str) -> dict[str, Any]:
-    """A tool call that edits a file."""
+    """Returns the fields of a tool call that edits a file."""
     return {"title": f"Edit {path}", "kind": "edit", "locations": [{"path": path}]}

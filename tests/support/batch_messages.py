@@ -1,4 +1,4 @@
-"""A conversation in batches, and the messages that such conversations are made of."""
+"""Makes messages and recordings for tests of JSON-RPC batches."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ ASK = {"sessionId": "s", "toolCall": {"toolCallId": "c", "title": "Write a"}, "o
 
 
 def request(number: int, method: str, **params: Any) -> dict[str, Any]:
-    """A request."""
+    """Returns a JSON-RPC request."""
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
 def result(number: int, **value: Any) -> dict[str, Any]:
-    """An answer."""
+    """Returns a JSON-RPC response with a result."""
     return {"jsonrpc": "2.0", "id": number, "result": value}
 
 
 def error(number: int, code: int, message: str) -> dict[str, Any]:
-    """An answer that is an error."""
+    """Returns a JSON-RPC response with an error."""
     return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}}
 
 
 def update(name: str, **values: Any) -> dict[str, Any]:
-    """A session update of session s."""
+    """Returns an update of the session ``s``."""
     params = {"sessionId": "s", "update": {"sessionUpdate": name, **values}}
     return {"jsonrpc": "2.0", "method": "session/update", "params": params}
 
 
 def prompt(number: int, text: str) -> dict[str, Any]:
-    """A prompt in session s."""
+    """Returns a prompt to the session ``s``."""
     said = [{"type": "text", "text": text}]
     return request(number, "session/prompt", sessionId="s", prompt=said)
 
 
 def recording(*said: tuple[str, Any]) -> RecordingReader:
-    """Opens a recording of what went to the agent (``>``) and to the client (``<``)."""
+    """Opens a recording of messages to the agent (``>``) and to the client (``<``)."""
     return RecordingReader(Path("batches.jsonl"), iter(lines_of(*said)))
 
 
 def lines_of(*said: tuple[str, Any]) -> list[bytes]:
-    """The text form of such a recording."""
+    """Returns the text form of messages to the agent (``>``) and to the client (``<``)."""
     streams = {">": "to-agent", "<": "to-client"}
     lines = [{"stream": streams[arrow], "message": message} for arrow, message in said]
     return [json.dumps(line).encode() + b"\n" for line in (HEADER, *lines)]

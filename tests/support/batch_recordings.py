@@ -1,6 +1,6 @@
-"""Makes recordings of every kind of failure: what `tests/agents/failing_agent.py` is to do again.
+"""Makes recordings with prompts that tell `tests/agents/failing_agent.py` how to fail.
 
-Each is a short conversation, written as text at once, since hundreds of them are wanted.
+Each recording is a short conversation in the text form: tests need hundreds of them quickly.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ CHECKED: Kinds = {
 
 
 def base(directory: Path, *, state: str = "complete") -> str:
-    """Returns a conversation in the text form, whose prompt begins with `WORD`."""
+    """Returns the text form of a short conversation, whose prompt is `WORD`."""
     path = directory / "base.db"
     with LogWriter(path, cwd="/srv/project") as recorder:
         handshake(recorder)
@@ -80,7 +80,7 @@ def base(directory: Path, *, state: str = "complete") -> str:
 
 
 def writers(directory: Path) -> dict[str, Callable[[Path, str], None]]:
-    """Returns what writes a recording of each kind, given its path and its name."""
+    """Returns, for each kind of failure, a function that writes a recording to a path."""
     whole, part = base(directory), base(directory, state="incomplete")
 
     def conversation(kind: str) -> Callable[[Path, str], None]:
@@ -107,16 +107,16 @@ def writers(directory: Path) -> dict[str, Callable[[Path, str], None]]:
 
 
 def void(_: object) -> None:
-    """Returns nothing."""
+    """Returns None, so that a lambda may end with any expression."""
 
 
 def write_recordings(
     directory: Path, count: int, kinds: dict[str, tuple[str, int]]
 ) -> dict[str, tuple[str, int]]:
-    """Writes recordings of all kinds in turn, some of them in directories below.
+    """Writes recordings of all kinds in turn, into three subdirectories.
 
     Returns:
-        The expected result for each, by its path in the directory.
+        The expected result of each recording, by its path in the directory.
     """
     directory.mkdir()
     write = writers(directory)

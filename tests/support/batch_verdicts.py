@@ -1,4 +1,4 @@
-"""Verdicts on recordings, as a batch writes them."""
+"""Makes the verdicts that a batch writes for recordings."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ FINDING: dict[str, Any] = {
 def verdict(
     recording: str, kind: VerdictKind = VerdictKind.CLEAN, text: str | None = None, **members: Any
 ) -> JobVerdict:
-    """Returns a verdict.
+    """Returns the verdict of `verify` on a recording.
 
     Args:
-        recording: its name.
-        kind: what it came to.
-        text: of the first divergence, if there is one.
-        **members: other members.
+        recording: the name of the recording.
+        kind: the kind of the verdict.
+        text: the text of the first divergence, if there is one.
+        **members: other members of the verdict.
     """
     given: dict[str, Any] = {
         "command": "verify",

@@ -1,13 +1,13 @@
-"""Clean conversations with one thing changed in each, and the rules that they break by it.
+"""Changes clean conversations in one place each, and names the rules that the change breaks.
 
 A clean conversation, such as ``tests/data/conformance/clean-v1.txt``, has a name before each line,
-which is written as the examples of rules are. A table of changes has sections such as these:
+and the syntax of the examples of rules. A table of changes has sections such as these:
 
     # v1: a prompt is not answered
     delete end 1
        rpc.unanswered by agent at prompt 1
 
-The title names the conversation. Then comes what is changed, in one of these words:
+The title begins with the name of the conversation. Then come the changes, in these forms:
 
     delete NAME
     repeat NAME                  a second time, directly after it
@@ -18,8 +18,8 @@ The title names the conversation. Then comes what is changed, in one of these wo
     replace NAME LINE
     add after NAME LINE
 
-And then all that is found, with the severity if it is not the rule's own; what is repeated is
-``NAME again``, and added lines are ``added``, ``added 2`` and so on.
+Then come all expected findings, with the severity if it is not the rule's own. A repeated line has
+the name ``NAME again``; added lines have the names ``added``, ``added 2`` and so on.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _POINTER = re.compile(r"(?P<name>[^/]+?) (?P<pointer>/\S+)( (?P<value>.+))?")
 
 @frozen
 class Change:
-    """A conversation with one thing changed."""
+    """A section of a table: changes of a conversation, and the expected findings."""
 
     conversation: str
     title: str
@@ -63,42 +63,42 @@ class Change:
 
     @property
     def name(self) -> str:
-        """The name of the test."""
+        """Returns the name of the change as the id of a test."""
         return f"{self.conversation}: {self.title}"
 
 
 @define
 class Named:
-    """A line of a conversation, with its name."""
+    """A line of a conversation, with the name that tables use for it."""
 
     name: str
     line: str
 
     @property
     def arrow(self) -> str:
-        """Where it goes, or what is told instead of a message."""
+        """Returns the first word of the line: an arrow, or the mark of an event."""
         return self.line.partition(" ")[0]
 
     @property
     def message(self) -> Any:
-        """The message, decoded."""
+        """Returns the message on the line as JSON values."""
         return json.loads(frame(self.line.partition(" ")[2]))
 
     def with_message(self, message: Any) -> Named:
-        """Returns the line with another message."""
+        """Returns a line with the same name and direction, but another message."""
         return Named(self.name, f"{self.arrow} {json.dumps(message)}")
 
 
 @cache
 def clean(conversation: str) -> tuple[tuple[str, str], ...]:
-    """Returns the names and lines of a clean conversation."""
+    """Returns the lines of a clean conversation, each with its name before it."""
     written = (FOLDER / f"clean-{conversation}.txt").read_text("utf-8").splitlines()
     findings = [_NAMED.fullmatch(line) for line in written]
     return tuple((item["name"], item["line"]) for item in findings if item is not None)
 
 
 def lines_of(conversation: str) -> list[Named]:
-    """Returns a clean conversation, to be changed."""
+    """Returns the lines of a clean conversation as new objects, which a test may change."""
     return [Named(name, line) for name, line in clean(conversation)]
 
 
@@ -106,7 +106,7 @@ def changes(table: str) -> Iterator[Change]:
     """Yields the sections of a table.
 
     Raises:
-        ValueError: a section has no title, or nothing is changed in it.
+        ValueError: a section has no title or no change.
     """
     text = (FOLDER / f"{table}.txt").read_text("utf-8")
     for section in re.split(r"\n(?=# )", text.strip()):
@@ -120,7 +120,7 @@ def changes(table: str) -> Iterator[Change]:
 
 
 def findings(lines: list[Named]) -> list[str]:
-    """Checks a conversation, and returns what is found in the words of a table."""
+    """Checks a conversation, and returns the findings as a table writes them."""
     return [
         described(finding, lines)
         for finding in check_lines([finding.line for finding in lines]).findings
@@ -128,7 +128,7 @@ def findings(lines: list[Named]) -> list[str]:
 
 
 def described(finding: Finding, lines: list[Named]) -> str:
-    """Writes a finding in the words of a table."""
+    """Returns a finding as a table of changes writes it."""
     own = rules()[finding.rule].severity
     severity = "" if finding.severity == own else f" ({finding.severity.value})"
     names = [line.name for line in lines for _ in range(frames_of(line.line))]
@@ -137,10 +137,10 @@ def described(finding: Finding, lines: list[Named]) -> str:
 
 
 def is_error(finding: str) -> bool:
-    """Whether a finding, in the words of a table, is an error.
+    """Whether a finding of a table is an error.
 
     Raises:
-        ValueError: it is written in other words.
+        ValueError: the finding does not have the form that tables use.
     """
     match = _FOUND.fullmatch(finding)
     if match is None:
@@ -149,7 +149,7 @@ def is_error(finding: str) -> bool:
 
 
 def changed(change: Change) -> list[Named]:
-    """Returns the conversation as it is after the change."""
+    """Returns the lines of a conversation after all operations of a change."""
     lines = lines_of(change.conversation)
     for operation in change.operations:
         _apply(operation, lines)
@@ -216,7 +216,7 @@ def _at(name: str, lines: list[Named]) -> int:
 
 
 def _longest(text: str, lines: list[Named]) -> str:
-    """The longest name with which a text begins."""
+    """Returns the longest name of a line with which a text begins."""
     names = [line.name for line in lines if text.startswith(f"{line.name} ")]
     if not names:
         raise ValueError(f"expected the name of a line, got {text!r}")

@@ -1,4 +1,4 @@
-"""Writes capture logs for the tests, and reads them as another program would."""
+"""Creates capture logs for tests, and reads their records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def new_log(*, max_size: int | None = None) -> Iterator[CaptureLog]:
-    """A log in a directory of its own, and both gone at the end."""
+    """Creates a capture log in a temporary directory; both are deleted at the end."""
     with TemporaryDirectory() as directory:
         log = CaptureLog.create(f"{directory}/x.db.log", max_size=max_size)
         try:
@@ -28,7 +28,7 @@ def new_log(*, max_size: int | None = None) -> Iterator[CaptureLog]:
 
 @contextmanager
 def reader(path: str | Path) -> Iterator[LogReader]:
-    """A reader of the log at ``path``."""
+    """Opens a capture log for reading."""
     fd = os.open(path, os.O_RDONLY)
     try:
         yield LogReader(fd)
@@ -37,7 +37,7 @@ def reader(path: str | Path) -> Iterator[LogReader]:
 
 
 def records(log: LogReader, start: int = 0, limit: int = 1 << 30) -> list[LogRecord]:
-    """All records from a logical offset on, read ``limit`` bytes at a time."""
+    """Returns all records after a logical offset; ``limit`` bytes are read at a time."""
     results: list[LogRecord] = []
     while more := list(log.records(results[-1].end if results else start, limit)):
         results += more
@@ -45,6 +45,6 @@ def records(log: LogReader, start: int = 0, limit: int = 1 << 30) -> list[LogRec
 
 
 def read_all(path: str | Path, limit: int = 1 << 30) -> list[LogRecord]:
-    """All records of the log at ``path``."""
+    """Returns all records of a capture log."""
     with reader(path) as log:
         return records(log, log.base, limit)

@@ -1,4 +1,4 @@
-"""Reads the conversations of real agents in `tests/data/captures`: captures and recordings."""
+"""Reads the conversations of real agents in `tests/data/captures`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DIRECTIONS = {stream: direction for direction, stream in STREAMS.items()}
 
 @frozen
 class Read:
-    """One chunk, as it came out of one read: part of a frame, or several."""
+    """One chunk, as a single read returned it: a part of a frame, or several frames."""
 
     t_ns: int
     """Nanoseconds since the start of the capture."""
@@ -38,7 +38,7 @@ class Read:
 
 @frozen
 class StreamEnd:
-    """A stream ended."""
+    """The end of a stream."""
 
     t_ns: int
     stream: Stream
@@ -46,7 +46,7 @@ class StreamEnd:
 
 @frozen
 class Signal:
-    """The client signalled the agent."""
+    """A signal that the client sent to the agent."""
 
     t_ns: int
     signum: int
@@ -54,7 +54,7 @@ class Signal:
 
 @frozen
 class Exit:
-    """The agent's process ended."""
+    """The end of the agent's process."""
 
     t_ns: int
     returncode: int
@@ -80,12 +80,12 @@ class Capture:
                 yield record
 
     def stream_bytes(self, stream: Stream) -> bytes:
-        """Return everything that one stream carried."""
+        """Return all bytes of one stream."""
         return b"".join(read.data for read in self.reads(stream))
 
     @property
     def exit(self) -> Exit:
-        """How the agent ended; every capture has it as its last record."""
+        """Returns how the agent ended: the last record of the capture."""
         last = self.records[-1]
         assert isinstance(last, Exit)
         return last
@@ -97,14 +97,14 @@ def all_captures() -> list[Path]:
 
 
 def weighted_captures() -> Iterator[object]:
-    """Yields all captures as parameters; what shows no more than others do is for `make soak`."""
+    """Yields all captures as parameters; those that add little run only in `make soak`."""
     for path in all_captures():
         marks = [] if path.name.partition(".")[0] in _TELLING else [pytest.mark.soak]
         yield pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks)
 
 
 def weighted(paths: Iterable[Path]) -> Iterator[object]:
-    """Yields paths of conversations as parameters; all but every fourth are for `make soak`."""
+    """Yields paths as parameters of a test; three of four run only in `make soak`."""
     for number, path in enumerate(paths):
         yield pytest.param(path, id=path.name, marks=[pytest.mark.soak] if number % 4 else [])
 
@@ -115,7 +115,7 @@ def all_text_forms() -> list[Path]:
 
 
 def load_text_form(path: Path) -> Capture:
-    """Read a recording's text form as a capture: each frame is one read, the exit comes last."""
+    """Read a text form as a capture; each frame is one read, and the exit comes last."""
     header, *lines = path.read_bytes().splitlines(keepends=True)
     recording = read_header(header, Path("x.jsonl"))
     reader = LineReader()
@@ -137,7 +137,7 @@ def load_text_form(path: Path) -> Capture:
 
 
 def save(capture: Capture, path: Path) -> None:
-    """Write a capture for `tests/agents/player.py`."""
+    """Write a capture in the form that `tests/agents/player.py` reads."""
     lines: list[dict[str, Any]] = [
         {"t": 0, "event": "start", "argv": capture.argv, "wall": capture.started_at}
     ]
@@ -158,10 +158,10 @@ def save(capture: Capture, path: Path) -> None:
 
 
 def load(path: Path) -> Capture:
-    """Read one capture, gzipped or not.
+    """Read a capture from a file, which may be compressed with gzip.
 
     Raises:
-        ValueError: the file is not a whole capture.
+        ValueError: the capture has no start or no exit.
     """
     lines = list(capture_lines(path))
     if not lines or lines[0][0].get("event") != "start":

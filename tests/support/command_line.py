@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def run(*arguments: str | Path, home: Path | None = None, **environment: str | None) -> Result:
-    """Runs ``acp-proxy`` with its recordings in ``home``; a variable that is None is not set.
+    """Runs ``acp-proxy`` in this process, with recordings in ``home``.
 
     Raises:
-        Exception: whatever it raises, since a traceback is never an answer.
+        Exception: the command raised it, which a command should never do.
     """
     env: dict[str, str | None] = {"NO_COLOR": None, "FORCE_COLOR": None}
     if home is not None:
@@ -36,7 +36,7 @@ def run(*arguments: str | Path, home: Path | None = None, **environment: str | N
 
 
 def complaint(*arguments: str | Path, home: Path | None = None, **environment: str) -> str:
-    """Runs a command that has to fail as bad use does, and returns its one line on stderr."""
+    """Runs a command that must exit with 2, and returns its one line on stderr."""
     result = run(*arguments, home=home, **environment)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
@@ -47,7 +47,7 @@ def complaint(*arguments: str | Path, home: Path | None = None, **environment: s
 
 
 def commands(group: click.Command, name: str = "acp-proxy") -> Iterator[tuple[str, click.Command]]:
-    """Yields every command with its full name, groups included."""
+    """Yields every command and group of commands, each with its full name."""
     yield name, group
     if isinstance(group, click.Group):
         context = click.Context(group)
@@ -64,7 +64,7 @@ _OPTIONS = {"prune": ("--larger-than", "0kB", "--noted", "--dry-run")}
 
 
 def commands_with(flag: str = "") -> list[str]:
-    """Returns the commands that have an option, or all, without ``acp-proxy``; no groups."""
+    """Returns all commands that have an option, without ``acp-proxy``; no groups."""
     return [
         name.removeprefix("acp-proxy ")
         for name, command in COMMANDS.items()
@@ -73,7 +73,7 @@ def commands_with(flag: str = "") -> list[str]:
 
 
 def flags(command: click.Command) -> set[str]:
-    """Returns how a command's options are written, but for help and removed options."""
+    """Returns all spellings of a command's options, except ``--help`` and hidden options."""
     options = (option for option in command.params if isinstance(option, click.Option))
     return {
         flag
@@ -84,12 +84,12 @@ def flags(command: click.Command) -> set[str]:
 
 
 def words_for(name: str, rec: str | Path, pattern: str = "e") -> list[str | Path]:
-    """Returns the words with which a command shows a recording.
+    """Returns the arguments with which a command shows a recording.
 
     Args:
-        name: the command, as `commands_with` has it.
+        name: the command, as `commands_with` returns it.
         rec: the recording.
-        pattern: what to search for.
+        pattern: the argument of a command that searches.
     """
     values = {"pattern": pattern, **dict.fromkeys(("rec", "recs", "other", "where"), rec)}
     command = COMMANDS[f"acp-proxy {name}"]

@@ -1,4 +1,4 @@
-"""Makes pages of comparisons, and reads them as a browser does."""
+"""Makes the HTML pages of `diff`, and parses them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def page_of(comparison: ComparisonFacts) -> Page:
-    """The page, as a browser reads it."""
+    """Returns the parsed HTML page of a comparison."""
     return Page(b"".join(comparison_parts(comparison)).decode())
 
 
 def made_up(comparison: Diff, **more: Any) -> ComparisonFacts:
-    """Returns the page of a comparison without recordings."""
+    """Returns the facts for the page of a comparison that no two recordings have."""
     with RecordingReader(SHIPPED[0]) as reader:
         return read_comparison(comparison, (reader, reader), **more)

@@ -1,7 +1,7 @@
-"""A Dask scheduler and workers as processes of their own, on loopback only, for tests of batches.
+"""Starts a Dask scheduler and workers as separate processes, on loopback, for tests of batches.
 
-One process imports `distributed`, and scheduler and workers are forks of it: three imports would
-take longer than most tests. `dask scheduler` and `dask worker` only add a command line to this.
+One process imports `distributed` and forks the scheduler and the workers: three imports would
+take longer than most tests. `dask scheduler` and `dask worker` only add a command line.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ NO_VERSION = "none"
 
 
 class DaskCluster:
-    """A running cluster; a context manager, on whose end no process of it is left.
+    """A running Dask cluster; as a context manager, it ends all of its processes.
 
     Args:
-        directory: where workers keep their files.
-        environment: of the scheduler, the workers, and what these start.
-        versions: for each worker the version of acp-proxy that it says to have; empty for the true
-            one, `NO_VERSION` for a worker that cannot import it.
+        directory: the directory for files of workers.
+        environment: the environment of the scheduler, the workers and the agents.
+        versions: the version of acp-proxy that each worker reports; empty for the true version,
+            `NO_VERSION` for a worker that cannot import acp-proxy.
 
     Attributes:
-        address: of the scheduler.
-        scheduler: its process.
-        workers: their processes.
+        address: the address of the scheduler.
+        scheduler: the process id of the scheduler.
+        workers: the process ids of the workers.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class DaskCluster:
 
 
 def serve(directory: str, versions: Sequence[str]) -> None:
-    """Starts scheduler and workers, says where they are, and ends them at the end of stdin."""
+    """Starts scheduler and workers, prints their addresses, and kills them when stdin ends."""
     import dask
     import distributed  # noqa: F401  what all of them import
 
@@ -99,7 +99,7 @@ def serve(directory: str, versions: Sequence[str]) -> None:
 
 
 def fork(run: Callable[[], Coroutine[object, object, None]]) -> int:
-    """Runs a coroutine in a fork, until it ends."""
+    """Runs a coroutine in a forked process, and returns the id of the process."""
     pid = os.fork()
     if not pid:
         try:
@@ -110,7 +110,7 @@ def fork(run: Callable[[], Coroutine[object, object, None]]) -> int:
 
 
 async def schedule(told: int) -> None:
-    """Is the scheduler; writes its address, and a byte for each worker that joins."""
+    """Runs the scheduler; writes its address to a pipe, and a byte for each worker that joins."""
     from distributed import Scheduler, SchedulerPlugin
 
     class Joined(SchedulerPlugin):  # type: ignore[misc]  # not read by mypy
@@ -126,7 +126,7 @@ async def schedule(told: int) -> None:
 
 
 async def work(address: str, version: str) -> None:
-    """Runs a worker with one thread."""
+    """Runs a worker with one thread, which may claim another version of acp-proxy."""
     from distributed import Worker
 
     if version == NO_VERSION:

@@ -1,4 +1,4 @@
-"""A machine for tests of `doctor`, in a directory, with an acp-proxy that never starts."""
+"""Makes the context of a machine for tests of `doctor`, in a temporary directory."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ RECORDINGS = ".local/share/acp-proxy"
 
 
 def healthy(_words: Sequence[str], _environ: Mapping[str, str]) -> VersionAnswer:
-    """Answers with the version of this acp-proxy, without starting a program."""
+    """Returns the version of this acp-proxy; `doctor` calls it in place of a program."""
     return VersionAnswer(__version__)
 
 
 def program(path: Path, text: str = "\x7fELF") -> Path:
-    """Makes an executable file, and returns its path."""
+    """Writes an executable file, and returns its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
     path.chmod(0o755)
@@ -39,7 +39,7 @@ def program(path: Path, text: str = "\x7fELF") -> Path:
 
 
 def machine(home: Path, ask: Any = healthy, **environ: str) -> DoctorContext:
-    """Returns a machine with a recordings directory, whose programs are in ``bin``."""
+    """Returns the context of a machine with a recordings directory, and programs in ``bin``."""
     own = program(home / "bin/acp-proxy")
     program(home / "bin/agent")
     recordings = home / RECORDINGS
@@ -59,13 +59,13 @@ def machine(home: Path, ask: Any = healthy, **environ: str) -> DoctorContext:
 
 
 def with_environment(context: DoctorContext, **environ: str) -> DoctorContext:
-    """Returns a context with more environment variables."""
+    """Returns a context with additional environment variables."""
     own = context.machine
     return evolve(context, machine=evolve(own, environ={**own.environ, **environ}))
 
 
 def configure(home: Path, command: str, *arguments: str, **env: str) -> Path:
-    """Writes settings of Zed with one agent, and returns their file."""
+    """Writes settings of the editor Zed with one agent, and returns their path."""
     path = home / SETTINGS
     path.parent.mkdir(parents=True, exist_ok=True)
     entry = {"type": "custom", "command": command, "args": arguments, "env": env}
@@ -74,6 +74,6 @@ def configure(home: Path, command: str, *arguments: str, **env: str) -> Path:
 
 
 def lines(results: Iterable[CheckResult]) -> list[str]:
-    """Returns the text of each result after its mark."""
+    """Returns the text of each result of `doctor` after the mark of the result."""
     marks = {"ok": "✓", "warning": "!", "error": "✗"}
     return [f"{marks[result.status]} {result.text}" for result in results]

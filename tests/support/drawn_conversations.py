@@ -1,7 +1,7 @@
-"""Conversations that Hypothesis draws: sessions and turns that overlap, as recordings.
+"""Draws recordings with Hypothesis in which sessions and turns overlap.
 
-Hypothesis draws a list of steps, each a few words. A state machine turns any such list into a
-possible conversation by leaving out steps that make no sense at that point.
+Hypothesis draws a list of steps. A state machine turns the list into a possible conversation: it
+leaves out steps that make no sense at their point.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ steps = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 2)), min_size=
 
 
 def lines_of(words: list[tuple[str, int]]) -> list[bytes]:
-    """The text form of the conversation that some steps make."""
+    """Returns the text form of the conversation that drawn steps describe."""
     lines = [json.dumps(HEADER).encode() + b"\n"]
     for stream, message in _Conversation(words).messages():
         member = "text" if isinstance(message, str) else "message"
@@ -44,7 +44,7 @@ def lines_of(words: list[tuple[str, int]]) -> list[bytes]:
 
 
 def reader_of(lines: list[bytes]) -> RecordingReader:
-    """Opens a text form."""
+    """Opens a recording in the text form."""
     return RecordingReader(Path("drawn.jsonl"), iter(lines))
 
 
@@ -58,7 +58,7 @@ class _Conversation:
         self._count = {"to-agent": 0, "to-client": 0}
 
     def messages(self) -> Iterator[tuple[str, dict[str, Any] | str]]:
-        """Yields what is said."""
+        """Yields the messages of the conversation, each with its stream."""
         yield self._request("to-agent", "initialize", protocolVersion=1, clientCapabilities={})
         yield self._result("to-client", 1, protocolVersion=1, agentCapabilities={})
         for word, number in [("open", 0), *self._words]:

@@ -91,7 +91,7 @@ STEPS = st.lists(
 
 @contextlib.contextmanager
 def recorded(steps: list[tuple[int, Any]]) -> Iterator[Path]:
-    """A recording of a session and then of what was drawn, in a directory of its own."""
+    """Yields the path of a recording: a new session, then the drawn messages."""
     with tempfile.TemporaryDirectory() as directory:
         with LogWriter(Path(directory, "x.db")) as recorder:
             recorder.to_agent({"id": 7, "method": "session/new", "params": {"cwd": "/w"}})

@@ -1,7 +1,7 @@
-"""Checks conversations that are written as the examples of rules are.
+"""Checks conversations that have the syntax of the examples of rules.
 
-`judge` takes the lines of an example and returns them with the findings that the checker really
-makes, so that a test compares what is written with what is found.
+`judge` returns the lines of an example with the findings that the checker really makes. A test
+compares this result with the findings that the example lists.
 """
 
 from __future__ import annotations
@@ -112,14 +112,14 @@ def judge(
     *,
     is_whole: bool = False,
 ) -> list[str]:
-    """Checks a conversation, and returns its lines with the findings below them.
+    """Checks an example, and returns its lines with the actual findings below them.
 
     Args:
-        lines: the lines of an example; findings that are written in it are left out.
-        after: what has passed before, as in an example.
-        only: a rule, if the others do not count.
+        lines: the lines of an example; the findings that it lists are ignored.
+        after: the conversation before the example, such as ``a v1 handshake, session s``.
+        only: a rule; findings of other rules are left out.
         gap_ms: the time between two messages.
-        is_whole: whether what is wrong with the conversation itself is found, too.
+        is_whole: whether the checks of the whole conversation run, too.
     """
     told = [line for line in lines if not line.startswith(" ")]
     earlier = before(after)
@@ -143,23 +143,23 @@ def judge(
 
 
 def check_lines(lines: list[str], gap_ms: float = 1000) -> ConformanceResult:
-    """Checks a conversation that is written as an example is; its first line is frame 1."""
+    """Checks the lines of an example by all rules; the first line is frame 1."""
     return Checker(reader_of(lines, gap_ms)).read()
 
 
 def judge_lines(lines: list[str], gap_ms: float = 1000) -> list[Finding]:
-    """Returns what is wrong with a conversation, with each cause once."""
+    """Returns all findings about the lines of an example, each cause once."""
     with reader_of(lines, gap_ms) as reader:
         return merged(check_whole(reader), rules())[0]
 
 
 def reader_of(lines: list[str], gap_ms: float = 1000) -> RecordingReader:
-    """Opens a conversation as a recording."""
+    """Opens the lines of an example as a recording."""
     return RecordingReader(Path("judged.jsonl"), iter(text_form_of(lines, gap_ms)))
 
 
 def text_form_of(lines: list[str], gap_ms: float = 1000) -> list[bytes]:
-    """Returns the lines of a conversation in the text form."""
+    """Returns the text form of the lines of an example."""
     is_over = any(line.removeprefix("== ") in _ENDINGS for line in lines)
     recording: dict[str, Any] = {
         "id": "c0ffee000001",
@@ -176,12 +176,12 @@ def text_form_of(lines: list[str], gap_ms: float = 1000) -> list[bytes]:
 
 
 def frames_of(line: str) -> int:
-    """Returns how many numbers a line takes among the frames and events of its recording."""
+    """Returns how many frames and events a line of an example stands for."""
     return len(_rows(line))
 
 
 def before(after: str) -> list[str]:
-    """Returns the lines of what an example comes after, such as ``a v1 handshake, session s``."""
+    """Returns the lines that an example has before it, such as ``a v1 handshake, session s``."""
     if not after:
         return []
     handshake, *parts = after.split(", ")

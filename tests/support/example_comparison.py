@@ -1,7 +1,7 @@
-"""A comparison with every kind of difference, and with texts that try to command a terminal.
+"""Makes a comparison with every kind of difference, and with text that controls terminals.
 
-``python -m tests.support.example_comparison`` writes `tests/data/diff` anew: what terminals and a
-pipe get of it. ``cat`` shows a file as it looked: do that on a dark terminal and on a light one.
+``python -m tests.support.example_comparison`` writes `tests/data/diff` anew: the output of `diff`
+on terminals and to a pipe. Review each file with ``cat``, on a dark terminal and on a light one.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ ALIASES: dict[str, tuple[str | None, str | None]] = {
 
 
 def differing(entries: Sequence[DiffEntry] = ENTRIES) -> Diff:
-    """A comparison with these entries, and every other difference."""
+    """Returns a comparison with these entries, and with differences of all other kinds."""
     changes = [entry.change for entry in entries]
     return Diff(
         a=A,
@@ -179,20 +179,20 @@ def differing(entries: Sequence[DiffEntry] = ENTRIES) -> Diff:
 
 
 def sequences(entries: Sequence[DiffEntry]) -> Iterator[DiffSequence]:
-    """Each lane's entries in its sequence, and 57 equal messages that come later in A."""
+    """Yields a sequence for each lane: 57 equal messages, and then the entries."""
     for (lane, direction), results in groupby(entries, lambda item: (item.lane, item.direction)):
         yield DiffSequence(lane, direction, None, iter([iter(range(900, 957)), *results]))
 
 
 def equal(expect: Expect = Expect.FRAMES) -> Diff:
-    """A comparison in which only times differ."""
+    """Returns a comparison in which only times differ."""
     return evolve(
         differing(()), expect=expect, counts=Counts(), handshake=(), ending=(), latency=LATENCY[:1]
     )
 
 
 def printed(comparison: Diff, reporter: Callable[[], DiffReporter]) -> str:
-    """Returns the text printed on stdout."""
+    """Returns the text that a reporter of `diff` prints on stdout."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
     with redirect_stdout(out):
         report_diff(comparison, [reporter()])
@@ -201,12 +201,12 @@ def printed(comparison: Diff, reporter: Callable[[], DiffReporter]) -> str:
 
 
 def screen(comparison: Diff, columns: int | None, *, color: bool = False) -> str:
-    """Returns the output of `diff` for a comparison."""
+    """Returns the output of `diff` for a comparison, on a terminal or to a pipe."""
     return printed(comparison, lambda: DiffScreen(Screen(columns, color)))
 
 
 def screens() -> Iterator[tuple[str, str]]:
-    """Yields the name of each golden file, and what should be in it."""
+    """Yields the name and the expected contents of each golden file."""
     for columns in (80, 160, None):
         yield f"{columns or 'pipe'}.txt", screen(differing(), columns)
     yield "80-colour.txt", screen(differing(), 80, color=True)

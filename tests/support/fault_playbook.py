@@ -1,4 +1,4 @@
-"""Faults written as transcripts: what passes a plan, and what comes out.
+"""Tests fault plans with transcripts: the frames that arrive, and the output for each.
 
     check(["drop where=method:session/update"], '''
         1 -> #0 initialize {"protocolVersion": 1}
@@ -6,11 +6,11 @@
         2 <- session/update {"sessionId": "s"}
     ''')
 
-Each frame has its number and is written as in `tests.support.playbook`; below it stands all that
-comes of it, in order. ``-> 1`` is frame 1 byte for byte, ``<- 1 at 500ms`` the same at a later
-moment, ``<- | text`` other bytes with the escapes of a Python string. ``end of to-client``,
-``signal 9``, ``exit 3`` and ``stderr 40`` (bytes) are what they say. ``.. 3s`` lets time pass, and
-``<- end`` ends a direction.
+Each frame has a number and the syntax of `tests.support.playbook`. Below the frame stands the
+output that it causes, in order. ``-> 1`` is frame 1 byte for byte, ``<- 1 at 500ms`` the same frame
+later, ``<- | text`` other bytes with the escapes of a Python string. ``stderr 40`` is 40 bytes on
+stderr; ``end of to-client``, ``signal 9`` and ``exit 3`` are side effects. ``.. 3s`` lets time
+pass, and ``<- end`` ends a direction.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ _SAID = re.compile(r"(?P<number>\d+) (?P<arrow>->|<-) (?P<what>.+)")
 
 
 def plan_of(*rules: str) -> Plan:
-    """A plan of rules as the command line has them."""
+    """Returns a plan of fault rules that are written as on the command line."""
     return joined((), [parse_rule(rule) for rule in rules], None)
 
 
 class FaultTranscript:
-    """A connection with faults.
+    """A connection whose frames pass a fault plan.
 
     Attributes:
-        engine: what carries them out.
-        now: the time.
-        outputs: all that came out.
+        engine: the engine that applies the plan.
+        now: the current time in nanoseconds.
+        outputs: all outputs of the engine so far.
     """
 
     def __init__(self, rules: Sequence[str] | Plan, seed: int = 1) -> None:
@@ -66,12 +66,12 @@ class FaultTranscript:
         self._frames: dict[bytes, str] = {}
 
     def check(self, transcript: str) -> None:
-        """Plays a transcript and compares what comes out with what is written there."""
+        """Plays the frames of a transcript, and compares the output with the transcript."""
         written = lines(transcript)
         assert list(self.play(written)) == written
 
     def play(self, written: Iterable[str]) -> Iterator[str]:
-        """Yields the frames of a transcript, and below each all that comes of it."""
+        """Yields each frame of a transcript, and after it the actual output."""
         for line in written:
             arrow, _, what = line.partition(" ")
             if arrow == "..":
@@ -87,14 +87,14 @@ class FaultTranscript:
                 yield from self._came(self.feed(_ARROWS[match["arrow"]], data))
 
     def feed(self, direction: Direction, data: bytes) -> list[Output]:
-        """Feeds a line; returns what comes of it."""
+        """Passes a line to the engine, and returns the engine's output."""
         raw = data.removesuffix(b"\n")
         raw = raw.removesuffix(b"\r") if raw != data else raw
         return list(self.engine.receive(direction, raw, data[len(raw) :], self.now))
 
     @property
     def fired(self) -> list[Fired]:
-        """All rules that fired, as they were reported."""
+        """Returns a report for each time that a rule fired."""
         return [output for output in self.outputs if isinstance(output, Fired)]
 
     def _came(self, outputs: Iterable[Output]) -> Iterator[str]:
@@ -126,7 +126,7 @@ class FaultTranscript:
 
 
 def check(rules: Sequence[str], transcript: str, seed: int = 1) -> FaultTranscript:
-    """Plays a transcript through rules and compares what comes out with what is written there."""
+    """Plays frames through fault rules, and compares the output with the transcript."""
     recorded = FaultTranscript(rules, seed)
     recorded.check(transcript)
     return recorded

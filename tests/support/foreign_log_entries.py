@@ -1,4 +1,4 @@
-"""Reads texts as logs of other tools, and checks that every line of them is accounted for."""
+"""Reads logs of other tools with `import`, and checks that each line belongs to an entry."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
 
 
 def read(text: str | bytes, name: str | None = None) -> tuple[str, list[Entry]]:
-    """The name of the format that a text is recognized as, and its entries; checks the lines."""
+    """Returns the detected format of a text and its entries; checks that they cover each line."""
     data = text.encode() if isinstance(text, str) else text
     source = source_of(data[:HEAD])
     assert source is not None
@@ -34,7 +34,7 @@ def read(text: str | bytes, name: str | None = None) -> tuple[str, list[Entry]]:
 
 
 def read_as(name: str, text: str | bytes) -> list[Entry]:
-    """The entries of a text in a format that is named; checks the lines."""
+    """Returns the entries of a text in a given format; checks that they cover each line."""
     data = text.encode() if isinstance(text, str) else text
     entries = list(source_named(name).read(io.BytesIO(data), data[:HEAD]))
     assert_covered(entries, data)
@@ -42,7 +42,7 @@ def read_as(name: str, text: str | bytes) -> list[Entry]:
 
 
 def assert_covered(entries: list[Entry], data: bytes) -> None:
-    """Asserts that the entries account for every line of the text, in order."""
+    """Asserts that the entries cover every line of the text, in order."""
     covered = 0
     for entry in entries:
         assert entry.first <= covered + 1
@@ -52,12 +52,12 @@ def assert_covered(entries: list[Entry], data: bytes) -> None:
 
 
 def messages(entries: list[Entry]) -> Iterator[LoggedLine]:
-    """The messages among the entries, and the lines of stderr."""
+    """Yields the messages and the lines of stderr among the entries."""
     return (entry for entry in entries if isinstance(entry, LoggedLine))
 
 
 def directed(entries: list[Entry]) -> list[Sent]:
-    """The messages among the entries, with directions, guessed where nothing shows them."""
+    """Returns the messages among the entries with their directions; unknown ones are guessed."""
     return [
         connection
         for connection in connections(entries, guesses=True)
@@ -66,12 +66,12 @@ def directed(entries: list[Entry]) -> list[Sent]:
 
 
 def bad(entries: list[Entry]) -> list[tuple[int, int]]:
-    """The numbers of the lines that cannot be read."""
+    """Returns the first and last line of each part that cannot be read."""
     return [(entry.first, entry.last) for entry in entries if isinstance(entry, UnreadLines)]
 
 
 def assert_same(results: list[Sent], written: list[Written], writer: Writer) -> None:
-    """Asserts that messages have the values and times that were written."""
+    """Asserts that imported messages have the values and times of the written messages."""
     for item, original in zip(results, written, strict=True):
         if original.stream is STDERR:
             assert item.line.raw == original.raw
@@ -82,7 +82,7 @@ def assert_same(results: list[Sent], written: list[Written], writer: Writer) -> 
 
 
 def _alike(value: Any) -> Any:
-    """A value in which null, false, an empty object and a missing member are the same."""
+    """Returns a value without members that are null, false or empty objects."""
     if isinstance(value, dict):
         members = {name: _alike(each) for name, each in value.items()}
         return {name: each for name, each in members.items() if each is not None} or None

@@ -1,4 +1,4 @@
-"""Writes conversations as the logs of other tools have them."""
+"""Writes conversations in the log formats of other tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TO_AGENT, TO_CLIENT, STDERR = Stream.TO_AGENT, Stream.TO_CLIENT, Stream.STDERR
 
 
 class Sent(NamedTuple):
-    """A message, or a line of stderr, with milliseconds since the beginning."""
+    """A message or a line of stderr, with milliseconds since the log's beginning."""
 
     stream: Stream
     raw: bytes
@@ -29,7 +29,7 @@ class Sent(NamedTuple):
 
 @frozen
 class Writer:
-    """How a tool writes a conversation."""
+    """How a tool writes a conversation into its log, and what its log leaves out."""
 
     format: str
     write: Callable[[list[Sent]], str]
@@ -41,12 +41,12 @@ class Writer:
 
 
 def time_of(sent: Sent) -> datetime:
-    """When a message was sent."""
+    """Returns the time when a message was sent."""
     return BEGAN + timedelta(milliseconds=sent.ms)
 
 
 def lines(write: Callable[[Sent], str]) -> Callable[[list[Sent]], str]:
-    """Writes each message by itself."""
+    """Returns a writer that puts each message on a line of its own."""
     return lambda conversation: "".join(write(sent) + "\n" for sent in conversation)
 
 
@@ -132,7 +132,7 @@ WRITERS = {
 
 
 def conversation_of(path: Path) -> list[Sent]:
-    """The messages of a recording, as far as they are JSON."""
+    """Returns the messages of a recording that are valid and not in a batch."""
     from acp_proxy.store.reader import RecordingReader
 
     with RecordingReader(path, unredacted=True) as reader:

@@ -1,8 +1,8 @@
-"""Starts `acp-proxy` in processes that need not import anything: each is a fork of one that has.
+"""Starts `acp-proxy` quickly: a server imports the program once and forks for each start.
 
-For tests that are not about how a process starts. Between the fork and the console script's first
-line, a process gets its own descriptors, environment, directory and session, as from
-`subprocess.Popen`. The interpreter itself has started with the server's environment.
+Tests of how a process starts cannot use this server. After the fork, a process gets its own
+descriptors, environment, directory and session, as from `subprocess.Popen`. But its interpreter
+has started with the environment of the server.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ NOT_IMPORTED = (
 
 
 class Forked:
-    """A process that the server has forked, with what tests use of `subprocess.Popen`."""
+    """A process that the server has forked, with some methods of `subprocess.Popen`."""
 
     def __init__(
         self, server: ForkServer, pid: int, stdin: IO[bytes] | None, stdout: IO[bytes] | None
@@ -66,16 +66,16 @@ class Forked:
         self._server = server
 
     def poll(self) -> int | None:
-        """Returns the exit code, or the negative signal; None as long as it runs."""
+        """Returns the exit code, a negative signal, or None while the process runs."""
         if self.returncode is None:
             self.returncode = self._server.ask(wait=self.pid)
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Waits for the end and returns the exit code, or the negative signal.
+        """Waits until the process ends; returns its exit code, or a negative signal.
 
         Raises:
-            subprocess.TimeoutExpired: it has not come in time.
+            subprocess.TimeoutExpired: the process has not ended in time.
         """
         started = time.monotonic()
         while (code := self.poll()) is None:
@@ -86,7 +86,7 @@ class Forked:
         return code
 
     def _await_end(self, timeout: float | None) -> None:
-        """Waits until it may have ended; elsewhere than on Linux, for a moment."""
+        """Waits until the process may have ended; without Linux, for a moment."""
         if sys.platform != "linux":
             time.sleep(POLL_S)
             return
@@ -96,21 +96,21 @@ class Forked:
             os.close(fd)
 
     def send_signal(self, signum: int) -> None:
-        """Sends a signal, unless it has ended."""
+        """Sends a signal to the process if it still runs."""
         if self.poll() is None:
             os.kill(self.pid, signum)
 
     def kill(self) -> None:
-        """Kills it, unless it has ended."""
+        """Kills the process if it still runs."""
         self.send_signal(signal.SIGKILL)
 
 
 class ForkServer:
-    """A running server; a context manager, on whose end no process may be left.
+    """A running fork server; a context manager, which ends the server.
 
     Args:
-        **variables: added to its environment and to those of its forks, for what the interpreter
-            heeds when it starts.
+        **variables: added to the environment of the server and of its forks. The interpreter
+            reads some variables only when it starts.
     """
 
     def __init__(self, **variables: str) -> None:
@@ -146,15 +146,15 @@ class ForkServer:
         env: Mapping[str, str],
         cwd: Path,
     ) -> Forked:
-        """Starts ``acp-proxy`` with arguments, in a session of its own.
+        """Starts ``acp-proxy`` in a fork, in a new session of processes.
 
         Args:
-            arguments: what follows the program's name.
-            stdin: a descriptor, `subprocess.PIPE` or `subprocess.DEVNULL`; None is ours.
-            stdout: the same.
+            arguments: the arguments of acp-proxy.
+            stdin: a descriptor, `subprocess.PIPE` or `subprocess.DEVNULL`; None for our own stdin.
+            stdout: a value as for ``stdin``.
             stderr: a descriptor.
-            env: the whole environment, but for the server's variables.
-            cwd: its directory.
+            env: the whole environment, without the server's variables.
+            cwd: the working directory.
         """
         with contextlib.ExitStack() as theirs:
             ends: list[IO[bytes] | None] = [None, None]
@@ -176,13 +176,13 @@ class ForkServer:
     def run(
         self, arguments: Sequence[str | Path], sent: bytes, *, env: Mapping[str, str], cwd: Path
     ) -> subprocess.CompletedProcess[bytes]:
-        """Runs ``acp-proxy`` to its end, as `subprocess.run` does.
+        """Runs ``acp-proxy`` in a fork to its end, and returns its exit code and output.
 
         Args:
-            arguments: what follows the program's name.
-            sent: what it finds on stdin.
+            arguments: the arguments of acp-proxy.
+            sent: the bytes on stdin.
             env: as for `start`.
-            cwd: its directory.
+            cwd: the working directory.
         """
         with contextlib.ExitStack() as stack:
             files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
@@ -198,13 +198,13 @@ class ForkServer:
         return subprocess.CompletedProcess([*arguments], code, *printed)
 
     def ask(self, descriptors: Sequence[int] = (), **request: Any) -> Any:
-        """Sends a request and returns what the server answers."""
+        """Sends a request to the server, and returns the server's answer."""
         socket.send_fds(self._channel, [json.dumps(request).encode() + b"\n"], descriptors)
         return json.loads(self._channel.recv(MESSAGE))
 
 
 def serve(channel: socket.socket) -> list[str]:
-    """Serves until the other end is closed; returns in each fork only, with its arguments."""
+    """Answers requests; returns only in a forked process, with the arguments of acp-proxy."""
     while True:
         request, descriptors = receive(channel)
         if "wait" in request:
@@ -222,12 +222,12 @@ def serve(channel: socket.socket) -> list[str]:
 
 
 def answer(channel: socket.socket, value: int | None) -> None:
-    """Answers a request."""
+    """Sends the server's answer to a request."""
     channel.send(json.dumps(value).encode())
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Waits for a request; ends the process if none will come."""
+    """Waits for a request and its descriptors; exits if the test has closed the channel."""
     data, descriptors, _, _ = socket.recv_fds(channel, MESSAGE, 3)
     while not data.endswith(b"\n"):
         more = channel.recv(MESSAGE)
@@ -254,7 +254,7 @@ def become(request: dict[str, Any], descriptors: list[int]) -> None:
 
 
 def import_everything() -> None:
-    """Imports the program, and what it would import later."""
+    """Imports all modules of acp-proxy, also those that it imports late."""
     for module in pkgutil.walk_packages(acp_proxy.__path__, "acp_proxy."):
         if module.name not in NOT_IMPORTED:
             importlib.import_module(module.name)
@@ -264,9 +264,9 @@ def import_everything() -> None:
 
 
 def end(code: object) -> None:
-    """Ends a fork, as Python would, but does not free all that was imported, which takes 50 ms.
+    """Ends a forked process without freeing its memory, which would take 50 ms.
 
-    It returns where Python has more to do than this: wait for threads, or report something.
+    The function returns if Python has to end the process: to wait for threads or print an error.
     """
     threads = [thread for thread in threading.enumerate() if not thread.daemon]
     if threads != [threading.main_thread()] or not isinstance(code, int | None):

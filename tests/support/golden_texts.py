@@ -1,6 +1,6 @@
-"""The golden files of the text form, and what is to be read of them.
+"""The golden files of the text form, and the expected result of reading each file.
 
-``python -m tests.support.golden_texts`` writes anew what our reader reads of the valid ones.
+``python -m tests.support.golden_texts`` writes the expected results of the valid files anew.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _BIG = ("wall", "origin", "since", "bytes", "to-agent", "to-client", "stderr")
 
 
 def valid() -> list[Path]:
-    """The files that every reader has to read."""
+    """Returns the golden files that every reader of the text form must accept."""
     return [path for path in sorted(ROOT.glob("*.jsonl")) if not path.name.startswith("bad-")]
 
 
 def invalid() -> list[Path]:
-    """The files that every reader has to refuse."""
+    """Returns the golden files that every reader of the text form must refuse."""
     return sorted(ROOT.glob("bad-*.jsonl"))
 
 
 def wrong_line(path: Path) -> tuple[int, bool]:
-    """The number of the line that is wrong, and whether the schema says so."""
+    """Returns the number of the wrong line, and whether the JSON Schema refuses the line."""
     remark = path.read_text(encoding="utf-8").partition("\n")[0]
     match = re.fullmatch(r"# Line (\d+) is wrong(, which only a reader finds)?: .*\.", remark)
     assert match, remark
@@ -44,12 +44,12 @@ def wrong_line(path: Path) -> tuple[int, bool]:
 
 
 def expected(path: Path) -> Path:
-    """Returns the file with the meaning of a valid text: a line of JSON for each line of it."""
+    """Returns the file with the expected result for a golden file: a line of JSON for each line."""
     return path.parent / "expected" / path.name
 
 
 def read(text: bytes) -> Iterator[dict[str, Any]]:
-    """Yields what our reader reads: bytes as Base64, and large integers as strings of digits."""
+    """Yields each line of a text form as values: bytes in Base64, large integers as strings."""
     lines = (line for line in io.BytesIO(text) if not is_remark(line))
     head = next(lines)
     given = json.loads(head)["recording"].keys() | {"state", "command"}
@@ -94,7 +94,7 @@ def _number(value: Any) -> Any:
 
 
 def main() -> None:
-    """Writes what our reader reads."""
+    """Writes the expected results of all valid golden files."""
     for path in valid():
         lines = (json.dumps(item, ensure_ascii=False) for item in read(path.read_bytes()))
         expected(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

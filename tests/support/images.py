@@ -1,4 +1,4 @@
-"""Makes small images, with headers that may say anything."""
+"""Makes small images, whose headers may contain wrong sizes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ GIF_COLOURS = b"\0\0\0\xff\xff\xff"
 
 
 def png(width: int, height: int, *, pixels: bytes | None = None, animated: bool = False) -> bytes:
-    """Returns a grey PNG.
+    """Returns a grey PNG image.
 
     Args:
-        width: of the header.
-        height: of the header.
-        pixels: the compressed pixels; made for the size of the header without these.
-        animated: whether it promises a million pictures.
+        width: the width in the header.
+        height: the height in the header.
+        pixels: the compressed pixels; by default, pixels of the size in the header.
+        animated: whether the header says that a million pictures follow.
     """
     if pixels is None:
         pixels = zlib.compress(b"".join(b"\0" + b"\x80" * width for _ in range(height)), 9)
@@ -39,7 +39,7 @@ def png(width: int, height: int, *, pixels: bytes | None = None, animated: bool 
 
 
 def gif(width: int, height: int, *pictures: tuple[int, int, int, int]) -> bytes:
-    """Returns a GIF with pictures, each one with its left, top, width and height."""
+    """Returns a GIF with some pictures; each one is given by its left, top, width and height."""
     screen = b"GIF89a" + struct.pack("<HHBBB", width, height, 0x80, 0, 0) + GIF_COLOURS
     made = [
         b"\x21\xf9\x04\0\0\0\0\0\x2c" + struct.pack("<HHHHB", *place, 0) + b"\x02\x02\x44\x01\0"
@@ -49,7 +49,7 @@ def gif(width: int, height: int, *pictures: tuple[int, int, int, int]) -> bytes:
 
 
 def jpeg(width: int, height: int) -> bytes:
-    """Returns a JPEG whose header has another size."""
+    """Returns a small JPEG with any size in its header."""
     at = JPEG.index(b"\xff\xc2")
     return JPEG[: at + 5] + struct.pack(">HH", height, width) + JPEG[at + 9 :]
 

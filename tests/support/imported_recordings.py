@@ -1,4 +1,4 @@
-"""One conversation, as a recorder of ours wrote it, and as logs of others would have it."""
+"""Makes one conversation as our own recording, and as an import from logs that lack facts."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ _AFTERWARDS: tuple[dict[str, Any], ...] = (
 
 
 def text_form(path: Path, origin: Origin | None = None) -> Path:
-    """Writes the conversation in the text form.
+    """Writes the text form of the conversation, and returns the path.
 
     Args:
-        path: where to.
-        origin: of a log; None for a recording of ours, which has all there is.
+        path: the path of the file.
+        origin: the origin of an imported log; None for a recording of our own, which lacks nothing.
     """
     lines = list(_lines(path.stem, origin))
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
@@ -104,5 +104,5 @@ def _lines(name: str, origin: Origin | None) -> Iterator[dict[str, Any]]:
 
 
 def log_of(source: str, *lost: Any, **values: Any) -> Origin:
-    """An origin that has lost so much."""
+    """Returns the origin of an imported log that lacks these facts."""
     return evolve(Origin(source, tuple(sorted(lost))), **values)

@@ -1,4 +1,4 @@
-"""JSON with comments, read in another way than ours: blanked first, and then read by `json`."""
+"""Parses JSON with comments in a simple way, to check the parser of `setup`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 
 def value_of(data: bytes) -> Any:
-    """Returns the value of a document; None if it holds nothing."""
+    """Returns the value of a JSON document with comments; None if the document is empty."""
     text = data.decode("utf-8-sig")
     plain = without_trailing_commas(without_comments(text))
     return json.loads(plain) if plain.strip() else None
 
 
 def without_comments(text: str) -> str:
-    """Replaces each comment by a blank, and no other character."""
+    """Returns a JSON text in which blanks or nothing replace the comments."""
     out: list[str] = []
     state = "plain"
     for place, character in enumerate(text):
@@ -45,7 +45,7 @@ def without_comments(text: str) -> str:
 
 
 def without_trailing_commas(text: str) -> str:
-    """Leaves out each comma that only blanks part from the end of its container."""
+    """Returns a JSON text without a comma before a closing bracket or brace."""
     out: list[str] = []
     is_string = is_escaped = False
     for place, character in enumerate(text):

@@ -1,4 +1,4 @@
-"""Conversations written as transcripts: this frame, and below it the labels that it gets.
+"""Tests labels of frames with transcripts: each frame, and below it the expected labels.
 
     check('''
         -> #0 session/new {"cwd": "/"}
@@ -7,9 +7,9 @@
            session/new, exchange 1, session s
     ''')
 
-``->`` goes to the agent and ``<-`` to the client. After it stands a message: ``#id`` (the token as
-it is on the wire) if it has one, then a method and its params, or ``result`` or ``error`` and its
-value; or the whole line as JSON. Frame n is number n of the recording, at n microseconds.
+A frame after ``->`` goes to the agent, a frame after ``<-`` to the client. The frame is whole JSON,
+or ``#id`` (as on the wire) if the message has an id, and then a method with its params, or
+``result`` or ``error`` with its value. Frame n is number n of the recording, at n microseconds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MESSAGE = re.compile(r"(?:#(?P<id>\S+) )?(?P<name>[^\s#]\S*)(?: (?P<value>.+))?
 
 
 class Conversation:
-    """A connection that is fed with messages, and what they have changed so far.
+    """A connection that gets messages, and the exchanges and turns that it reported.
 
     Attributes:
         connection: the state machine.
@@ -46,19 +46,19 @@ class Conversation:
         self._turns: dict[int, Turn] = {}
 
     def feed(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
-        """Feeds a message and keeps what it has changed."""
+        """Feeds a message to the connection, and stores the reported changes."""
         result = self.connection.feed(seq, t_ns, direction, message)
         self._keep(result)
         return result
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """All exchanges in the order of their requests."""
+        """Returns all exchanges in the order of their requests."""
         return [self._exchanges[number] for number in sorted(self._exchanges)]
 
     @property
     def turns(self) -> list[Turn]:
-        """All turns in the order of their prompts."""
+        """Returns all turns in the order of their prompts."""
         return [self._turns[number] for number in sorted(self._turns)]
 
     def _keep(self, transition: Transition) -> None:
@@ -71,10 +71,10 @@ class Conversation:
 
 
 def check(transcript: str, dialect: str = "auto") -> Conversation:
-    """Feeds each frame of a transcript and compares its labels with those that are written there.
+    """Feeds each frame of a transcript, and compares the labels with those in the transcript.
 
     Returns:
-        the conversation, for tests that need to know more of it.
+        the conversation, for further checks.
     """
     conversation = Conversation(Connection(dialect=dialect))
     written = [line.strip() for line in transcript.strip().splitlines()]
@@ -83,7 +83,7 @@ def check(transcript: str, dialect: str = "auto") -> Conversation:
 
 
 def play(written: list[str], conversation: Conversation) -> Iterator[str]:
-    """Yields the frames among the lines of a transcript, each with the labels that it really got.
+    """Yields each frame of a transcript, and after it the labels that it really got.
 
     Raises:
         ValueError: the transcript does not begin with a frame.
@@ -98,10 +98,10 @@ def play(written: list[str], conversation: Conversation) -> Iterator[str]:
 
 
 def frame(text: str) -> bytes:
-    """Makes the line that the wire would carry of how it is written in a transcript.
+    """Returns the JSON line of a message that is written as in a transcript.
 
     Raises:
-        ValueError: it is written in no way that is known here.
+        ValueError: the message does not have the form of a transcript.
     """
     if text.startswith(("{", "[")):
         return text.encode()
@@ -121,7 +121,7 @@ def frame(text: str) -> bytes:
 
 
 def describe(labels: Transition) -> str:
-    """Writes labels as a transcript does."""
+    """Returns labels in the form of a transcript."""
     parts = [labels.method] if labels.method else []
     for name in ("exchange", "session", "turn", "tool_call", "terminal"):
         value = getattr(labels, name)

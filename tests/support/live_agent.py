@@ -1,4 +1,4 @@
-"""An agent in this process on the other end of a connection, which a test plays line by line."""
+"""A live agent in this process, whose messages a test sends and reads one by one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 async def refuse_all(method: str, _message: Any) -> Any:
-    """Fails, for tests in which the agent asks for nothing."""
+    """Fails the test: this handler is for tests in which the agent makes no request."""
     raise AssertionError(f"expected no request, got {method}")
 
 
 @asynccontextmanager
 async def running(source: ReceiveStream, sink: SendStream) -> AsyncIterator[RecorderProcess]:
-    """Gives an agent in this process the form of a recorded one; it has noise on its stderr."""
+    """Yields an agent in this process as if a recorder ran it; there is output on its stderr."""
     noise, stderr = memory_stream_one_way_pair()
     await noise.send_all(b"noise")
     noise.close()
@@ -37,7 +37,7 @@ async def running(source: ReceiveStream, sink: SendStream) -> AsyncIterator[Reco
 
 
 class LiveAgent:
-    """The agent's end, and the client's connection to it."""
+    """The agent's end of a connection, for the test, and the client's end of it."""
 
     def __init__(
         self, handler: Handler = refuse_all, watch: Watch = lambda _direction, _raw: None
@@ -47,7 +47,7 @@ class LiveAgent:
         self.connection = AgentConnection(self.client, self.client, handler, watch)
 
     async def read(self) -> dict[str, Any]:
-        """Returns the client's next message."""
+        """Returns the next message of the client."""
         while b"\n" not in self._rest:
             chunk = await self._stream.receive_some()
             assert chunk, "the client has ended its output"
@@ -57,24 +57,24 @@ class LiveAgent:
         return message
 
     async def send(self, **message: Any) -> None:
-        """Sends a message."""
+        """Sends a message to the client."""
         await self.send_raw(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     async def send_raw(self, data: bytes) -> None:
-        """Sends bytes."""
+        """Sends bytes to the client."""
         await self._stream.send_all(data)
 
     async def answer(self, result: Any) -> dict[str, Any]:
-        """Reads the client's next request, answers it, and returns it."""
+        """Answers the next request of the client, and returns the request."""
         request = await self.read()
         await self.send(id=request["id"], result=result)
         return request
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Sends a request and returns the client's answer; its id is the method."""
+        """Sends a request, whose id is the method, and returns the client's answer."""
         await self.send(id=method, method=method, params=params)
         return await self.read()
 
     async def leave(self) -> None:
-        """Ends the output."""
+        """Closes the agent's output."""
         await self._stream.aclose()

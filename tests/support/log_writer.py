@@ -1,7 +1,7 @@
-"""Writes capture logs as a recorder does, by a clock of its own, so that a test knows all numbers.
+"""Writes capture logs as a recorder does, with a clock that tests control.
 
-Each thing that is said takes a millisecond, and the recording began at `STARTED_AT`. The log is
-locked as long as the recorder is open, as it is by a recorder that runs.
+Each record takes a millisecond, and the recording began at `STARTED_AT`. The log is locked while
+the writer is open, as a running recorder locks it.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ MS = 10**6
 
 
 class LogWriter:
-    """One log in the making; a context manager that leaves it as a killed recorder would.
+    """A capture log that a test writes; without `close`, it looks as if its recorder was killed.
 
     Attributes:
-        path: the database's path, whether or not it is made.
-        log_path: the log's path.
-        t_ns: the clock, from the start of the recording.
+        path: the path of the database, which may not exist yet.
+        log_path: the path of the log.
+        t_ns: the time since the start of the recording.
     """
 
     def __init__(self, path: Path, **start: Any) -> None:
@@ -80,52 +80,52 @@ class LogWriter:
         self.abandon()
 
     def abandon(self) -> None:
-        """Closes the log without its end, as a killed recorder does; the lock goes with it."""
+        """Closes and unlocks the log without its last records, as if the recorder was killed."""
         with contextlib.suppress(OSError):
             os.close(self._fd)
         self._fd = -1
 
     def to_agent(self, *messages: Any) -> None:
-        """Writes messages of the client, each in a chunk of its own."""
+        """Writes messages of the client, each in a separate chunk."""
         for message in messages:
             self.chunk(TO_AGENT, line(message))
 
     def to_client(self, *messages: Any) -> None:
-        """Writes messages of the agent, each in a chunk of its own."""
+        """Writes messages of the agent, each in a separate chunk."""
         for message in messages:
             self.chunk(TO_CLIENT, line(message))
 
     def stderr(self, text: str) -> None:
-        """The agent writes a line on stderr."""
+        """Writes a line of the agent's stderr."""
         self.chunk(STDERR, text.encode() + b"\n")
 
     def chunk(self, stream: int, data: bytes) -> None:
-        """A chunk is read."""
+        """Writes a chunk of a stream."""
         self._record(capture_log.DATA, stream, data)
 
     def event(self, kind: int, stream: int = 0, **fields: Any) -> None:
-        """Writes an event that is not a chunk."""
+        """Writes an event, with its fields."""
         self._record(kind, stream, pack_fields(fields))
 
     def end(self, code: int = 0) -> None:
-        """The agent exits and its streams end."""
+        """Writes the end of all streams and the agent's exit."""
         for stream in (TO_AGENT, TO_CLIENT, STDERR):
             self.event(capture_log.END, stream, reason="end of file")
         self.event(capture_log.EXIT, code=code)
 
     def close(self, reason: str = "the client closed its end") -> None:
-        """The recording is whole."""
+        """Writes the last record, which makes the recording complete."""
         self.event(capture_log.CLOSE, reason=reason)
 
     def index(self) -> None:
-        """Turns the log into rows, as the recorder does when it is quiet."""
+        """Turns the log into rows of the database, as a recorder does when it is quiet."""
         with contextlib.closing(self._database()) as connection:
             indexer = Indexer(connection, LogReader(self._fd))
             while indexer.step():
                 pass
 
     def trim(self) -> None:
-        """Empties a log that is indexed."""
+        """Empties the log, all of whose records must be rows of the database already."""
         upto = LogReader(self._fd).end
         with contextlib.closing(self._database()) as connection:
             masking = Indexer(connection, LogReader(self._fd)).masking_record()
@@ -135,7 +135,7 @@ class LogWriter:
             self._record(capture_log.MASKING, 0, masking)
 
     def finish(self) -> None:
-        """Closes the database and removes the log, as a recorder does at its end."""
+        """Indexes the rest of the log, closes the database and removes the log."""
         connection = self._database()
         indexer = Indexer(connection, LogReader(self._fd))
         while indexer.step():
@@ -158,53 +158,53 @@ class LogWriter:
 
 
 def base_record(offset: int) -> bytes:
-    """The record that begins every log."""
+    """Returns the first record of a log, which says how many bytes were removed before it."""
     record = HEADER.pack(capture_log.MAGIC, BASE, 0, 8, 0) + offset.to_bytes(8, "little")
     assert len(record) == BASE_SIZE
     return record
 
 
 def line(message: Any) -> bytes:
-    """A message as a line; bytes are a line already."""
+    """Returns a message as a line; bytes are returned unchanged."""
     if isinstance(message, bytes):
         return message
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def request(rpc_id: Any, method: str, **params: Any) -> dict[str, Any]:
-    """A JSON-RPC request."""
+    """Returns a JSON-RPC request."""
     return {"jsonrpc": "2.0", "id": rpc_id, "method": method, "params": params}
 
 
 def notification(method: str, **params: Any) -> dict[str, Any]:
-    """A JSON-RPC notification."""
+    """Returns a JSON-RPC notification."""
     return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
 def result(rpc_id: Any, **value: Any) -> dict[str, Any]:
-    """A JSON-RPC response."""
+    """Returns a JSON-RPC response with a result."""
     return {"jsonrpc": "2.0", "id": rpc_id, "result": value}
 
 
 def error(rpc_id: Any, code: int, message: str) -> dict[str, Any]:
-    """A JSON-RPC error response."""
+    """Returns a JSON-RPC response with an error."""
     return {"jsonrpc": "2.0", "id": rpc_id, "error": {"code": code, "message": message}}
 
 
 def text(content: str) -> dict[str, Any]:
-    """A block of text."""
+    """Returns a content block of text."""
     return {"type": "text", "text": content}
 
 
 def update(session: str, kind: str, **fields: Any) -> dict[str, Any]:
-    """A session update."""
+    """Returns the notification of a session update."""
     return notification(
         "session/update", sessionId=session, update={"sessionUpdate": kind, **fields}
     )
 
 
 def handshake(recorder: LogWriter) -> None:
-    """Writes `initialize` and its response."""
+    """Writes `initialize` and its response into a log."""
     recorder.to_agent(
         request(0, "initialize", protocolVersion=1, clientInfo={"name": "ed", "version": "1.2"})
     )
@@ -214,7 +214,7 @@ def handshake(recorder: LogWriter) -> None:
 def write_conversation(recorder: LogWriter) -> None:
     """Writes a session with a turn, a tool call, a permission, an error and an open request.
 
-    The numbers in the recording are those of the lines below, the start being 1.
+    Each line below has the number of its frame or event in the recording; the start is number 1.
     """
     handshake(recorder)  # 2, 3
     recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))  # 4
@@ -249,7 +249,7 @@ def write_conversation(recorder: LogWriter) -> None:
 
 
 def record_conversation(path: Path, **start: Any) -> Path:
-    """Makes a complete recording of `write_conversation`, one plain file."""
+    """Makes a complete recording of `write_conversation`, as a single file."""
     with LogWriter(path, **start) as recorder:
         write_conversation(recorder)
         recorder.close()

@@ -1,4 +1,4 @@
-"""Separates the code in Markdown, in fences and code spans, from the rest."""
+"""Separates code from text in Markdown: fences and code spans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording of a million frames: chats of three sessions, with files, permissions and calls."""
+"""Makes a recording of a million frames: three sessions with chats, files and permissions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEXTS = ("the agent reads a file", "and writes", "some words", "about what it",
 
 
 def record_million(path: Path, frames: int = FRAMES) -> Path:
-    """Records about so many frames, the same ones every time."""
+    """Records a conversation of about ``frames`` frames, the same in each run."""
     chance = random.Random(1)
     with LogWriter(path) as recorder:
         recorder.to_agent(_request(0, "initialize", protocolVersion=1, clientCapabilities={}))

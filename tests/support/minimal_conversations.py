@@ -1,8 +1,8 @@
-"""Puts one message of a protocol document into a minimal conversation in which it is legal.
+"""Puts a message of a protocol document into the smallest conversation that allows it.
 
-Around the message stand the handshake of its dialect, the session, turn, tool call and terminal
-that it names, the request that it answers and an answer for each request. Answers are taken from
-the documents if possible; `_ANSWERS` and `_REQUESTS` have the rest.
+The conversation has the handshake of a dialect, the session, turn, tool call and terminal that the
+message names, the request that it answers, and an answer for each request. Requests and answers
+come from the documents if possible, and otherwise from `_REQUESTS` and `_ANSWERS`.
 """
 
 from __future__ import annotations
@@ -92,29 +92,29 @@ _OPENING = ("session/new", "session/load", "session/resume", "session/fork")
 
 @frozen
 class Said:
-    """One message of a conversation, and who is told it."""
+    """One message of a conversation, and its direction."""
 
     direction: Direction
     message: Json
 
     @property
     def line(self) -> bytes:
-        """As it stands on the wire."""
+        """Returns the message as a line of JSON."""
         return json.dumps(self.message, ensure_ascii=False).encode() + b"\n"
 
 
 @define
 class Surrounded:
-    """A conversation around one message.
+    """A message of a document, and the smallest conversation that allows it.
 
     Attributes:
-        name: where the message is from.
-        dialect: in which it is legal.
+        name: the document and the number of the message in it.
+        dialect: a dialect that allows the message.
         example: the message as the document shows it.
         said: the whole conversation.
-        focus: which of `said` is the example.
+        focus: the index of the example in `said`.
         session, tool_call, terminal: the labels that the message must get, if any.
-        has_turn: whether it is said within a turn.
+        has_turn: whether the message belongs to a turn.
     """
 
     name: str
@@ -128,7 +128,7 @@ class Surrounded:
     has_turn: bool = False
 
     def renamed(self) -> Surrounded:
-        """The same in another directory, at another time and with other ids on both sides."""
+        """Returns the conversation with another directory, other times and other ids."""
         said = [
             Said(item.direction, renamed(item.message, self, by_client=True, by_agent=True))
             for item in self.said
@@ -136,7 +136,7 @@ class Surrounded:
         return evolve(self, said=said)
 
     def record(self, path: Path) -> Path:
-        """Makes a recording of it."""
+        """Makes a recording of the conversation, and returns its path."""
         with LogWriter(path, cwd=ROOT) as recorder:
             for said in self.said:
                 messages = recorder.to_agent if said.direction is OUT else recorder.to_client
@@ -148,7 +148,7 @@ class Surrounded:
 
 
 def surrounded() -> Iterator[Surrounded]:
-    """Yields each message and fragment of the documents that a peer may say, surrounded."""
+    """Yields a conversation for each message and fragment in the protocol documents."""
     for file, dialect, examples in (
         ("official", "v1", protocol_documents.official()),
         ("seed004", "draft-1.0", protocol_documents.draft()),
@@ -162,7 +162,7 @@ def surrounded() -> Iterator[Surrounded]:
 
 
 def fragments() -> Iterator[protocol_documents.Example]:
-    """Yields the documents' parts of messages, each in a message that carries such a part."""
+    """Yields each message fragment in the documents, completed to a whole message."""
     for case in previews.cases():
         if case.source.startswith("fragments-"):
             source = "draft-1.0" if "seed004" in case.source else "v1"
@@ -176,12 +176,12 @@ def fragments() -> Iterator[protocol_documents.Example]:
 
 
 def surround(example: protocol_documents.Example, dialect: str, name: str) -> Surrounded:
-    """Makes the conversation around a message.
+    """Returns the smallest conversation that allows a message.
 
     Args:
         example: the message.
-        dialect: in which it is legal.
-        name: where it is from.
+        dialect: a dialect that allows the message.
+        name: the document and the number of the message in it.
     """
     return _Builder(Surrounded(name, dialect, example)).build()
 
@@ -203,7 +203,7 @@ class _Builder:
         self._next_id = 100
 
     def build(self) -> Surrounded:
-        """Makes the whole conversation."""
+        """Returns the whole conversation."""
         method = self._example.method
         if method in _HANDSHAKES:
             self._exchange(OUT, method, _INITIALIZE[self._made.dialect])
@@ -238,14 +238,14 @@ class _Builder:
     # What the example is about
 
     def _prepared(self, message: Json) -> Json:
-        """Adds what an example left out because it does not matter there."""
+        """Returns a message with the version and the id that its document leaves out."""
         message["jsonrpc"] = "2.0"
         if self._example.kind != "notification":
             message.setdefault("id", 50)
         return message
 
     def _params(self) -> Json:
-        """Params of the example, or of the request that it answers."""
+        """Returns the params of the example, or of the request that it answers."""
         params: Json = self._message.get("params") or {}
         return self._request_params(self._example.method) if self._is_answer else params
 
@@ -257,13 +257,13 @@ class _Builder:
         return str(results or self._params().get("sessionId") or SESSION)
 
     def _named_by_answer(self) -> str | None:
-        """The session that the answer to the example's request makes."""
+        """Returns the id of the session that the answer of the exchange creates."""
         if self._example.kind == "notification":
             return None
         return (self._answer_to(self._example.method) or {}).get("sessionId")
 
     def _opened(self, session: str) -> str:
-        """The session that a request of `_OPENING` opens."""
+        """Returns the id of the session that a request of `_OPENING` opens."""
         if self._example.method == "session/new":
             return str(self._named_by_answer() or session)
         return session
@@ -309,7 +309,7 @@ class _Builder:
     # What stands around it
 
     def _open(self, session: str) -> None:
-        """Makes a session."""
+        """Adds the creation of a session."""
         if self._made.dialect == "draft-1.0":
             opening = request(OPEN_ID, "session/new", workingDirectory=ROOT)
             answer: Json = {"sessionId": session, "createdAt": "2026-01-01T00:00:00Z"}
@@ -335,7 +335,7 @@ class _Builder:
             self._answer(IN, rpc_id, {"stopReason": reason})
 
     def _turn(self, session: str, *, around: bool = False) -> None:
-        """A turn, around the example if so."""
+        """Adds a turn; with ``around``, the example is inside the turn."""
         prompt_id = self._cancelled_id() if around else PROMPT_ID
         self._prompt(session, prompt_id)
         reason = "end_turn"
@@ -350,7 +350,7 @@ class _Builder:
         return (self._params().get("update") or {}).get("state") == "idle"
 
     def _cancelled_id(self) -> Any:
-        """The id of the prompt, which the example may name."""
+        """Returns the id of the turn's prompt, which the example may cancel."""
         mentioned = self._params().get("requestId")
         is_clients = self._example.direction is OUT or self._example.method == "elicitation/create"
         return mentioned if mentioned is not None and is_clients else PROMPT_ID
@@ -379,7 +379,7 @@ class _Builder:
         return (self._example.direction is OUT) is not self._is_answer
 
     def _announces(self) -> bool:
-        """Whether the example introduces its tool call itself."""
+        """Whether the example itself is the first update of its tool call."""
         params = self._params()
         update = params.get("update") or {}
         return (params.get("type") or update.get("sessionUpdate")) == "tool_call"
@@ -439,7 +439,7 @@ class _Builder:
             self._finish(session, rpc_id)
 
     def _outside(self, method: str) -> None:
-        """Says the example between two turns."""
+        """Adds the example between two turns."""
         if self._example.kind == "notification":
             self._focus()
         else:
@@ -450,7 +450,7 @@ class _Builder:
     def _exchange(
         self, asker: Direction, method: str, usual: tuple[Json, Json] | None = None
     ) -> None:
-        """Sends a request and its answer; one of them is the example."""
+        """Adds a request and its answer; one of the two is the example."""
         answerer = IN if asker is OUT else OUT
         rpc_id = self._message["id"]
         if self._is_answer:
@@ -462,7 +462,7 @@ class _Builder:
             self._answer(answerer, rpc_id, usual[1] if usual else self._answer_to(method))
 
     def _request_params(self, method: str) -> Json:
-        """The params of the request that the example answers."""
+        """Returns params for the request that the example answers."""
         for example in _same(self._made.dialect):
             if example.method == method and "params" in example.message:
                 params: Json = copy.deepcopy(example.message["params"])
@@ -474,7 +474,7 @@ class _Builder:
         return params
 
     def _answer_to(self, method: str) -> Json | None:
-        """The answer to a request, which may be the example itself."""
+        """Returns the result for a request, which may be the example itself."""
         if self._is_answer and self._example.method == method:
             answered: Json | None = self._message.get("result")
             return answered
@@ -513,7 +513,7 @@ _UNBOUND = ("elicitation/complete",
 
 @cache
 def _same(dialect: str) -> list[protocol_documents.Example]:
-    """The examples of a dialect, in which v2 has all of v1 that it does not change."""
+    """Returns the examples of a dialect; v2 also has the examples of v1."""
     shown = protocol_documents.draft() if dialect == "draft-1.0" else protocol_documents.official()
     rest = protocol_documents.schemas()
     own = [item for item in rest if DIALECTS.get(item.source.split(" ")[0]) == dialect]
@@ -523,7 +523,7 @@ def _same(dialect: str) -> list[protocol_documents.Example]:
 
 
 def _walk(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yields every member of every object in a value, with its key."""
+    """Yields the members of all objects within a value, each with its key."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield key, inner
@@ -550,13 +550,13 @@ _UNTYPED = {"rawInput", "rawOutput", "input"}
 def renamed(
     message: Json, case: Surrounded, *, by_client: bool = False, by_agent: bool = False
 ) -> Json:
-    """A message of another run, in which one peer or both make up other ids.
+    """Returns a message as another run would have it, with other ids and directories.
 
     Args:
         message: the message.
         case: the conversation that it belongs to.
         by_client: whether the client has other ids, and works in another directory.
-        by_agent: whether the agent has other ids, and it is another time.
+        by_agent: whether the agent has other ids, and the times are different.
     """
     return _Renaming(case, by_client=by_client, by_agent=by_agent).message(message)
 
@@ -575,7 +575,7 @@ class _Renaming:
         self._case = case
 
     def message(self, message: Json) -> Json:
-        """Renames what one message has."""
+        """Returns a message with other ids, directories and times."""
         made: Json = self._value(message, "")
         if "id" in message and self._asked[self._asker(message)]:
             made["id"] = _other(message["id"])
@@ -595,14 +595,14 @@ class _Renaming:
                 step["id"] = _other(step["id"])
 
     def _asker(self, message: Json) -> Direction:
-        """Who has made up the id of a message: who asks."""
+        """Returns the direction of the request with a message's id: its sender chose the id."""
         said = next(s for s in self._case.said if s.message == message)
         if "method" in message:
             return said.direction
         return IN if said.direction is OUT else OUT
 
     def _canceller(self, message: Json) -> Direction:
-        """Who has asked what a message names; an elicitation names what the client asks."""
+        """Returns the direction of the request that a cancel or an elicitation names."""
         if message["method"] == "elicitation/create":
             return OUT
         return next(s.direction for s in self._case.said if s.message == message)

@@ -1,4 +1,4 @@
-"""Recordings with one thing changed, in their text form, and the difference that is expected."""
+"""Changes one thing in a recording's text form, for tests of `diff` and of playback."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 @define
 class Line:
-    """A line of the text form.
+    """A line with a message in the text form of a recording.
 
     Attributes:
-        place: its number among the lines.
-        form: as JSON.
+        place: the index of the line in the text form.
+        form: the line as JSON values.
         seq: the frame's number.
-        session: the lane's.
+        session: the session of the frame.
     """
 
     place: int
@@ -46,52 +46,52 @@ class Line:
 
     @property
     def message(self) -> dict[str, Any]:
-        """The message on the line."""
+        """Returns the message on the line."""
         message = self.form["message"]
         assert isinstance(message, dict)
         return message
 
     @property
     def lane(self) -> tuple[str | None, str]:
-        """Session and direction."""
+        """Returns the session and the direction of the message."""
         return self.session, self.form["stream"]
 
     @property
     def kind(self) -> str:
-        """The kind of the message: ``request``, ``answer`` or ``notification``."""
+        """Returns the message's kind: ``request``, ``answer`` or ``notification``."""
         if "id" not in self.message:
             return "notification"
         return "request" if "method" in self.message else "answer"
 
     @property
     def update(self) -> str | None:
-        """The kind of a session update."""
+        """Returns the kind of a session update; None for other messages."""
         update = self.message.get("params", {}).get("update", {})
         kind = update.get("sessionUpdate")
         return kind if isinstance(kind, str) else None
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Its method, or what a response has."""
+        """Returns the method of a message, or the names of the members of a response."""
         if "method" in self.message:
             return (self.message["method"],)
         return (*self.message, *(self.message.get("result") or ()))
 
     @property
     def call(self) -> str | None:
-        """The tool call that it is about."""
+        """Returns the id of the tool call that the message is about, or None."""
         params = self.message.get("params", {})
         call = params.get("update", params.get("toolCall", {})).get("toolCallId")
         return call if isinstance(call, str) else None
 
     @property
     def is_piece(self) -> bool:
-        """Whether it is a chunk of a text."""
+        """Whether the message is a chunk of a text."""
         return self.update in CHUNKS and "text" in self.message["params"]["update"]["content"]
 
 
 def first_of_each(every: list[tuple[Path, Line]]) -> list[tuple[Path, Line]]:
-    """The first message of each kind of each agent, and the last one of each recording."""
+    """Returns each agent's first message of each kind, and each recording's last message."""
     kept: dict[Any, tuple[Path, Line]] = {}
     for path, line in every:
         agent = path.stem.rpartition("-")[0]
@@ -110,18 +110,18 @@ WITH_SOME_OR_ALL = pytest.mark.parametrize(
 
 @cache
 def text_form(path: Path) -> tuple[bytes, ...]:
-    """A recording's lines."""
+    """Returns the text form of a recording, line by line."""
     with RecordingReader(path) as reader:
         return tuple(write_text_form(reader))
 
 
 def lines_of(path: Path) -> list[Line]:
-    """The messages of a recording but for its handshake, and where they are."""
+    """Returns the lines with messages of a recording, without those of the handshake."""
     return _lines(path)[1]
 
 
 def handshake_of(path: Path) -> list[Line]:
-    """``initialize`` and its answer, and where they are."""
+    """Returns the lines of ``initialize`` and of its answer."""
     return _lines(path)[0]
 
 
@@ -143,7 +143,7 @@ def _lines(path: Path) -> tuple[list[Line], list[Line]]:
 
 
 def are_open_at_once(path: Path, line: Line, other: Line) -> bool:
-    """Whether lines are about two calls that run at the same time, in an arbitrary order."""
+    """Whether two lines are about different tool calls that run at the same time."""
     if line.call is None or other.call is None or line.call == other.call:
         return False
     (a_start, a_end), (b_start, b_end) = (_span(path, call) for call in (line.call, other.call))
@@ -156,7 +156,7 @@ def _span(path: Path, call: str) -> tuple[int, int]:
 
 
 def compare(path: Path, b: RecordingReader, **options: Any) -> tuple[Diff, list[DiffEntry]]:
-    """Compares a recording with another one."""
+    """Returns the result of `diff` for a recording and an open one, and the differences."""
     with b:
         comparison = diff(opened(path), b, DiffOptions(**options))
         return comparison, [*comparison.entries()]
@@ -164,14 +164,14 @@ def compare(path: Path, b: RecordingReader, **options: Any) -> tuple[Diff, list[
 
 @cache
 def opened(path: Path) -> RecordingReader:
-    """Opens a recording for all that is compared with it."""
+    """Opens a recording once for all tests of the process."""
     reader = RecordingReader(path)
     atexit.register(reader.close)
     return reader
 
 
 def changed(path: Path, lines: dict[int, dict[str, Any] | None]) -> RecordingReader:
-    """Opens a recording in which some lines, by their places, are replaced; None removes one."""
+    """Opens a recording in which some lines are replaced; None removes a line."""
     written = [*text_form(path)]
     for place, form in lines.items():
         written[place] = b"" if form is None else json.dumps(form).encode() + b"\n"
@@ -179,7 +179,7 @@ def changed(path: Path, lines: dict[int, dict[str, Any] | None]) -> RecordingRea
 
 
 def doubled(path: Path, line: Line) -> RecordingReader:
-    """Opens a recording in which a line is repeated."""
+    """Opens a recording in which one line is repeated."""
     written = [*text_form(path)]
     written.insert(line.place + 1, written[line.place])
     return reader_of(written)
@@ -188,21 +188,21 @@ def doubled(path: Path, line: Line) -> RecordingReader:
 def ended(
     path: Path, code: int | None, signal: int | None = None, state: str = "complete"
 ) -> RecordingReader:
-    """Opens a recording whose agent ended in another way, or in an unknown one."""
+    """Opens a recording in which the agent's end is replaced; it may be unknown."""
     header = json.loads(text_form(path)[0])
     header["recording"] |= {"exit_code": code, "exit_signal": signal, "state": state}
     return reader_of([json.dumps(header).encode() + b"\n", *text_form(path)[1:]])
 
 
 def changed_value(old: Any) -> Any:
-    """Another value of the same kind."""
+    """Returns a different text for a text, and a different number for other values."""
     if isinstance(old, str):
         return f"{old} changed"
     return 4711 if old != 4711 else 4712
 
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value that holds no others, with its path."""
+    """Yields each value that is neither an object nor a list, with its path."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from leaves(inner, (*path, key))
@@ -214,7 +214,7 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 
 def with_leaf(form: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
-    """A copy of a line with one value of its message replaced."""
+    """Returns a copy of a line in which one value of the message is replaced."""
     form = copy.deepcopy(form)
     inner: Any = form["message"]
     for key in path[:-1]:

@@ -1,4 +1,4 @@
-"""Packages from npm that tests use, as the lock in ``integration/npm`` names them."""
+"""Installs packages from npm for tests, in the versions of the lock in ``integration/npm``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MissingPackages(Exception):
 
 
 def installed_packages() -> Path:
-    """Returns the ``node_modules`` that the lock names, from the cache or freshly installed.
+    """Returns the ``node_modules`` of the lock, from a cache or newly installed.
 
     Raises:
         MissingPackages: there is no Node, or npm fails.
@@ -41,7 +41,7 @@ def installed_packages() -> Path:
 
 
 def _install(target: Path) -> None:
-    """Installs beside `target` and moves the result there, so that it is never half there."""
+    """Installs the packages in a temporary directory, and moves them to `target` when complete."""
     target.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="npm-", dir=target.parent) as directory:
         fresh = Path(directory, "fresh")
@@ -69,7 +69,7 @@ def _install(target: Path) -> None:
 
 
 def _check_installed(directory: Path) -> None:
-    """Makes sure that npm has installed what the lock names, and nothing else."""
+    """Asserts that npm has installed only packages of the lock, with the same hashes."""
     installed = json.loads((directory / "node_modules/.package-lock.json").read_text())["packages"]
     locked = json.loads((_NPM / "package-lock.json").read_text())["packages"]
     hashes = {place: package["integrity"] for place, package in installed.items()}

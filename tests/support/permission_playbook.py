@@ -1,4 +1,4 @@
-"""Verifications in which a live agent makes a request: their beginning, and messages."""
+"""Starts verifications in which a live agent makes requests, and makes these requests."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ RM = {"title": "rm -rf ~", "kind": "execute", "rawInput": {"command": "rm -rf ~"
 
 
 def asking(record: Record, recorded: str, **options: Any) -> LiveAgent:
-    """A verification in which a prompt has just gone out; the turn's frames are numbered from 6."""
+    """Returns a verification that has just sent a prompt; the turn's frames begin with number 6."""
     live = verify(record(f"{START}\n{recorded}\n<- {END}"), **options)
     return live.check(STARTED)
 
 
 def options(*named: str) -> str:
-    """Options of a permission request, each ``id:kind`` or ``id:kind:name``."""
+    """Returns permission options as JSON; each is given as ``id:kind`` or ``id:kind:name``."""
     words = [item.split(":") for item in named]
     items = (
         f'{{"optionId": "{w[0]}", "kind": "{w[1]}", "name": "{w[2] if len(w) > 2 else w[1]}"}}'
@@ -58,7 +58,7 @@ def options(*named: str) -> str:
 
 
 def permission(call: dict[str, Any], *named: str, token: int = 0) -> str:
-    """A permission request; it offers `ALLOW` and `REJECT` unless options are named."""
+    """Returns a permission request; by default it offers the options `ALLOW` and `REJECT`."""
     tool = json.dumps({"toolCallId": f"call-{token}", **call})
     offered = options(*(named or (ALLOW, REJECT)))
     params = f'{{"sessionId": "s", "toolCall": {tool}, "options": {offered}}}'
@@ -66,23 +66,23 @@ def permission(call: dict[str, Any], *named: str, token: int = 0) -> str:
 
 
 def selected(option: str, token: int = 0) -> str:
-    """The recorded answer that chooses an option."""
+    """Returns the recorded answer that chooses an option."""
     return f'#{token} result {{"outcome": {{"outcome": "selected", "optionId": "{option}"}}}}'
 
 
 def outcome(option: str | None, token: int = 0) -> str:
-    """An answer of ours to a permission request: an option, or cancelled."""
+    """Returns the line with which `verify` answers a permission request; None cancels it."""
     chosen = '"cancelled"' if option is None else f'"selected","optionId":"{option}"'
     return f'{{"jsonrpc":"2.0","id":{token},"result":{{"outcome":{{"outcome":{chosen}}}}}}}'
 
 
 def read(path: str, token: str = "0", **more: int) -> str:
-    """A request for a file."""
+    """Returns a request to read a file."""
     rest = "".join(f', "{key}": {value}' for key, value in more.items())
     return f'#{token} fs/read_text_file {{"sessionId": "s", "path": "{path}"{rest}}}'
 
 
 def write(path: str, text: str, token: str = "0") -> str:
-    """A request to write a file."""
+    """Returns a request to write a file."""
     params = f'{{"sessionId": "s", "path": "{path}", "content": "{text}"}}'
     return f"#{token} fs/write_text_file {params}"

@@ -1,4 +1,4 @@
-r"""Replays written as transcripts: what was recorded, and what happens when it is played.
+r"""Tests replays with transcripts: what was recorded, and what a replay does with it.
 
     recorded = record('''
         1 -> #0 initialize {"protocolVersion": 1}
@@ -10,17 +10,17 @@ r"""Replays written as transcripts: what was recorded, and what happens when it 
         <- #"a" result {"protocolVersion": 1}
     ''')
 
-In a recording each line is a frame and has its number; a frame takes a millisecond. Messages are
-written as in `tests.support.labelled_transcripts`; ``1-2 handshake`` stands for `initialize` and
-its answer, and ``1-4 session`` also for a session ``s`` in the directory ``/p``. ``| text`` is a
-whole line, with the escapes of a Python string, and ``\c`` at its end leaves out the newline. ``..
-3s`` lets time pass, ``<- end`` ends the agent's output and ``-> end`` the client's; ``-> SIGTERM``
-passes a signal on to the agent, and ``-> gives up`` is SIGTERM since the client gave up on it.
+The first transcript is the recording. Each line is a frame with its number and takes a millisecond.
+Messages have the syntax of `tests.support.labelled_transcripts`. ``1-2 handshake`` stands for
+`initialize` and its answer; ``1-4 session`` also opens a session ``s`` in the directory ``/p``.
+``| text`` is any line, with the escapes of a Python string; ``\c`` at its end leaves out the
+newline. ``.. 3s`` lets time pass. ``<- end`` ends the agent's output, ``-> end`` the client's;
+``-> SIGTERM`` passes a signal on, and ``-> gives up`` is SIGTERM of a client that gave up.
 
-Played, ``-> 3`` sends frame 3 as it was recorded, and below a message stands all that goes out
-then, in order: ``<- 4`` is frame 4 byte for byte, ``refusal #2`` the error that tells the client of
-a divergence, ``end`` the end, anything else the message itself. ``3-6`` are frames 3 to 6 as they
-were recorded. In ``.. 2s`` the engine is woken when it asked to be, and not otherwise.
+The second transcript is a replay. ``-> 3`` sends frame 3 as recorded; below it stand the messages
+that the replay sends then: ``<- 4`` is frame 4 byte for byte, ``refusal #2`` the error that tells
+the client of a divergence, ``end`` the end, any other text a message. ``3-6`` are the recorded
+frames 3 to 6. During ``.. 2s`` the engine is woken only if it has asked for this.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _STREAMS = {"->": capture_log.TO_AGENT, "<-": capture_log.TO_CLIENT}
 
 
 class RecordedTranscript:
-    """A recording that was written as a transcript."""
+    """A recording of a transcript."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -91,7 +91,7 @@ class RecordedTranscript:
         self._arrows = ["->" if stream == "to-agent" else "<-" for _, stream in frames]
 
     def lines(self, transcript: str) -> Iterator[str]:
-        """Yields the lines of a transcript that is played; of ``3-6`` one for each frame."""
+        """Yields the lines of a played transcript; ``3-6`` gives a line for each frame."""
         for line in lines(transcript):
             if (match := re.fullmatch(r"(\d+)-(\d+)", line)) is None:
                 yield line
@@ -100,27 +100,27 @@ class RecordedTranscript:
                     yield f"{self._arrows[number - 1]} {number}"
 
     def replay(self, *sent: int, **options: Any) -> Live:
-        """Begins a replay, in which the client has sent some frames."""
+        """Begins a replay, to which the client has already sent some frames."""
         live = Live(Replay(self.script(), ReplayOptions(**options)), self)
         if sent:
             live.send(*sent)
         return live
 
     def script(self, *, as_sent: bool = False) -> RecordedSteps:
-        """Begins to read the recording from its first step."""
+        """Returns a reader of the recording's steps, at the first step."""
         return RecordedSteps(self._reader, as_sent=as_sent)
 
     def seq(self, number: int) -> int:
-        """The recording's number of a frame."""
+        """Returns a frame's number in the recording, by its number in the transcript."""
         return next(seq for seq, known in self.numbers.items() if known == number)
 
     def close(self) -> None:
-        """Closes the recording; no replay goes on after that."""
+        """Closes the recording; replays of it cannot continue."""
         self._reader.close()
 
 
 def record(directory: Path, transcript: str, **start: Any) -> RecordedTranscript:
-    """Makes a recording.
+    """Makes a recording of a transcript.
 
     Raises:
         ValueError: a line is not in the form of a transcript, or its number is not the next one.
@@ -144,7 +144,7 @@ def record(directory: Path, transcript: str, **start: Any) -> RecordedTranscript
 
 
 def _write_line(recorder: LogWriter, arrow: str, what: str) -> int:
-    """Writes one line of a transcript; returns how many frames it is."""
+    """Writes one line of a transcript into the log; returns how many frames it has."""
     if arrow == "..":
         recorder.t_ns += duration(what)
         return 0
@@ -162,13 +162,13 @@ def _write_line(recorder: LogWriter, arrow: str, what: str) -> int:
 
 
 class Played:
-    """An engine that is under way; the test is its peer.
+    """A playback engine that runs; the test plays the peer and reads the engine's messages.
 
     Attributes:
-        engine: what is played.
-        now: the time.
-        sent: what went out, each with its moment in milliseconds since the beginning.
-        bytes: all of that.
+        engine: the engine.
+        now: the current time in nanoseconds.
+        sent: the sent messages, each with its time in milliseconds since the beginning.
+        bytes: all sent bytes.
     """
 
     arrow = "<-"
@@ -187,14 +187,14 @@ class Played:
         self._feed(Wakeup(self.now))
 
     def check(self, transcript: str) -> Self:
-        """Plays a transcript and compares what goes out with what is written there."""
+        """Plays the peer's lines of a transcript; compares the engine's messages with it."""
         written = [*map(self._normal, self._recorded.lines(transcript))]
         assert list(self._play(written)) == written
         return self
 
     @property
     def mismatches(self) -> list[str]:
-        """The divergences that count: kind, rank, lane and frame."""
+        """Returns all divergences except informational ones: kind, rank, lane and frame."""
         return [
             self._told(divergence)
             for divergence in self.divergences
@@ -203,7 +203,7 @@ class Played:
 
     @property
     def informed(self) -> list[str]:
-        """The divergences for information: kind, lane and frame."""
+        """Returns the informational divergences: kind, lane and frame."""
         return [
             self._told(divergence)
             for divergence in self.divergences
@@ -212,11 +212,11 @@ class Played:
 
     @property
     def divergences(self) -> list[Divergence]:
-        """All divergences."""
+        """Returns all divergences so far."""
         return self.engine.state.divergences.found
 
     def _play(self, written: list[str]) -> Iterator[str]:
-        """Yields what the peer does, and after each step all that goes out."""
+        """Yields each line of the peer, and after it the messages that the engine sends."""
         yield from self._news()
         for line in written:
             match = _LIVE.fullmatch(line)
@@ -237,7 +237,7 @@ class Played:
             self._feed(LineReceived(self._line(data), self.now))
 
     def _line(self, data: bytes) -> bytes:
-        """A line as the engine receives it."""
+        """Returns a line as the engine receives it, without its newline."""
         return data.removesuffix(b"\n")
 
     def _pass(self, until: int) -> None:
@@ -282,7 +282,7 @@ class Played:
         return _shown(command.data)
 
     def _normal(self, line: str) -> str:
-        """A line as it is played: a message that goes out stands there as on the wire."""
+        """Returns a transcript line in the form in which sent messages are compared."""
         arrow, _, what = line.partition(" ")
         if arrow != self.arrow or what == "end" or what.isdigit() or what.startswith("refusal "):
             return line
@@ -295,21 +295,21 @@ class Played:
 
 
 class Playing(Played):
-    """An agent that is played; the test is the client."""
+    """A replay of an agent; the test is the client."""
 
     def send(self, *messages: str | int) -> list[str]:
-        """Sends messages, as they are written in a transcript; returns what goes out."""
+        """Sends messages of a transcript; returns the messages that the replay sends then."""
         for message in messages:
             self._do("->", str(message))
         return [*self._news()]
 
     def wait(self, time: str) -> list[str]:
-        """Lets time pass; returns what goes out."""
+        """Lets time pass; returns the messages that the replay sends meanwhile."""
         self._do("..", time)
         return [*self._news()]
 
     def leave(self) -> list[str]:
-        """The client closes its end; returns what goes out."""
+        """Closes the client's end; returns the messages that the replay sends then."""
         self._do("->", "end")
         return [*self._news()]
 
@@ -318,22 +318,22 @@ class Playing(Played):
 
 
 class Live(Playing):
-    """A replay that is under way."""
+    """A replay that runs."""
 
     engine: Replay
 
     @property
     def report(self) -> ReplayReport:
-        """The report of it."""
+        """Returns the report of the replay."""
         return report(self.engine, "recorded", is_incomplete=False)
 
     def near(self, divergence: Divergence) -> list[int]:
-        """The numbers of the near misses of a divergence."""
+        """Returns the numbers of the similar recorded messages that a divergence lists."""
         return [self._recorded.numbers[miss.seq] for miss in divergence.near_misses]
 
 
 def lines(transcript: str) -> list[str]:
-    """The lines of a transcript without blank ones and comments; a common beginning in full."""
+    """Returns the lines of a transcript without comments, and with all lines of a beginning."""
     results = (line.strip() for line in transcript.strip().splitlines())
     return [
         whole
@@ -344,7 +344,7 @@ def lines(transcript: str) -> list[str]:
 
 
 def wire(what: str | bytes) -> bytes:
-    """The bytes of a line of a transcript, its end included."""
+    """Returns the bytes of a message in a transcript, with its newline."""
     if isinstance(what, bytes):
         return what
     if not what.startswith("| "):
@@ -357,7 +357,7 @@ def wire(what: str | bytes) -> bytes:
 
 
 def duration(what: str) -> int:
-    """How many nanoseconds ``3s`` or ``0.5ms`` are."""
+    """Returns the nanoseconds of a time such as ``3s`` or ``0.5ms``."""
     match = re.fullmatch(r"([\d.]+)(ms|s)", what)
     if match is None:
         raise ValueError(f"expected a time such as 3s or 20ms, got {what!r}")

@@ -1,4 +1,4 @@
-"""An agent in this process that keeps what all probes ask for; a test changes one behaviour."""
+"""An agent in this process that passes all probes of `try`; tests change one behaviour."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ CAPABILITIES: dict[str, Any] = {
 
 
 class ProbedAgent:
-    """An agent that keeps everything.
+    """An agent that passes all probes.
 
     Attributes:
-        probe: the probe that it breaks; "" for none. A subclass reads it, and so do a few methods.
+        probe: the probe that a subclass fails; "" for none.
     """
 
     probe = ""
@@ -43,7 +43,7 @@ class ProbedAgent:
         self._count = 0
 
     async def serve(self) -> None:
-        """Serves until the input ends."""
+        """Answers messages until the input ends."""
         rest = b""
         while chunk := await self._stream.receive_some():
             *lines, rest = (rest + chunk).split(b"\n")
@@ -52,11 +52,11 @@ class ProbedAgent:
         await self.close()
 
     async def close(self) -> None:
-        """Ends the output."""
+        """Closes the agent's output."""
         await self._stream.send_stream.aclose()
 
     async def take(self, raw: bytes) -> None:
-        """Takes a line."""
+        """Reads a line of the client, and answers it if it is a request."""
         if not raw.strip():
             return
         try:
@@ -78,12 +78,12 @@ class ProbedAgent:
             await self.take_notification(method, message.get("params"))
 
     async def take_notification(self, method: str, params: Any) -> None:
-        """Takes a notification."""
+        """Handles a notification; a cancel ends the session's turn."""
         if method == "session/cancel" and params["sessionId"] in self._sessions:
             self._sessions[params["sessionId"]].set()
 
     async def answer(self, message: Any) -> None:
-        """Answers a request."""
+        """Answers a request with its result or an error."""
         outcome = await self.outcome(str(message["id"]), message["method"], message["params"])
         if isinstance(outcome, int):
             await self.refuse(message["id"], outcome)
@@ -116,7 +116,7 @@ class ProbedAgent:
         return -32601
 
     async def turn(self, session: str, text: str) -> dict[str, str]:
-        """Plays a turn."""
+        """Plays a turn, and returns its stop reason."""
         cancelled = self._sessions[session]
         await self.update(session)
         if text == LONG:
@@ -125,28 +125,28 @@ class ProbedAgent:
         return {"stopReason": "end_turn"}
 
     async def update(self, session: str) -> None:
-        """Sends a piece of text."""
+        """Sends a chunk of text."""
         content = {"type": "text", "text": "hello"}
         update = {"sessionUpdate": "agent_message_chunk", "content": content}
         await self.send(method="session/update", params={"sessionId": session, "update": update})
 
     async def refuse(self, number: Any, code: int) -> None:
-        """Answers with an error."""
+        """Answers a request with an error."""
         await self.send(id=number, error={"code": code, "message": "no"})
 
     async def send(self, **message: Any) -> None:
-        """Sends a message."""
+        """Sends a message to the client."""
         await self.send_line(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     async def send_line(self, line: bytes) -> None:
-        """Sends a line."""
+        """Sends a line to the client."""
         async with self._lock:
             await self._stream.send_all(line + b"\n")
 
 
 @asynccontextmanager
 async def started(kind: type[ProbedAgent]) -> AsyncIterator[RecorderProcess]:
-    """Starts an agent in this process, in the form of a recorded one."""
+    """Starts an agent in this process, as if a recorder ran it."""
     client, theirs = memory_stream_pair()
     async with trio.open_nursery() as nursery:
         agent = kind(theirs, nursery)

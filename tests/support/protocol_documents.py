@@ -18,7 +18,7 @@ _DIRECTIONS = {"client_to_agent": Direction.TO_AGENT, "agent_to_client": Directi
 
 @frozen
 class Example:
-    """One message of a document."""
+    """One message that a protocol document shows."""
 
     source: str
     """The document and the section."""
@@ -32,22 +32,22 @@ class Example:
 
     @property
     def raw(self) -> bytes:
-        """The message as one line."""
+        """Returns the message as one line."""
         return json.dumps(self.message, ensure_ascii=False).encode()
 
 
 def official() -> list[Example]:
-    """The examples of the official protocol, version 1."""
+    """Returns the examples of the official protocol, version 1."""
     return [*_load("messages-official.jsonl")]
 
 
 def draft() -> list[Example]:
-    """The examples of the 1.0 draft."""
+    """Returns the examples of the 1.0 draft."""
     return [*_load("messages-seed004.jsonl")]
 
 
 def schemas() -> list[Example]:
-    """Hand-written messages that the two documents do not contain."""
+    """Returns hand-written messages that no protocol document contains."""
     return [*_load("messages-schemas.jsonl")]
 
 

@@ -1,8 +1,8 @@
-"""A reactive client in this process, well behaved or not, for any recording.
+"""A client in this process that plays any recording, exactly or with changes.
 
-It releases each recorded frame of the client once the agent's frames before it in its lane are
-out, and knows what the agent said in each lane. A test gives it acts that differ from the recorded
-client's. It is independent of `scripted_client`, so that each tests the other.
+It sends a recorded frame of the client when the replay has sent all frames of the agent that come
+before it in its lane. Tests can replace any frame. `scripted_client` plays recordings, too, but
+shares no code with this module, so that each can test the other.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _STREAMS = {
 
 @frozen
 class ClientFrame:
-    """A frame of the client's, and the agent's frames that it waits for."""
+    """A recorded frame of the client, and the numbers of the agent's frames before it."""
 
     step: Step
     raw: bytes
@@ -49,7 +49,7 @@ class ClientFrame:
 
 @define
 class Conversation:
-    """A recording, read as a whole; to be played as long as its reader is open."""
+    """All frames of a recording by lane, for playing; its reader must stay open."""
 
     reader: RecordingReader
     frames: list[ClientFrame] = field(factory=list)
@@ -61,7 +61,7 @@ class Conversation:
 
     @classmethod
     def load(cls, reader: RecordingReader) -> Conversation:
-        """Reads a recording."""
+        """Reads all frames of a recording."""
         results, finder = cls(reader), LaneFinder()
         script = RecordedSteps(reader)
         while steps := script.read():
@@ -73,7 +73,7 @@ class Conversation:
 
     @property
     def path(self) -> Path:
-        """Where the recording is."""
+        """Returns the path of the recording."""
         return self.reader.path
 
     def _add(self, step: Step, raw: bytes, newline: bytes) -> None:
@@ -87,16 +87,16 @@ class Conversation:
 
     @property
     def required(self) -> list[Step]:
-        """The client's messages that the agent may have acted on."""
+        """Returns the awaited messages of the client."""
         return [say.step for say in self.frames if say.step.is_awaited]
 
     def sent_in(self, lane: str | None) -> bytes:
-        """All that the agent sent in a lane."""
+        """Returns all bytes that the agent sent in a lane."""
         return b"".join(self.lines[seq] for seq in self.lanes[lane])
 
     @property
     def whole(self) -> bytes:
-        """All that the agent sent."""
+        """Returns all bytes that the agent sent."""
         return b"".join(self.lines[seq] for seq in sorted(self.lines))
 
 
@@ -110,28 +110,28 @@ class Played:
     verdict: Any
 
     def received(self, lane: str | None) -> bytes:
-        """Returns the messages that the client received in a lane."""
+        """Returns the bytes that the client received in a lane."""
         of_lane = set(self.conversation.lanes[lane])
         return b"".join(send.data for send in self.sent if send.seq in of_lane)
 
     @property
     def stream(self) -> bytes:
-        """All that the client received."""
+        """Returns all bytes that the client received."""
         return b"".join(send.data for send in self.sent)
 
     @property
     def counted(self) -> list[Divergence]:
-        """The divergences that are not for information only."""
+        """Returns all divergences except informational ones."""
         return [divergence for divergence in self.divergences if divergence.rank != "info"]
 
     @property
     def primary(self) -> list[Divergence]:
-        """The divergences that are not consequences of others."""
+        """Returns the divergences that are not consequences of others."""
         return [divergence for divergence in self.divergences if divergence.rank == "primary"]
 
 
 def as_recorded(_: Step, raw: bytes) -> list[bytes]:
-    """Sends each message as it was recorded."""
+    """Returns the recorded line, so that the client sends it unchanged."""
     return [raw]
 
 
@@ -141,13 +141,13 @@ def play(
     choose: Callable[[list[ClientFrame]], ClientFrame] = lambda ready: ready[0],
     **options: Any,
 ) -> Played:
-    """Plays a recording.
+    """Plays a recording to a client, and returns the result.
 
     Args:
         conversation: the recording.
-        act: what the client frames instead of each message.
-        choose: which message it frames next, of those whose turn it is, one of each lane at most.
-        **options: of the engine.
+        act: returns the lines that the client sends in place of a recorded message.
+        choose: selects the next message of the client; at most one of each lane is possible.
+        **options: options of the replay.
     """
     engine = Replay(RecordedSteps(conversation.reader), ReplayOptions(**options))
     client = _Client(conversation, engine)
@@ -173,7 +173,7 @@ class _Client:
         act: Callable[[Step, bytes], list[bytes]],
         choose: Callable[[list[ClientFrame]], ClientFrame],
     ) -> None:
-        """Says all that can be said, and waits for as long as a missing message takes."""
+        """Sends all possible messages, and waits at most two seconds for the next."""
         while True:
             while ready := self.ready():
                 self.send(choose(ready), act)
@@ -183,7 +183,7 @@ class _Client:
             self.feed(Wakeup(self.now))
 
     def ready(self) -> list[ClientFrame]:
-        """The next message of each lane, if it waits for nothing."""
+        """Returns the next message of each lane if the frames before it have arrived."""
         heads: dict[str | None, ClientFrame] = {}
         for say in self._todo:
             heads.setdefault(say.step.lane, say)
@@ -191,14 +191,14 @@ class _Client:
         return [] if self._is_over else sorted(waiting, key=lambda say: say.step.seq)
 
     def send(self, frame: ClientFrame, act: Callable[[Step, bytes], list[bytes]]) -> None:
-        """Says a message, or what the client frames instead."""
+        """Sends the lines that the client sends in place of a recorded message."""
         self._todo.remove(frame)
         for line in act(frame.step, frame.raw):
             self.now += _US
             self.feed(LineReceived(line, self.now))
 
     def feed(self, event: Event) -> None:
-        """Feeds the engine."""
+        """Passes an event to the engine, and notes what the engine sends."""
         for command in self._engine.feed(event):
             if isinstance(command, Send):
                 self.sent.append(command)
@@ -211,7 +211,7 @@ class _Client:
 
 
 def record_capture(capture: Path, directory: Path) -> Path:
-    """Makes a recording of a captured conversation, chunk by chunk as it was."""
+    """Makes a recording of a captured conversation, with the same chunks."""
     path = directory / f"{capture.parent.name}-{capture.name.split('.jsonl')[0]}.db"
     with LogWriter(path) as recorder:
         for record in captures.load(capture).records:
@@ -233,7 +233,7 @@ def _write(recorder: LogWriter, record: captures.Record) -> None:
 
 
 def recordings(directory: Path) -> Iterator[Path]:
-    """Yields every recording there is: those in the repository, and the captured conversations."""
+    """Yields the recordings in the repository, and a recording of each capture."""
     yield from sorted((captures.ROOT.parents[2] / "recordings").glob("*.db"))
     for capture in captures.all_captures():
         yield record_capture(capture, directory)

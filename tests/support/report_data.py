@@ -21,7 +21,7 @@ ENTRIES = 256
 
 @frozen
 class DecodedReport:
-    """All data of a report."""
+    """All data of a report page."""
 
     meta: dict[str, Any]
     rows: list[dict[str, Any]]
@@ -39,7 +39,7 @@ class DecodedReport:
 
 
 def decode(blocks: Iterable[DataBlock]) -> DecodedReport:
-    """Decodes the blocks of a report."""
+    """Returns the data of a report from its blocks."""
     data = {block.name: zlib.decompress(b64decode(b"".join(block.parts))) for block in blocks}
     meta = json.loads(data["meta"])
     rows: list[dict[str, Any]] = []
@@ -66,12 +66,12 @@ def decode(blocks: Iterable[DataBlock]) -> DecodedReport:
 
 
 def _blocks_of(meta: dict[str, Any]) -> int:
-    """Returns the number of blocks of entries."""
+    """Returns the number of blocks with entries of the conversation."""
     return -(-int(meta["entries"]) // ENTRIES)
 
 
 def numbers(codes: Iterable[int], *, are_differences: bool = False) -> list[int | None]:
-    """Decodes the u of a column of numbers."""
+    """Decodes the stored codes of a column into numbers; code 0 is None."""
     values: list[int | None] = []
     before = 0
     for code in codes:
@@ -86,7 +86,7 @@ def numbers(codes: Iterable[int], *, are_differences: bool = False) -> list[int 
 
 
 def column(data: bytes, width: int, rows: int) -> list[int]:
-    """Decodes the planes of a column."""
+    """Returns the codes of a column, whose bytes are stored in one plane for each byte."""
     codes = [0] * rows
     for plane in range(width):
         for row in range(rows):

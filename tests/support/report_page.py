@@ -1,4 +1,4 @@
-"""Reads the page of a report as a browser does: its elements, its text, its data."""
+"""Parses the HTML of a report page: its elements, its texts and its data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VOID = {"br", "input", "meta", "rect"}
 
 
 class Page(HTMLParser):
-    """The elements of a page, with their attributes and texts, in order.
+    """The elements of an HTML page, with their attributes and texts, in order.
 
     Attributes:
         elements: name and attributes of each start tag.
@@ -24,9 +24,9 @@ class Page(HTMLParser):
         inert: the text of each other script, by its id.
         styles: the text of each style.
         comments: the text of each comment.
-        tables: the cells of each table by the id of its section, its head included.
-        lists: the items of each list by the id of its section.
-        terms: what is said of each term.
+        tables: the cells of each table, with those of its head, by the id of the section.
+        lists: the items of each list by the id of the section.
+        terms: the definitions of each term.
     """
 
     def __init__(self, html: str) -> None:
@@ -49,7 +49,7 @@ class Page(HTMLParser):
         assert self._open == [], "expected an end tag for each start tag"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Notes an element."""
+        """Notes the start of an element."""
         self.elements.append((tag, tuple(attrs)))
         self._attributes = dict(attrs)
         if tag not in _VOID:
@@ -73,7 +73,7 @@ class Page(HTMLParser):
         self.elements.append((tag, tuple(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
-        """Ends the element that began last."""
+        """Notes the end of an element."""
         assert self._open.pop() == tag
         if self._cell is None or tag not in ("td", "th", "li", "dt", "dd"):
             return
@@ -108,11 +108,11 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All text, with single blanks."""
+        """Returns all text, with single blanks."""
         return " ".join("".join(self.texts).split())
 
     def policy(self) -> dict[str, str]:
-        """The content security policy, by directive."""
+        """Returns the content security policy by directive."""
         (results,) = (
             dict(attributes)["content"]
             for tag, attributes in self.elements
@@ -123,5 +123,5 @@ class Page(HTMLParser):
 
 
 def decode_page(html: str) -> DecodedReport:
-    """Decodes the data in a page."""
+    """Returns the data that a report page contains."""
     return decode(DataBlock(name, (text.encode(),)) for name, text in _BLOCK.findall(html))

@@ -1,4 +1,4 @@
-"""Runs of a scenario, each with ids and directories of its own, and how they compare."""
+"""Makes several runs of one scenario, each with its own ids, and compares them."""
 
 from __future__ import annotations
 
@@ -41,32 +41,32 @@ class Run:
         ]
 
     def call(self, name: str) -> str:
-        """A tool call's id, another one in each run."""
+        """Returns the id of a tool call, which differs between runs."""
         return f"toolu_{name}{self.number}{hash_of(name, self.number)}"
 
     def tell(self, what: str, /, **fields: Any) -> Run:
-        """Adds a session update."""
+        """Adds a session update to the run."""
         params = {"sessionId": self.session, "update": {"sessionUpdate": what, **fields}}
         self.said.append((IN, notification("session/update", **params)))
         return self
 
     def words(self, *pieces: str, **fields: Any) -> Run:
-        """Adds a text in pieces."""
+        """Adds a text of the agent in several chunks."""
         for piece in pieces:
             self.tell("agent_message_chunk", content=text(piece), **fields)
         return self
 
     def add(self, stream: str, message: Any) -> Run:
-        """Adds whatever is said."""
+        """Adds any message or line of stderr."""
         self.said.append((stream, message))
         return self
 
     def end(self, reason: str = "end_turn") -> Run:
-        """Ends the turn."""
+        """Adds the end of the turn."""
         return self.add(IN, result(2, stopReason=reason))
 
     def open(self) -> RecordingReader:
-        """The run as a recording."""
+        """Opens the run as a recording."""
         lines = [json.dumps(HEADER)]
         for stream, message in self.said:
             member = "text" if isinstance(message, str) else "message"
@@ -75,18 +75,18 @@ class Run:
 
 
 def hash_of(name: str, number: int) -> int:
-    """Some digits."""
+    """Returns a number that depends on a name and a run, for use in an id."""
     return sum(map(ord, name)) * 7919 + number * 104729
 
 
 def compare(a: Run, b: Run, **options: Any) -> tuple[Diff, list[DiffEntry]]:
-    """Compares two runs."""
+    """Returns the result of `diff` for two runs, and the differences."""
     with a.open() as of_a, b.open() as of_b:
         comparison = diff(of_a, of_b, DiffOptions(**options))
         return comparison, [*comparison.entries()]
 
 
 def rules(a: Run, b: Run) -> Learned:
-    """The rules that make two runs equal."""
+    """Returns the rules that `diff` learns from two runs, with which the runs are equal."""
     with a.open() as of_a, b.open() as of_b:
         return learn(of_a, of_b)

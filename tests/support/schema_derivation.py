@@ -1,4 +1,4 @@
-"""Derives the types of messages from an official schema file.
+"""Simplifies the types of messages in an official schema file to a few forms.
 
 The official files are JSON Schemas written by a generator: types refer to each other by `allOf`
 of one reference, an object may have a union beside its properties, and the last branch of an open
@@ -53,10 +53,10 @@ _MESSAGES = {
 
 
 def derive(types: Mapping[str, Form]) -> dict[str, Any]:
-    """Returns the types of a schema file, and for each method those of its params and result.
+    """Returns the types of a schema file, and the types of each method's params and result.
 
-    ``params`` and ``results`` have, for each direction of a request, the type of each method;
-    ``types`` are the named types that these refer to.
+    ``params`` and ``results`` have the type of each method by the direction of the request;
+    ``types`` has the named types to which these refer.
 
     Args:
         types: the ``$defs`` of an official schema file.
@@ -106,14 +106,14 @@ def references(node: Any) -> Iterator[str]:
 
 
 def reachable(node: Any, types: Mapping[str, Form]) -> set[str]:
-    """Names the types that something refers to, directly or through others.
+    """Returns the names of all types to which a schema refers, also indirectly.
 
     Args:
-        node: what refers to them.
+        node: the schema.
         types: all types by their names.
 
     Raises:
-        KeyError: one is missing.
+        KeyError: a type is missing.
     """
     results: set[str] = set()
     waiting = [*references(node)]
@@ -126,10 +126,10 @@ def reachable(node: Any, types: Mapping[str, Form]) -> set[str]:
 
 
 def named(reference: str) -> str:
-    """Returns the name in a reference.
+    """Returns the name of a type from a reference to it.
 
     Raises:
-        KeyError: it refers to something else than a named type.
+        KeyError: the reference is not to a named type.
     """
     if not reference.startswith(REFERENCE):
         raise KeyError(reference)
@@ -142,7 +142,7 @@ def _reference(name: str) -> str:
 
 @frozen
 class _Object:
-    """One way an object may be."""
+    """One alternative of an object type: its members, and which of them are required."""
 
     properties: dict[str, Form] = field(factory=dict)
     required: tuple[str, ...] = ()
@@ -174,7 +174,7 @@ class _Object:
 
 
 def _union(objects: list[_Object]) -> Form:
-    """The form of an object that may be in several ways."""
+    """Returns the form of an object that has one or several alternatives."""
     forms = [item.form() for item in objects]
     return forms[0] if len(forms) == 1 else {"anyOf": forms}
 
@@ -186,7 +186,7 @@ class _Deriver:
         self._within: list[str] = []
 
     def form(self, node: Any, *, whole: bool = False) -> Any:
-        """Returns the form of a type; of a reference with ``whole``, that of what it refers to."""
+        """Returns the form of a type; with ``whole``, a reference is replaced by its type."""
         if isinstance(node, bool):
             return {} if node else {"not": {}}
         kept = {
@@ -235,7 +235,7 @@ class _Deriver:
         return form
 
     def _alternatives(self, node: Form) -> list[_Object] | None:
-        """All ways to be an object of a type; None if it is something else, or a plain map."""
+        """Returns all alternatives of an object type; None for other types and for maps."""
         match node:
             case {"$ref": str(reference), **rest} if not rest:
                 name = named(reference)
@@ -262,7 +262,7 @@ class _Deriver:
         return objects
 
     def _own(self, node: Form) -> _Object:
-        """Returns the members of an object that are not in its parts."""
+        """Returns the members that an object type lists itself, without its parts."""
         properties = {
             name: self.form(member) for name, member in node.get("properties", {}).items()
         }
@@ -287,7 +287,7 @@ class _Deriver:
 
 
 def _both(item: Form, other: Form) -> Form:
-    """The form of what has two forms at once."""
+    """Returns the form of a value that must have two forms at once."""
     for wide, narrow in ((item, other), (other, item)):
         types = {*_listed(wide["type"])} if wide.keys() == {"type"} else set()
         if {*_listed("string" if "const" in narrow else narrow.get("type", "any"))} <= types:
@@ -300,7 +300,7 @@ def _listed(types: Any) -> list[str]:
 
 
 def _values(node: Form) -> Form | None:
-    """The form of a type that is one of several texts; None if it is something else."""
+    """Returns the form of a type that lists its possible texts; None for other types."""
     if isinstance(node.get("const"), str) and node.keys() <= {"type", "const"}:
         return {"const": node["const"]}
     if node.keys() not in ({"oneOf"}, {"anyOf"}):
@@ -321,7 +321,7 @@ def _values(node: Form) -> Form | None:
 
 
 def _tags(node: Form) -> tuple[str, list[str]] | None:
-    """The member, and its values, of what the last branch of an open union is not."""
+    """Returns the member and the values that the last branch of an open union excludes."""
     results = []
     for item in node.get("anyOf", [node]):
         match item:

@@ -1,9 +1,9 @@
-"""Makes a message of every variant and every optional member that a version of the schema has.
+"""Makes example messages for each variant and each optional member in a schema version.
 
-`generate` yields examples: of a type, the smallest value first, then one for each optional member,
-each branch of a union and each value of an enumeration, wherever it is. `conversation` puts one
-into a conversation that obeys: the handshake announces every capability, what the message names was
-opened before, and requests were asked.
+`generate` yields the smallest value of a type, and then a value for each optional member, each
+branch of a union and each value of an enumeration. `conversation` puts an example into a correct
+conversation: the handshake announces all capabilities, and sessions and requests exist before they
+are named.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CUSTOM = "_custom"
 
 
 class Example(NamedTuple):
-    """Params or a result."""
+    """An example of the params or the result of a method."""
 
     schema: str
     direction: Direction
@@ -48,7 +48,7 @@ class Example(NamedTuple):
 
 
 def generate(schema: str) -> Iterator[Example]:
-    """Yields the examples of a version of the schema, in the same order each time."""
+    """Yields examples for all methods of a schema version, always in the same order."""
     types = of_version(schema)
     for is_result, tables in enumerate((types["params"], types["results"])):
         for way, methods in tables.items():
@@ -60,7 +60,7 @@ def generate(schema: str) -> Iterator[Example]:
 def _variants(
     types: Mapping[str, Any], form: Form, name: str, depth: int, within: tuple[str, ...]
 ) -> list[Any]:
-    """Returns values of a type, the smallest one first; each differs from that in one thing."""
+    """Returns the smallest value of a type, and values that differ from it in one thing."""
     if reference := form.get("$ref"):
         inner = named(reference)
         if depth > _DEEPEST or within.count(inner) > 1:
@@ -93,7 +93,7 @@ def _objects(
 
 
 def _smallest(types: Mapping[str, Any], form: Form, name: str) -> Any:
-    """Returns the smallest value of a type; the first branch of a union."""
+    """Returns the smallest value of a type; for a union, that of its first branch."""
     while "$ref" in form:
         form = types["types"][named(form["$ref"])]
     for key in ("anyOf", "oneOf"):
@@ -210,7 +210,7 @@ def _handshake(is_v2: bool) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def conversation(example: Example) -> list[str]:
-    """Returns the lines of a conversation with an example, as `example_checker` reads them."""
+    """Returns a conversation with an example, in the syntax of `example_checker`."""
     return _Conversation(example).lines()
 
 
@@ -261,7 +261,7 @@ class _Conversation:
         return "mcp/connect" in types["params"][Direction.TO_CLIENT]
 
     def _prompt(self) -> None:
-        """Begins a turn, with a tool call and what a message may name in it."""
+        """Begins a turn with a tool call and, if the example needs it, a terminal."""
         said = {"sessionId": "s1", "prompt": [{"type": "text", "text": "go"}]}
         if self._is_v2:
             self._ask("->", "session/prompt", said, {})
@@ -275,7 +275,7 @@ class _Conversation:
                 self._ask("<-", "terminal/create", params, {"terminalId": "t1"})
 
     def _sent(self, method: str, value: dict[str, Any]) -> None:
-        """Adds an example of params."""
+        """Adds a message whose params are the example."""
         is_to_agent = self._example.direction is Direction.TO_AGENT
         arrow = "->" if is_to_agent else "<-"
         if not is_to_agent or method in ("session/cancel", "$/cancel_request", "mcp/message"):
@@ -311,7 +311,7 @@ class _Conversation:
         return number
 
     def _precede(self, update: dict[str, Any]) -> None:
-        """Adds what an update refers to."""
+        """Adds the messages that an update requires before it."""
         kind = update["sessionUpdate"]
         if kind in ("session_message", "session_message_chunk"):
             self._update("subagent_update", sessionId="s3")
@@ -323,7 +323,7 @@ class _Conversation:
             self._lines.append(self._line("->", None, "session/cancel", {"sessionId": "s1"}))
 
     def _complete(self, holder: Any) -> None:
-        """Adds the options that the session has to a list of others."""
+        """Adds the options and modes of the session to a list in the example."""
         key = "configId" if self._is_v2 else "id"
         if holder and "configOptions" in holder:
             options = [{key: "c1", **_SELECT}, {key: "c2", **_BOOLEAN}]
@@ -332,7 +332,7 @@ class _Conversation:
             holder["modes"]["availableModes"] += _MODES["availableModes"]
 
     def _answered(self, method: str, value: Any) -> None:
-        """Adds a request, and an example as its result."""
+        """Adds a request, and its response with the example as the result."""
         types = of_version(self._example.schema)
         direction = self._example.direction
         form = types["params"][direction].get(method)

@@ -1,4 +1,4 @@
-"""Makes the types of a dialect from the derived types of all versions of its schema.
+"""Merges the types of all versions of a schema into the types of a dialect.
 
 A value is right if each of its members is right in some version that has the member. So the types
 of all versions become one: an object has the members of each version, a member has the types of
@@ -42,13 +42,13 @@ _KNOWN = frozenset(
 def merged(versions: Sequence[Mapping[str, Any]], *, names_values: bool = False) -> dict[str, Any]:
     """Returns the types of a dialect, as one JSON Schema.
 
-    It is that of an object that has a member for each params and each result, for instance
-    ``params to-agent session/new``.
+    The schema describes an object with a member for the params and the result of each method, for
+    instance ``params to-agent session/new``.
 
     Args:
-        versions: what `schema_derivation.derive` has returned for each version, that of today
+        versions: the results of `schema_derivation.derive` for each version, the current version
             first.
-        names_values: whether values that an open type does not know are marked.
+        names_values: whether an open type lists its known values, so that others are marked.
     """
     merger = _Merger([version["types"] for version in versions], names_values)
     properties: dict[str, Form] = {}
@@ -68,11 +68,11 @@ class _Merger:
         self._names_values = names_values
 
     def place(self, forms: Iterable[Form], free: bool) -> Form:
-        """Returns the form of a place that has the forms of several versions.
+        """Returns the merged form of a place that has a form in each of several versions.
 
         Args:
-            forms: the forms, that of today first.
-            free: whether objects in it are left open.
+            forms: the forms, the current version's first.
+            free: whether objects at the place may have further members.
         """
         parts = [*self._parts(forms, None, set())]
         assert all(part.keys() <= _KNOWN for _, part in parts), parts
@@ -96,7 +96,7 @@ class _Merger:
     def _parts(
         self, forms: Iterable[Form], name: str | None, within: set[str]
     ) -> Iterator[tuple[str | None, Form]]:
-        """Yields the branches of all forms, each with the name of its type in all versions."""
+        """Yields the branches of all forms, each with the name of its type."""
         for form in forms:
             if "$ref" in form:
                 inner = named(form["$ref"])
@@ -118,12 +118,12 @@ class _Merger:
         return form | (_limits(arrays, "minItems") if arrays else {})
 
     def _object(self, objects: Sequence[Form], free: bool, used: tuple[str, ...]) -> Form:
-        """Returns the form of an object that may be one of several.
+        """Returns the merged form of several alternatives of an object.
 
         Args:
-            objects: all that it may be.
-            free: whether it is left open.
-            used: the members that already distinguish them.
+            objects: the alternatives.
+            free: whether the object may have further members.
+            used: the members that already distinguish the alternatives.
         """
         tag = _discriminator(objects, used)
         if tag is None:
@@ -167,14 +167,14 @@ class _Merger:
         other: Form | None,
         without: Form | None,
     ) -> Form:
-        """Returns a union whose branches are told apart by a tag.
+        """Returns a union whose branch is selected by the value of one member, the tag.
 
         Args:
-            tag: its name.
-            objects: all that it may be.
-            branches: for some values of the tag, what else holds.
-            other: what holds for others; None if there may be none.
-            without: what holds without a tag, or where it is null; None if it is required.
+            tag: the name of the tag.
+            objects: the alternatives.
+            branches: values of the tag, and the form for these values.
+            other: the form for other values of the tag; None if there are no other values.
+            without: the form if the tag is missing or null; None if the tag is required.
         """
         values = [value for of, _ in branches for value in of]
         forms = [form["properties"][tag] for form in objects if tag in form.get("properties", ())]
@@ -191,7 +191,7 @@ class _Merger:
         return {"properties": {tag: own}, **required, "allOf": conditional}
 
     def _whole(self, objects: Sequence[Form], free: bool, used: tuple[str, ...]) -> Form:
-        """Returns an object that has the members of several."""
+        """Returns one object form that has the members of several."""
         form: Form = {}
         names = dict.fromkeys(name for other in objects for name in other.get("properties", ()))
         properties = {
@@ -234,7 +234,7 @@ class _Merger:
 
 
 def _discriminator(objects: Iterable[Form], without: Iterable[str] = ()) -> str | None:
-    """Returns the member that distinguishes most objects of a union, if any does.
+    """Returns the member whose constant distinguishes most alternatives; None without one.
 
     Args:
         objects: the forms of the objects.
@@ -255,7 +255,7 @@ def _alternatives(
     whole: Form,
     siblings: Iterable[str],
 ) -> Form:
-    """Returns a union with an object that has no tag, which any value may be meant as."""
+    """Returns a union with an untagged object, whose form is allowed for any tag."""
     values = [value for of, _ in branches for value in of]
     beside = _knowing(whole, [tag, *siblings])
     conditional = [{"if": _is(tag, of), "then": {"anyOf": [then, beside]}} for of, then in branches]
@@ -271,12 +271,12 @@ def _alternatives(
 
 
 def _excludes(form: Form) -> bool:
-    """Whether a tag of this form cannot be that of a branch."""
+    """Whether a tag of this form never has a value that selects a branch."""
     return "not" in form or (bool(form) and "string" not in _types(form))
 
 
 def _knowing(form: Form, names: Iterable[str]) -> Form:
-    """Returns the form of an object with other members that it may have."""
+    """Returns an object form that also allows the named members."""
     if form.get("additionalProperties") is not False:
         return form
     return {**form, "properties": {name: {} for name in names} | form["properties"]}
@@ -288,7 +288,7 @@ def _is(tag: str, values: Sequence[str]) -> Form:
 
 
 def _without(form: Form, tag: str) -> Form:
-    """Returns the form of a branch without its tag, which has been looked at."""
+    """Returns the form of a branch without its tag, which was already checked."""
     result = {**form}
     if tag in form.get("required", ()):
         result["required"] = [item for item in form["required"] if item != tag]
@@ -302,7 +302,7 @@ def _without(form: Form, tag: str) -> Form:
 
 
 def _plain(forms: Sequence[Form], names_values: bool) -> Form:
-    """Returns the types that a place may have, and what holds for texts and numbers."""
+    """Returns the possible JSON types at a place, and the limits for texts and numbers."""
     types = [*dict.fromkeys(name for text in forms for name in _types(text))]
     texts = [text for text in forms if "string" in _types(text)]
     values = [*dict.fromkeys(value for text in texts for value in _values(text))]
@@ -322,7 +322,7 @@ def _plain(forms: Sequence[Form], names_values: bool) -> Form:
 
 
 def _limits(forms: Sequence[Form], *names: str) -> Form:
-    """Returns the limits that all forms have, of each the one that lets the most pass."""
+    """Returns the widest of each limit, if all forms have the limit."""
     results: Form = {}
     for name in names:
         every = [form[name] for form in forms if name in form]

@@ -1,7 +1,7 @@
-"""An agent in this process that sends what was recorded to a verification.
+"""An agent in this process that plays the recorded agent to `verify`, with or without changes.
 
-It sends each recorded frame once the client's frames before it in its lane have come. An act
-replaces what it sends.
+It sends a recorded frame when it has received all frames of the client that come before it in its
+lane. Tests can replace any frame.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _US, _S = 1000, 10**9
 
 @frozen
 class AgentFrame:
-    """A frame of the agent's, and the client's frames that it waits for."""
+    """A recorded frame of the agent, and the numbers of the client's frames before it."""
 
     step: Step
     raw: bytes
@@ -51,12 +51,12 @@ class Verified:
 
     @property
     def divergences(self) -> list[Divergence]:
-        """Those that count."""
+        """Returns all divergences except informational ones."""
         return [item for item in self.engine.state.divergences.found if item.rank != "info"]
 
 
 def as_recorded(_: Step, raw: bytes) -> list[bytes]:
-    """Sends what the recorded agent sent."""
+    """Returns the recorded line, so that the agent sends it unchanged."""
     return [raw]
 
 
@@ -68,14 +68,14 @@ def verify(
     leaves: bool = True,
     **options: Any,
 ) -> Verified:
-    """Plays the client of a recording against its agent.
+    """Plays the client of a recording to an agent, and returns the result.
 
     Args:
-        path: the recording's.
-        act: what the agent sends instead of each frame.
-        choose: which frame it sends next, of those that may be sent, one of each lane at most.
-        leaves: whether it leaves at last, if the recorded agent did.
-        **options: of the engine.
+        path: the path of the recording.
+        act: returns the lines that the agent sends in place of a recorded frame.
+        choose: selects the next frame of the agent; at most one of each lane is possible.
+        leaves: whether the agent closes its output at the end, if the recorded agent did.
+        **options: options of the verification.
     """
     with RecordingReader(path, unredacted=True) as reader:
         return verify_reader(reader, act, choose, leaves=leaves, **options)
@@ -89,7 +89,7 @@ def verify_reader(
     leaves: bool = True,
     **options: Any,
 ) -> Verified:
-    """Plays the client of a recording that is open, as `verify` does."""
+    """Plays the client of an open recording to an agent; the arguments are those of `verify`."""
     frames, recorded = _read(RecordedSteps(reader))
     script = RecordedSteps(reader)
     engine = Verification(RecordedClient(script), VerifyOptions(**options))
@@ -133,7 +133,7 @@ class _Agent:
         act: Callable[[Step, bytes], list[bytes]],
         choose: Callable[[list[AgentFrame]], AgentFrame],
     ) -> None:
-        """Sends all that may be sent, and lets time pass while nothing may."""
+        """Sends all possible frames, and lets time pass until others are possible."""
         while not self._engine.is_over:
             if ready := self._ready():
                 frame = choose(ready)
@@ -145,12 +145,12 @@ class _Agent:
                 return
 
     def wait(self) -> None:
-        """Lets time pass until the client is done."""
+        """Lets time pass until the verification is over."""
         while not self._engine.is_over and self._wake():
             pass
 
     def feed(self, event: Event) -> None:
-        """Feeds the engine."""
+        """Passes an event to the engine, and notes what the engine sends."""
         for command in self._engine.feed(event):
             if isinstance(command, Send):
                 self.sent.append(command)
@@ -170,7 +170,7 @@ class _Agent:
         return True
 
     def _ready(self) -> list[AgentFrame]:
-        """The next frame of each lane, if it waits for nothing."""
+        """Returns the next frame of each lane if the client's frames before it have arrived."""
         heads: dict[str | None, AgentFrame] = {}
         for say in self._todo:
             heads.setdefault(say.step.lane, say)

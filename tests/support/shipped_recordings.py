@@ -1,4 +1,4 @@
-"""The recordings in ``recordings/``, healthy ones and others, and the rebuilt reports of bugs."""
+"""Lists the recordings in ``recordings/``: healthy ones, failures and rebuilt bug reports."""
 
 from __future__ import annotations
 

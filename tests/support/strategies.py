@@ -1,4 +1,4 @@
-"""Strategies for Hypothesis: JSON, messages in ACP's form, and lines that are nearly messages."""
+"""Hypothesis strategies for JSON values, for ACP messages and for lines that resemble them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ messages: st.SearchStrategy[dict[str, Any]] = requests | answers
 
 @st.composite
 def shuffled(draw: st.DrawFn, value: Any) -> Any:
-    """The same JSON with its members in any order."""
+    """Draws the same JSON value with the members of objects in another order."""
     if isinstance(value, dict):
         return {key: draw(shuffled(value[key])) for key in draw(st.permutations(list(value)))}
     return [draw(shuffled(inner)) for inner in value] if isinstance(value, list) else value
@@ -88,7 +88,7 @@ def shuffled(draw: st.DrawFn, value: Any) -> Any:
 
 @st.composite
 def lines(draw: st.DrawFn) -> bytes:
-    """A message as one line, written in one of the ways that peers write JSON."""
+    """Draws a message as one line, in one of the styles in which peers write JSON."""
     separators = draw(st.sampled_from([None, (",", ":"), (" ,\t", " : ")]))
     line = json.dumps(
         draw(messages), ensure_ascii=draw(st.booleans()), separators=separators
@@ -98,7 +98,7 @@ def lines(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def broken_lines(draw: st.DrawFn) -> bytes:
-    """A line with a few bytes missing, doubled or replaced."""
+    """Draws a line in which a few bytes are missing, doubled or replaced."""
     line = bytearray(draw(lines()))
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(line)))

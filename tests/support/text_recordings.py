@@ -1,4 +1,4 @@
-"""Writes recordings as text, spells the text differently, and reads it back into rows."""
+"""Exports recordings as text, rewrites the text in other styles, and reads it back."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def rows_of_text(text: bytes) -> Rows:
 
 
 def spelled_anew(text: bytes, *, ascii_only: bool) -> bytes:
-    """Returns the text with each line parsed and serialized anew, as another tool would do."""
+    """Returns the text with each line parsed and written again, as another tool would."""
     return b"".join(
         json.dumps(json.loads(line), ensure_ascii=ascii_only, separators=(" , ", " : ")).encode()
         + b"\r\n\n# a remark\n"

@@ -1,4 +1,4 @@
-r"""Verifications written as transcripts: what was recorded, and what a live agent sends.
+r"""Tests `verify` with transcripts: what was recorded, and what a live agent sends.
 
     recorded = record('''
         1-2 handshake
@@ -9,11 +9,11 @@ r"""Verifications written as transcripts: what was recorded, and what a live age
         -> end
     ''')
 
-A recording is written as in `tests.support.playbook`. Played, ``<- 2`` is the agent saying frame 2
-as it was recorded, and below it stands all that the client sends then: ``-> 3`` is frame 3 byte for
-byte, ``refusal #2`` the error that tells the agent of a divergence, ``end`` the end of its input,
-anything else the message itself. ``<- end`` is the agent leaving. In ``.. 2s`` the engine is woken
-when it asked to be, and not otherwise.
+The recording has the syntax of `tests.support.playbook`. In the second transcript, ``<- 2`` is the
+live agent sending frame 2 as recorded; below it stand the messages that the client sends then:
+``-> 3`` is frame 3 byte for byte, ``refusal #2`` the error that tells the agent of a divergence,
+``end`` the end of the agent's input, any other text a message. ``<- end`` closes the agent's
+output. During ``.. 2s`` the engine is woken only if it has asked for this.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def verify(recorded: RecordedTranscript, **options: Any) -> LiveAgent:
-    """Begins a verification."""
+    """Begins a verification of a recorded transcript."""
     return LiveAgent(
         Verification(RecordedClient(recorded.script(as_sent=True)), VerifyOptions(**options)),
         recorded,
@@ -40,20 +40,20 @@ def verify(recorded: RecordedTranscript, **options: Any) -> LiveAgent:
 
 
 class LiveAgent(Played):
-    """A verification that is under way; the test is the agent."""
+    """A verification that runs; the test is the agent."""
 
     engine: Verification
     arrow = "->"
 
     def play(self, *written: str) -> list[str]:
-        """Plays lines of a transcript; returns what the client sends."""
+        """Sends lines of a transcript; returns the messages that `verify` sends then."""
         return [line for line in self._play([*written]) if line not in written]
 
     def part(self, size: int) -> None:
-        """Sends part of a line that does not end."""
+        """Reports to `verify` that part of an unfinished line has arrived."""
         self._obey(self.engine.feed(PartReceived(size, self.now)))
 
     @property
     def report(self) -> PlayReport:
-        """The report of it."""
+        """Returns the report of the verification."""
         return report(self.engine)

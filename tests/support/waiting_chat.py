@@ -1,4 +1,4 @@
-"""Records a conversation with waits: for the agent, a person, a terminal and a file."""
+"""Records a conversation with pauses: for the agent, a person, a terminal and a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECOND = 1000 * MS
 
 
 def record_waiting_chat(path: Path, *, finished: bool = True) -> LogWriter:
-    """Records a turn of a minute, and one in which a permission was never given."""
+    """Records a turn of a minute, and a turn in which a permission was never answered."""
     recorder = LogWriter(path)
     handshake(recorder)
     recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))

@@ -1,7 +1,7 @@
-"""Runs the steps of a composite action as GitHub's runner does, as far as our action needs it.
+"""Runs the steps of our GitHub action locally, as far as the action needs it.
 
-A step with ``run`` is run by bash. One with ``uses`` is not run, but remembered with its inputs.
-Expressions are those that the action has; another one is an error.
+Bash runs a step with ``run``. A step with ``uses`` is not run; its inputs are noted. Expressions
+that our action does not use are errors.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _OUTPUT = re.compile(r"([\w-]+)=(.*)")
 
 @define
 class ActionRun:
-    """One use of an action in a job.
+    """One run of the GitHub action in a job.
 
     Attributes:
-        action: what its file holds.
-        inputs: what the workflow gives.
+        action: the contents of the action's file.
+        inputs: the inputs from the workflow.
         workspace: the directory of the job.
         temporary: a directory for the runner.
-        path: of programs, before those of the system.
-        outputs: of each step that has a name.
-        outcomes: ``success``, ``failure`` or ``skipped``, likewise.
+        path: a directory of programs that precedes the system's PATH.
+        outputs: the outputs of each step, by its id.
+        outcomes: ``success``, ``failure`` or ``skipped`` for each step, by its id.
         used: the steps that would run other actions, with their inputs.
         log: what the steps have printed.
     """
@@ -54,14 +54,14 @@ class ActionRun:
     has_failed: bool = False
 
     def run(self) -> dict[str, str]:
-        """Runs all steps whose condition holds; returns the outputs of the action."""
+        """Runs the steps whose condition is true; returns the outputs of the action."""
         for step in self.action["runs"]["steps"]:
             self.step(step)
         outputs = self.action.get("outputs", {})
         return {name: self._value(output["value"]) for name, output in outputs.items()}
 
     def step(self, step: dict[str, Any]) -> None:
-        """Runs a step, if its condition holds."""
+        """Runs a step if its condition is true."""
         name = step.get("id", "")
         self.outcomes[name] = "skipped"
         if not self._holds(step.get("if", "")):
@@ -78,7 +78,7 @@ class ActionRun:
 
     @property
     def summary(self) -> str:
-        """Returns the job's summary page."""
+        """Returns the text that the steps wrote for the job's web page."""
         path = self.temporary / "summary"
         return path.read_text("utf-8") if path.exists() else ""
 
