@@ -1,4 +1,4 @@
-"""Fixtures of tests with real processes: the installed program and packages from npm."""
+"""Fixtures of tests with real processes: the installed program, and packages from npm."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def acp_proxy() -> Path:
-    """The console script, next to the interpreter that runs the tests."""
+    """Returns the console script `acp-proxy` beside the interpreter of the tests."""
     script = Path(sys.executable).with_name("acp-proxy")
     assert script.exists(), f"expected {script}: install the package first"
     return script
@@ -29,9 +29,9 @@ def acp_proxy() -> Path:
 
 @pytest.fixture
 def record(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator[Recorder]:
-    """Starts proxies whose client is the test; fails if one leaves a process behind.
+    """Starts recorders, to which the test is the client; fails if a process remains.
 
-    A proxy is a fork of a process that has imported everything, unless it needs a wrapper.
+    A recorder without a wrapper is forked from a process that has already imported everything.
     """
     with Recorder(acp_proxy, tmp_path, fork_server) as recorder:
         yield recorder
@@ -39,7 +39,7 @@ def record(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator
 
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
-    """Starts ``acp-proxy`` without importing it each time."""
+    """Starts ``acp-proxy`` by a fork of a process that has already imported it."""
     with plain_signals():
         server = ForkServer()
     with server:
@@ -48,14 +48,14 @@ def fork_server() -> Iterator[ForkServer]:
 
 @pytest.fixture
 def installed(acp_proxy: Path, tmp_path: Path) -> Iterator[Recorder]:
-    """Starts proxies as `record` does, by the installed program."""
+    """Starts recorders as the fixture `record` does, but with the installed program."""
     with Recorder(acp_proxy, tmp_path) as recorder:
         yield recorder
 
 
 @pytest.fixture
 def lock_away() -> Iterator[Callable[[Path], None]]:
-    """Makes a directory and its files unwritable until the test is over, also for root."""
+    """Makes a directory and its files unwritable until the test ends, even for root."""
     locked: list[Path] = []
 
     def lock(directory: Path) -> None:
@@ -81,7 +81,7 @@ def lock_away() -> Iterator[Callable[[Path], None]]:
 
 @pytest.fixture(scope="session")
 def npm_packages() -> Path:
-    """The ``node_modules`` that the lock in ``npm`` names."""
+    """Returns the ``node_modules`` with the packages of the lock in ``npm``."""
     try:
         return installed_packages()
     except MissingPackages as e:

@@ -1,7 +1,7 @@
-"""Helpers for real processes: a proxy with the test as client, its recording, and /proc.
+"""Helpers for tests with real processes: a recorder, its recording, and /proc.
 
-Nothing here sleeps to let something else happen first. Every wait is for a condition, with a
-deadline that only a broken proxy reaches.
+No helper sleeps to let another process act first. Each wait is for a condition, with a deadline
+that only a broken acp-proxy reaches.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ needs_proc = pytest.mark.skipif(
 
 
 def wait_until(holds: Callable[[], T | None], what: str) -> T:
-    """Polls until something holds, and returns it."""
+    """Calls a function until its result is true, and returns the result."""
     deadline = time.monotonic() + DEADLINE_S
     while not (result := holds()):
         assert time.monotonic() < deadline, f"expected {what}"
@@ -59,7 +59,7 @@ def wait_until(holds: Callable[[], T | None], what: str) -> T:
 
 
 def wait_until_still(measure: Callable[[], int], what: str) -> int:
-    """Polls until a number is positive and has stopped changing, and returns it."""
+    """Waits until a number is positive and no longer changes, and returns the number."""
     events: list[int] = []
 
     def is_still() -> bool:
@@ -72,12 +72,12 @@ def wait_until_still(measure: Callable[[], int], what: str) -> int:
 
 
 def agent(name: str, *arguments: str | Path | int) -> list[str]:
-    """Returns the command of a scripted agent, with an interpreter that starts quickly."""
+    """Returns the command of a program in `tests/agents`, with an interpreter that starts fast."""
     return [sys.executable, "-IS", str(AGENTS / f"{name}.py"), *map(str, arguments)]
 
 
 def shell(script: str, *arguments: str | Path) -> list[str]:
-    """Returns the command of an agent that is a few words of shell; arguments are $1, $2, ..."""
+    """Returns the command of an agent that is a shell script with the arguments $1, $2 and more."""
     return ["/bin/sh", "-c", script, "sh", *map(str, arguments)]
 
 
@@ -89,7 +89,7 @@ class Gate:
         os.mkfifo(path)
 
     def open(self) -> None:
-        """Lets the agent continue once it waits here."""
+        """Waits until the agent reads from the FIFO, and lets it continue."""
         fd = wait_until(self._enter, f"somebody to wait at {self.path.name}")
         os.write(fd, b"go\n")
         os.close(fd)
@@ -105,7 +105,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Process:
-    """One line of /proc."""
+    """A process as /proc describes it."""
 
     pid: int
     state: str
@@ -114,12 +114,12 @@ class Process:
 
     @property
     def lives(self) -> bool:
-        """Whether it is not a zombie."""
+        """Whether the process is not a zombie."""
         return self.state not in "ZX"
 
 
 def processes() -> Iterator[Process]:
-    """Yields every process of the machine."""
+    """Yields all processes of the machine."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
@@ -128,7 +128,7 @@ def processes() -> Iterator[Process]:
 
 
 def marked(mark: str) -> list[int]:
-    """Returns the living processes whose environment has a mark, as the value of `MARK`."""
+    """Returns the running processes whose environment has a value of the variable `MARK`."""
     result = []
     for process in processes():
         try:
@@ -141,36 +141,36 @@ def marked(mark: str) -> list[int]:
 
 
 def living(group: int) -> list[int]:
-    """Returns the processes of a group that are alive."""
+    """Returns the running processes of a process group."""
     return [p.pid for p in processes() if p.group == group and p.lives]
 
 
 def exists(pid: int) -> bool:
-    """Whether a process is there, as a zombie at least."""
+    """Whether a process exists; a zombie does."""
     return Path(f"/proc/{pid}").exists()
 
 
 def peak_memory(pid: int) -> int:
-    """Returns the most memory that a process has had, in bytes."""
+    """Returns the peak memory of a process in bytes."""
     status = Path(f"/proc/{pid}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) * 1024
 
 
 class Recording:
-    """A recording, read with nothing but SQLite."""
+    """Reads a recording by SQL, without the code of acp-proxy."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Returns the rows of a query, after what a short or killed session left is indexed."""
+        """Returns the rows of a query, after the rest of the capture log is indexed."""
         if Path(f"{self.path}.log").exists():
             RecordingReader(self.path).close()
         return self.rows_so_far(sql, *parameters)
 
     def rows_so_far(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Returns the rows of a query while the recorder runs; none where there is no table yet."""
+        """Returns the rows of a query while recording continues; none without a table."""
         if not self.path.exists():
             return []
         with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as database:
@@ -182,34 +182,34 @@ class Recording:
                 return []
 
     def stream(self, name: str) -> bytes:
-        """Returns everything that one stream carried."""
+        """Returns all recorded bytes of a stream."""
         result = self.rows("select raw, newline from frames where stream = ? order by seq", name)
         return b"".join(bytes(raw) + newline.encode() for raw, newline in result)
 
     def events(self, kind: str) -> list[dict[str, Any]]:
-        """Returns the fields of the events of one kind, in order."""
+        """Returns the data of all events of a kind, in order."""
         result = self.rows("select data from events where kind = ? order by seq", kind)
         return [json.loads(data) for (data,) in result]
 
     def sent_signals(self) -> list[int]:
-        """Returns the signals that the proxy sent of its own accord."""
+        """Returns the signals that the recorder itself sent, without forwarded ones."""
         return [e["signal"] for e in self.events("signal") if e["action"] == "sent"]
 
     def field(self, column: str) -> Any:
-        """Returns one column of the recording's only row."""
+        """Returns a column of the table `recording`, which has one row."""
         ((value,),) = self.rows(f"select {column} from recording")
         return value
 
 
 class Talk:
-    """One running ``acp-proxy record`` and the client's ends of its pipes.
+    """A running ``acp-proxy record``, and the client's ends of its pipes.
 
     Attributes:
-        process: the proxy.
-        recording: what it records.
-        received: all that the client has read so far.
+        process: the process of the recorder.
+        recording: the recording that it makes.
+        received: all bytes that the client has read so far.
         written: how many bytes the client has written so far.
-        ended: whether the client has met the end of the agent's output.
+        ended: whether the client has read the end of the agent's output.
     """
 
     def __init__(
@@ -232,11 +232,11 @@ class Talk:
 
     @property
     def stderr(self) -> bytes:
-        """All that the proxy and the agent have written to their stderr so far."""
+        """Returns all bytes that recorder and agent have written to stderr so far."""
         return self._complaints.read_bytes()
 
     def run(self, chunks: Iterable[bytes] = (), *, until: Callable[[], object]) -> None:
-        """Writes chunks, one write each, and reads meanwhile, until a condition holds."""
+        """Writes chunks one by one, and reads at the same time, until a condition holds."""
         rest, pending = memoryview(b""), filter(None, chunks)
         while not until():
             rest = rest or memoryview(next(pending, b""))
@@ -252,48 +252,48 @@ class Talk:
                 self._hear_some()
 
     def write(self, *chunks: bytes) -> None:
-        """Writes chunks, one write each."""
+        """Writes chunks to the agent, one by one."""
         target = self.written + sum(map(len, chunks))
         self.run(chunks, until=lambda: self.written == target)
 
     def expect(self, wanted: bytes) -> None:
-        """Reads the next bytes, which must begin with these."""
+        """Reads the next bytes, and asserts that they are the given ones."""
         start = len(self.received)
         self.run(until=lambda: self.ended or len(self.received) >= start + len(wanted))
         assert bytes(self.received[start:]) == wanted
 
     def close_output(self) -> None:
-        """Reads nothing more, as a client that has died."""
+        """Closes the client's end of stdout, as if the client had died."""
         self._stdout.close()
 
     def close_input(self) -> None:
-        """Closes the client's end, so that nothing will follow."""
+        """Closes the recorder's stdin, so that no message follows."""
         self._stdin.close()
 
     def read_all(self) -> bytes:
-        """Reads until the agent's output ends, and returns all that was received."""
+        """Reads until the agent's output ends; returns all received bytes."""
         self.run(until=lambda: self.ended)
         return bytes(self.received)
 
     def exchange(self, *chunks: bytes) -> bytes:
-        """Writes chunks, closes, reads until the end, and returns all that was received."""
+        """Writes chunks, closes the input, and returns all bytes received until the end."""
         target = self.written + sum(map(len, chunks))
         self.run(chunks, until=lambda: self.written == target)
         self.close_input()
         return self.read_all()
 
     def write_until_full(self) -> None:
-        """Writes as much as the proxy takes now."""
+        """Writes as much as the pipe to the recorder can take."""
         with contextlib.suppress(BlockingIOError):
             while True:
                 self._say_some(memoryview(b"0123456789abcde\n" * 4096))
 
     def wait(self) -> int:
-        """Waits for the proxy's end and returns its exit code."""
+        """Waits until the recorder has ended, and returns its exit code."""
         return self.process.wait(DEADLINE_S)
 
     def catch_up(self) -> None:
-        """Waits until the indexer has reached all that the client has written and received."""
+        """Waits until all bytes that the client wrote and received are indexed."""
         sql = "select sum(size + length(newline)) from frames where stream != 'stderr'"
         total = len(self.received) + self.written
         wait_until(
@@ -301,11 +301,11 @@ class Talk:
         )
 
     def wait_for_rows(self, sql: str) -> None:
-        """Waits until the indexer has come far enough for a query to find something."""
+        """Waits until a query on the recording returns rows."""
         wait_until(lambda: self.recording.rows_so_far(sql), f"the indexer to make {sql!r} true")
 
     def agent_group(self) -> int:
-        """Returns the process group that the proxy has made for the agent, once there is one."""
+        """Waits until the agent has a process group, and returns the group's number."""
         own = os.getpgid(self.process.pid)
 
         def find() -> int | None:
@@ -315,7 +315,7 @@ class Talk:
         return wait_until(find, "the agent's process group")
 
     def descendants(self) -> list[int]:
-        """Returns all living processes that come from the agent, whatever group they are in."""
+        """Returns all running processes that the agent has started, in any group."""
         result = []
         for process in processes():
             with contextlib.suppress(OSError):
@@ -325,7 +325,7 @@ class Talk:
         return [pid for pid in result if pid != self.process.pid]
 
     def abandon(self) -> list[int]:
-        """Ends the proxy if it runs, and returns the processes that it leaves behind."""
+        """Kills the recorder if it runs, and returns the processes that remain."""
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
         self.process.wait()
@@ -365,9 +365,9 @@ EXACT = ("--redact", "none")
 
 
 class Recorder:
-    """Starts proxies for one test, and sees that none of them leaves a process behind.
+    """Starts recorders for one test, and asserts at the end that no process remains.
 
-    With a `ForkServer` they are its forks, unless they need a wrapper.
+    With a `ForkServer`, recorders without a wrapper are its forks.
     """
 
     def __init__(self, acp_proxy: Path, directory: Path, server: ForkServer | None = None) -> None:
@@ -397,16 +397,16 @@ class Recorder:
         stderr: int | None = None,
         wrapper: Sequence[str] = (),
     ) -> Talk:
-        """Starts a proxy.
+        """Starts a recorder.
 
         Args:
-            command: the agent's.
-            *options: of ``record``.
-            env: added to the environment.
-            stdin: as `subprocess` has it.
-            stdout: as `subprocess` has it.
-            stderr: as `subprocess` has it; without it, `Talk.stderr` has what came.
-            wrapper: a command that starts the proxy, which it gets as its arguments.
+            command: the command of the agent.
+            *options: options of ``record``.
+            env: variables that are added to the environment.
+            stdin: a value as for `subprocess.Popen`.
+            stdout: a value as for `subprocess.Popen`.
+            stderr: a value as for `subprocess.Popen`; None for a file that `Talk.stderr` reads.
+            wrapper: a command that gets the recorder's command as arguments, and starts it.
         """
         number = len(self._talks) + 1
         path = self.directory / f"talk-{number}.db"
@@ -442,7 +442,7 @@ class Recorder:
         return conversation
 
     def inspect(self, *arguments: str | Path) -> str:
-        """Runs ``acp-proxy inspect`` and returns what it prints."""
+        """Runs ``acp-proxy inspect``, which must succeed, and returns its output."""
         result = run("inspect", *arguments, home=self.recordings)
         assert result.exit_code == 0, result.stderr
         return result.stdout
@@ -454,7 +454,7 @@ class Recorder:
 
 @contextlib.contextmanager
 def plain_signals() -> Iterator[None]:
-    """Restores the signals that we ignore, as under nohup."""
+    """Restores the default action of stop signals that this process ignores."""
     stopping = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
     ignored = [s for s in stopping if signal.getsignal(s) is signal.SIG_IGN]
     for signum in ignored:

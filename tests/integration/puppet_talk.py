@@ -1,4 +1,4 @@
-"""A conversation controlled by a test: the test is the client, and the puppet the agent."""
+"""Conversations that a test controls: it is the client, and the agent is a puppet."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PUPPET = [sys.executable, "-S", "-E", str(Path(puppet.__file__)), str(EXIT_CODE)
 
 @frozen
 class Outcome:
-    """How a conversation ended: what was received, and what was expected."""
+    """How a recorded conversation ended, and the bytes that the client should have received."""
 
     code: int
     stderr: str
@@ -38,20 +38,20 @@ class Outcome:
 
     @property
     def is_unharmed(self) -> bool:
-        """Whether the client received the agent byte for byte, and got its exit code."""
+        """Whether the client received exactly the agent's bytes and its exit code."""
         return self.received == self.expected and self.code == EXIT_CODE
 
     @property
     def complaints(self) -> list[str]:
-        """The lines that the proxy itself wrote on stderr."""
+        """Returns the lines on stderr that begin with ``acp-proxy:``, without the prefix."""
         marked = [line for line in self.stderr.splitlines() if line.startswith("acp-proxy: ")]
         return [line.removeprefix("acp-proxy: ") for line in marked]
 
 
 class PuppetTalk:
-    """One running talk, recorded by ``acp-proxy record`` with the given options.
+    """A running conversation that ``acp-proxy record`` records with the given options.
 
-    Leave the ``with`` block without `end`, and the proxy is killed.
+    If the ``with`` block ends before `end` is called, the recorder is killed.
     """
 
     def __init__(
@@ -87,31 +87,31 @@ class PuppetTalk:
 
     @property
     def received(self) -> bytes:
-        """All that the client has read so far."""
+        """Returns all bytes that the client has read so far."""
         return b"".join(self._received)
 
     def prompt(self, text: str, times: int = 1, stderr: str = "") -> bytes:
-        """Prompts the agent; returns what was sent, once all of the answer has arrived."""
+        """Sends a prompt, and returns it after the whole answer has arrived."""
         self._prompts += 1
         return self._send(puppet.ask(self._prompts, text, times, stderr))
 
     def stream(self, text: str, times: int = 1, stderr: str = "") -> bytes:
-        """Makes the agent stream chunks; returns what was sent, once they have arrived."""
+        """Sends a notification that the agent answers with chunks, and returns it afterwards."""
         return self._send(puppet.tell(text, times, stderr))
 
     def write(self, line: bytes) -> None:
-        """Sends a line, and expects nothing."""
+        """Sends a line, and waits for no answer."""
         self._stdin.write(line)
         self._stdin.flush()
 
     def complaint(self) -> str:
-        """Waits for the next line on stderr and returns it."""
+        """Waits for the next line on stderr, and returns the line."""
         line = self._stderr.readline()
         self._complained += line
         return line.decode()
 
     def end(self) -> Outcome:
-        """Closes the client's end and waits for the proxy."""
+        """Closes the client's end, and waits until the recorder has ended."""
         with contextlib.suppress(BrokenPipeError):
             self._stdin.close()
         self._received.append(self._stdout.read())
@@ -130,14 +130,14 @@ class PuppetTalk:
 def start(
     program: Path | ForkServer, words: Sequence[str | Path], *, home: Path, env: dict[str, str]
 ) -> tuple[subprocess.Popen[bytes] | Forked, IO[bytes], IO[bytes], IO[bytes]]:
-    """Starts ``acp-proxy``; returns the process, and our ends of its standard streams.
+    """Starts ``acp-proxy``; returns the process, and our ends of stdin, stdout and stderr.
 
     Args:
-        program: the console script, or what forks one that has nothing to import. A fork gets no
-            limits and no umask of ours.
-        words: its arguments.
-        home: its directory.
-        env: its environment.
+        program: the console script, or a server that forks it. A fork does not inherit our limits
+            or umask.
+        words: the arguments of acp-proxy.
+        home: the working directory.
+        env: the environment.
     """
     stdin, to_stdin = os.pipe()
     from_stdout, stdout = os.pipe()
@@ -160,7 +160,7 @@ def start(
 
 
 def environment_in(home: Path, **more: str) -> dict[str, str]:
-    """The environment of a user with the home directory ``home`` and no settings of ours."""
+    """Returns an environment with a home directory, and without settings of acp-proxy."""
     ours = {
         name: value
         for name, value in os.environ.items()
@@ -172,7 +172,7 @@ def environment_in(home: Path, **more: str) -> dict[str, str]:
 def inspect(
     acp_proxy: Path, *arguments: str | Path, home: Path, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Runs ``acp-proxy inspect`` to its end."""
+    """Runs ``acp-proxy inspect`` to its end, and returns the result."""
     return subprocess.run(
         [acp_proxy, "inspect", *arguments],
         cwd=home,
@@ -185,7 +185,7 @@ def inspect(
 
 
 def watch(process: subprocess.Popen[bytes] | subprocess.Popen[str] | Forked) -> threading.Timer:
-    """Kills a process that takes too long, so that its reader gets an end of file."""
+    """Kills a process that takes too long, so that reads of its output end."""
     timer = threading.Timer(DEADLINE_S, process.kill)
     timer.daemon = True
     timer.start()
@@ -194,7 +194,7 @@ def watch(process: subprocess.Popen[bytes] | subprocess.Popen[str] | Forked) -> 
 
 @contextlib.contextmanager
 def file_size_limit(size: int) -> Iterator[None]:
-    """Limits the size of files of programs started in the context, as if the disk were full."""
+    """Limits the size of files for started programs, to simulate a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

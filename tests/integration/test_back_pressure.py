@@ -1,4 +1,4 @@
-"""Through the proxy, a peer that does not read stops the other peer."""
+"""If a peer behind a recorder stops reading, the other peer cannot write without limit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEMORY = 48 << 20
 
 
 def taken(count: Path) -> int:
-    """Returns how much of a flood was taken from the agent so far."""
+    """Returns how many bytes of the agent's output have left the agent so far."""
     return int.from_bytes(count.read_bytes(), "little") if count.exists() else 0
 
 

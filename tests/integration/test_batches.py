@@ -1,4 +1,4 @@
-"""Tests batches with real processes: every kind of failure, and kills."""
+"""Tests batches with real processes: each kind of failure, and killed processes."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ MANNER = (
 
 
 class Batches(Verifier):
-    """Runs batches for one test, in its directory."""
+    """Runs batches of jobs for one test in the test's directory."""
 
     def __init__(self, acp_proxy: Path, directory: Path, server: ForkServer) -> None:
         super().__init__(acp_proxy, directory, server)
         self.directory = directory
 
     def begin(self, command: str, *words: str) -> Started:
-        """Starts a batch; of verify, with the agent that fails as it is told."""
+        """Starts a batch; for verify, the agent is the one that fails as its prompt says."""
         name, *more = command.split()
         agent = ["--", *AGENT] if name == "verify" else []
         return self.start("", [], name, *more, *words, *agent)
 
     def end(self, command: str, *words: str) -> tuple[int, list[str]]:
-        """Runs one to its end; returns its exit code and its lines."""
+        """Runs a batch to its end; returns its exit code and the lines that it prints."""
         started = self.begin(command, *words)
         stdout, stderr = started.communicate()
         assert started.returncode is not None
@@ -62,7 +62,7 @@ class Batches(Verifier):
         return [*options]
 
     def verdicts(self, *names: str) -> dict[str, Any]:
-        """Returns the verdict of each recording from files of results, without times and places."""
+        """Returns the verdict on each recording in files of results, without times."""
         result = {}
         for name in names:
             _, *lines = (self.directory / name).read_bytes().splitlines()
@@ -77,7 +77,7 @@ class Batches(Verifier):
 def batches(
     acp_proxy: Path, tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer
 ) -> Iterator[Batches]:
-    """Runs batches; none leaves a process behind."""
+    """Runs batches, and kills all processes that remain."""
     result = Batches(acp_proxy, tmp_path_factory.mktemp("batches"), fork_server)
     yield result
     for pid in result.living():
@@ -87,20 +87,20 @@ def batches(
 
 @pytest.fixture(scope="module")
 def expected(batches: Batches) -> Kinds:
-    """The expected verdict of a recording of each kind."""
+    """Returns the expected verdict on each recording, one for each kind of failure."""
     return write_recordings(batches.directory / "recs", len(VERIFIED), VERIFIED)
 
 
 @pytest.fixture(scope="module")
 def whole(batches: Batches, expected: Kinds) -> list[str]:
-    """The output of the batch of all recordings; its results are in ``whole.jsonl``."""
+    """Returns the output of `verify` of all recordings; its results are in ``whole.jsonl``."""
     code, lines = batches.end("verify", "recs", "--results=whole.jsonl", *MANNER)
     assert (code, len(lines)) == (2, len(expected) - 1 + 1)
     return lines
 
 
 def found_in(verdicts: dict[str, Any]) -> Kinds:
-    """The kinds and exit codes of verdicts."""
+    """Returns the kind and the exit code of each verdict."""
     names = {name.removeprefix("recs/"): item for name, item in verdicts.items()}
     return {name: (item["kind"], item["exit"]) for name, item in names.items()}
 
@@ -231,7 +231,7 @@ def test_what_starts_workers_may_be_killed(batches: Batches, expected: Kinds) ->
 
 
 def servers() -> list[int]:
-    """Returns the forkservers that this process has started, and that live."""
+    """Returns the running forkservers that this process has started."""
     mine = [item.pid for item in processes() if item.parent == os.getpid() and item.lives]
     lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in mine}
     return [pid for pid, line in lines.items() if b"multiprocessing.forkserver" in line]

@@ -1,4 +1,4 @@
-"""Conversations of real peers pass through unchanged and are recorded unchanged."""
+"""Conversations of real agents pass a recorder unchanged, and are recorded unchanged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STREAMS: tuple[Stream, ...] = ("to-agent", "to-client", "stderr")
 
 
 def name(path: Path) -> str:
-    """Return the agent, and the scenario of a capture."""
+    """Return the names of a capture's agent and scenario, joined by a slash."""
     return str(path.relative_to(ROOT)).partition(".jsonl")[0]
 
 
@@ -44,7 +44,7 @@ def test_a_captured_conversation_passes(acp_proxy: Path, tmp_path: Path, path: P
 
 
 def assert_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
-    """Play a capture's client and agent with a recorder between them, and compare all three."""
+    """Play a capture through a recorder, and compare the received and recorded bytes with it."""
     recording = Recording(tmp_path / "talk.db")
     record = [str(acp_proxy), "record", "--redact", "none", "-o", str(recording.path), "--"]
     agent = [*PLAYER, "agent", str(path)]

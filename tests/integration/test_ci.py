@@ -1,4 +1,4 @@
-"""The gates for GitHub, GitLab and pre-commit run in a shell, and fail as acp-proxy does."""
+"""The CI templates for GitHub, GitLab and pre-commit fail when acp-proxy fails."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="expected bash")
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Callable[..., ActionRun]:
-    """Makes a use of the action, with programs of its own before acp-proxy."""
+    """Makes a run of the GitHub action, in which a test can replace programs."""
     for name in ("workspace", "runner"):
         (tmp_path / name).mkdir()
 
@@ -53,7 +53,7 @@ def gate(tmp_path: Path) -> Callable[..., ActionRun]:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Callable[[str, str], None]:
-    """Puts a shell script in the place of a program."""
+    """Replaces a program by a shell script."""
 
     def make(name: str, text: str) -> None:
         path = tmp_path / "programs" / name
@@ -72,7 +72,7 @@ exit "$CODE"
 
 
 def recorded(program: Callable[[str, str], None], tmp_path: Path, code: int) -> Path:
-    """Puts such a program in place, which exits with a code; returns the file of its arguments."""
+    """Replaces acp-proxy by a script that notes its arguments; returns the file of the notes."""
     path = tmp_path / "arguments"
     quoted = shlex.quote(str(path))
     program("acp-proxy", f"ARGUMENTS={quoted} CODE={code}{RECORDER}")
@@ -99,14 +99,14 @@ def test_other_actions_are_pinned() -> None:
 
 @pytest.mark.parametrize("kind", ["inputs", "outputs"])
 def test_what_goes_in_and_comes_out_is_documented(kind: str) -> None:
-    """The manual page about CI has a table row for each input of the GitHub action."""
+    """The manual page about CI has a row for each input and output of the GitHub action."""
     section = PAGE.partition("## The action")[2].partition(f"| {kind[:-1]} | |")[2]
     rows = [line.split("|")[1] for line in section.split("\n\n")[0].splitlines()[2:]]
     assert {name for row in rows for name in re.findall("`(.+?)`", row)} == {*ACTION[kind]}
 
 
 def test_the_page_uses_what_there_is() -> None:
-    """The manual page about CI names no input that the GitHub action does not have."""
+    """The examples on the manual page about CI use only existing inputs and variables."""
     workflows = [block for block in BLOCKS if "jobs" in block]
     steps = [
         step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]
@@ -220,7 +220,7 @@ def test_with_never_no_verdict_fails_the_job(
 
 
 def test_wrong_use_fails_early(gate: Callable[..., ActionRun]) -> None:
-    """If the GitHub action is used wrongly, the job's web page shows a message."""
+    """If the GitHub action gets an unknown command, it fails and prints an error annotation."""
     job = gate(recordings="x", command="rm", version="installed")
     job.run()
     assert job.has_failed
@@ -273,7 +273,7 @@ def test_recordings_with_secrets_are_not_stored(
 
 
 def gitlab(job: str, tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs the script of a job of the template as GitLab's runner does."""
+    """Runs the script of a job of the GitLab template as GitLab's runner does."""
     (script,) = GITLAB[job]["script"]
     given = {name: str(value) for name, value in GITLAB[job]["variables"].items()} | variables
     path = f"{tmp_path / 'programs'}{os.pathsep}{PROGRAMS}{os.pathsep}{os.environ['PATH']}"

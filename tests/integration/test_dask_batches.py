@@ -1,4 +1,4 @@
-"""Batches on a Dask cluster: a scheduler and two workers, each a process that may be killed."""
+"""Tests batches on a Dask cluster: a scheduler and workers, which tests may kill."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AGENT = ["/bin/sh", "-c", HELD, "held-agent", *PLAIN_AGENT]
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process lives."""
+    """Whether a process runs."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -44,7 +44,7 @@ def is_running(pid: int) -> bool:
 
 
 class Fleet:
-    """A cluster, and batches that run on it; in a directory of its own."""
+    """A directory with a Dask cluster, and the batches that run on the cluster."""
 
     def __init__(self, directory: Path, server: ForkServer) -> None:
         self.directory = directory
@@ -56,17 +56,17 @@ class Fleet:
         self.door.mkdir()
 
     def admit(self, count: int) -> None:
-        """Lets so many agents run; all others wait."""
+        """Lets a number of agents continue; the other agents wait."""
         (self.door / "open").unlink(missing_ok=True)
         for number in range(count):
             (self.door / f"{number}.ticket").touch()
 
     def open(self) -> None:
-        """Lets all agents run."""
+        """Lets all agents continue."""
         (self.door / "open").touch()
 
     def await_verdicts(self, count: int, waiting: int) -> set[int]:
-        """Waits until there are so many, and so many agents wait; returns these."""
+        """Waits for a number of verdicts and of waiting agents; returns these agents."""
 
         def all_stored() -> set[int] | None:
             agents = self.agents()
@@ -85,11 +85,11 @@ class Fleet:
         }
 
     def cluster(self, *versions: str) -> DaskCluster:
-        """A cluster of workers with these versions of acp-proxy."""
+        """Starts a cluster, in which each worker reports the given version of acp-proxy."""
         return DaskCluster(self.directory, self.environment, versions)
 
     def start(self, *words: str | Path) -> Forked:
-        """Starts a command; what it prints is in files."""
+        """Starts a command; its output goes to files in the directory."""
         with (
             (self.directory / "stdout").open("wb") as out,
             (self.directory / "stderr").open("wb") as err,
@@ -105,25 +105,25 @@ class Fleet:
 
     @property
     def stderr(self) -> str:
-        """The last command's output on stderr."""
+        """Returns the stderr of the last command."""
         return (self.directory / "stderr").read_text()
 
     def verdicts(self) -> list[dict[str, Any]]:
-        """Returns the lines of the results file, without its header."""
+        """Returns the verdicts in the file of results."""
         if not self.results.exists():
             return []
         lines = self.results.read_bytes().splitlines(keepends=True)[1:]
         return [json.loads(line) for line in lines if line.endswith(b"\n")]
 
     def agents(self) -> set[int]:
-        """The agents that live."""
+        """Returns the running agents."""
         started = (int(path.stem) for path in self.door.glob("*.agent"))
         return {pid for pid in started if is_running(pid)}
 
 
 @pytest.fixture
 def fleet(tmp_path: Path, fork_server: ForkServer) -> Fleet:
-    """Returns a fleet that has no cluster yet."""
+    """Returns a directory for a cluster, which is not started yet."""
     return Fleet(tmp_path, fork_server)
 
 
@@ -229,7 +229,7 @@ def test_workers_without_our_version_are_named(fleet: Fleet) -> None:
 
 
 def fill(fleet: Fleet, count: int) -> None:
-    """Makes a batch of so many recordings without results; each eighth will differ."""
+    """Puts recordings into the batch and removes all results; one of eight will differ."""
     fleet.results.unlink(missing_ok=True)
     shutil.rmtree(fleet.runs)
     fleet.runs.mkdir()
@@ -239,6 +239,6 @@ def fill(fleet: Fleet, count: int) -> None:
 
 
 def verify(fleet: Fleet, address: str | None = None) -> list[str | Path]:
-    """The command of a batch; here, or on a cluster."""
+    """Returns the command for `verify` of the batch, locally or on a cluster."""
     where = [] if address is None else ["--executor", f"dask={address}"]
     return ["verify", fleet.runs, *where, "--results", fleet.results, "--", *AGENT]

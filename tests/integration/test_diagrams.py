@@ -1,4 +1,4 @@
-"""Mermaid's own parser reads every diagram, and reads the texts that were written."""
+"""Mermaid's own parser accepts each diagram, and reads the texts that acp-proxy wrote."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ console.log(JSON.stringify(found));
 
 
 def hostile(word: str) -> RecordingReader:
-    """A recording with a text wherever somebody else chooses it."""
+    """Returns a recording with one text at all places that a peer controls."""
     told = [
         ("to-agent", request(1, "initialize", clientInfo={"name": word, "version": word})),
         ("to-client", result(1, agentInfo={"name": word, "version": word})),
@@ -79,12 +79,12 @@ def hostile(word: str) -> RecordingReader:
 
 
 def _is_text(word: str) -> bool:
-    """Whether a text form can have it."""
+    """Whether a text form can contain a text: it has no surrogates."""
     return not any("\ud800" <= char <= "\udfff" for char in word)
 
 
 def written(diagram: str) -> dict[str, Any]:
-    """The texts of a diagram, as it has them."""
+    """Returns the title, the actors and the messages that a diagram contains."""
     lines = [line.strip() for line in diagram.splitlines()]
     titles, actors, rest = [], [], []
     for line in lines[1:]:
@@ -98,7 +98,7 @@ def written(diagram: str) -> dict[str, Any]:
 
 
 def read(actual: dict[str, Any]) -> dict[str, Any]:
-    """Returns the texts that the parser read, with entities as they are written."""
+    """Returns the texts that the parser returned, with entities written as in the diagram."""
     marked = json.dumps(actual, ensure_ascii=False)
     plain: dict[str, Any] = json.loads(re.sub("\ufb02°°([0-9]+)¶ß", r"#\1;", marked))
     return plain

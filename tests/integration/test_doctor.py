@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def state(directory: Path) -> list[tuple[str, int, int, bytes]]:
-    """Returns modes, and of files contents and times, of all that is below a directory."""
+    """Returns the modes of all files below a directory, and their contents and times."""
     return sorted(
         (str(path), 0 if path.is_dir() else path.lstat().st_mtime_ns,
          path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")

@@ -1,4 +1,4 @@
-"""The last bytes of a conversation arrive, even at or after the agent's exit."""
+"""All output arrives at the client, even if it is written at or after the agent's exit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) -> None:
-    """If an agent writes 1 MB and exits immediately, all of it is delivered."""
+    """If an agent writes 1 MB and exits immediately, a recorder delivers all of it."""
     sent = b"".join(b"%01023d\n" % n for n in range((1 << 20) // 1024))
     (tmp_path / "sent").write_bytes(sent)
     for _ in range(5):
@@ -39,7 +39,7 @@ def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) 
 
 @needs_proc
 def test_output_of_a_grandchild_arrives_after_the_exit(record: Recorder, tmp_path: Path) -> None:
-    """If a child of the agent writes after the agent's exit, the child's output is delivered."""
+    """If a child of the agent writes after the agent's exit, a recorder delivers the output."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('(read go <"$1"; echo later) & printf "%08d\n" $$', gate.path))
     conversation.run(until=lambda: len(conversation.received) == 9)
@@ -54,7 +54,7 @@ def test_output_of_a_grandchild_arrives_after_the_exit(record: Recorder, tmp_pat
 
 
 def test_an_agent_that_closes_its_input_can_still_write(record: Recorder, tmp_path: Path) -> None:
-    """An agent that has closed its input can still write to its client."""
+    """Behind a recorder, an agent that has closed its input can still write to its client."""
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('exec <&-; echo closed; read go <"$1"; echo "still here"', gate.path)
@@ -74,7 +74,7 @@ def test_an_agent_that_closes_its_input_can_still_write(record: Recorder, tmp_pa
 
 
 def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Path) -> None:
-    """If an agent closes its output, its client notices immediately."""
+    """If an agent closes its output, the recorder immediately closes its own stdout."""
     conversation = record(
         shell('echo bye; exec >&-; read line; echo "$line" >"$1"; exit 7', tmp_path / "received")
     )
@@ -87,7 +87,7 @@ def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Pat
 
 
 def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path: Path) -> None:
-    """An unfinished line of a client is recorded."""
+    """If a client's last line has no newline, the line is recorded."""
     gate = Gate(tmp_path / "gate")
     conversation = record(
         shell('head -c 8 >"$1"; echo received; read go <"$2"', tmp_path / "received", gate.path)
@@ -132,18 +132,18 @@ LEAVES = """(trap '' TERM HUP; read go <>"$1") >/dev/null 2>&1 & echo $!;"""
 
 
 def program_name(pid: int) -> str:
-    """Returns the name of the file that a process runs."""
+    """Returns the name of the program that a process runs."""
     return Path(f"/proc/{pid}/exe").readlink().name
 
 
 def leaver(tmp_path: Path, first: str, then: str) -> list[str]:
-    """Returns the command of an agent that starts a process and leaves it behind."""
+    """Returns the command of an agent that starts a child process and exits before it."""
     os.mkfifo(tmp_path / "never")
     return shell(f"{first} {LEAVES} {then}", tmp_path / "never")
 
 
 def left_by(conversation: Talk) -> int:
-    """Returns the id of the process that the agent has started and told of."""
+    """Returns the process id that the agent printed: that of the child process it leaves."""
     conversation.run(until=lambda: conversation.received.endswith(b"\n"))
     return int(conversation.received)
 
@@ -151,7 +151,7 @@ def left_by(conversation: Talk) -> int:
 @needs_proc
 @pytest.mark.parametrize("end", ["exit 0", "kill -s SEGV $$"])
 def test_what_an_agent_leaves_behind_lives_on(record: Recorder, tmp_path: Path, end: str) -> None:
-    """If an agent ends by itself, child processes that it leaves go on running."""
+    """If a recorded agent ends by itself, its remaining child processes continue."""
     conversation = record(leaver(tmp_path, "ulimit -c 0;", end))
     left = left_by(conversation)
     try:
@@ -181,7 +181,7 @@ def test_nothing_is_left_behind_by_a_stopped_agent(
 @needs_proc
 @pytest.mark.slow
 def test_only_what_holds_the_output_is_killed(record: Recorder, tmp_path: Path) -> None:
-    """After an agent's end, a recorder kills only children that keep the agent's output open."""
+    """After an agent's end, a recorder kills only child processes that keep the output open."""
     conversation = record(leaver(tmp_path, "sleep 1000 &", "exit 3"), env=IMPATIENT)
     left = left_by(conversation)
     try:

@@ -1,4 +1,4 @@
-"""The proxy ends as its agent ends or fails to start, and records the ending."""
+"""A recorder ends as its agent ends or fails to start, and records the ending."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_signal_that_kills_the_agent_is_returned(record: Recorder, name: str) 
 def test_a_signal_is_returned_after_indexing(
     record: Recorder, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """If an agent is killed after its frames were indexed, the signal is recorded."""
+    """If a signal kills the agent after its frames were indexed, the recorder ends by it too."""
     gate = Gate(tmp_path / "gate")
     conversation = record(shell('read line; read go <"$1"; kill -s TERM $$', gate.path), *options)
     conversation.write(PROMPT)

@@ -1,4 +1,4 @@
-"""Tests the effects of faults on client and agent, with real processes."""
+"""Tests faults of a recorder with real processes: what client and agent receive."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ SIZE = 1 << 18
 
 
 def request(number: int, method: str = "m") -> bytes:
-    """A request, as a line."""
+    """Returns a request as a line."""
     return b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":{}}\n' % (number, method.encode())
 
 
 def reply(number: int) -> bytes:
-    """A reply, as a line."""
+    """Returns a response as a line."""
     return b'{"jsonrpc":"2.0","id":%d,"result":{}}\n' % number
 
 
 def note(method: str) -> bytes:
-    """A notification, as a line."""
+    """Returns a notification as a line."""
     return b'{"jsonrpc":"2.0","method":"%s","params":{}}\n' % method.encode()
 
 
@@ -60,26 +60,26 @@ A, B, C = map(note, "abc")
 
 
 def faults(*rules: str) -> list[str]:
-    """The options that ask for some rules."""
+    """Returns the options of `record` for some fault rules."""
     return [word for rule in rules for word in ("--fault", rule)]
 
 
 def fired(conversation: Talk) -> list[tuple[Any, ...]]:
-    """Returns the fired rules, by frame."""
+    """Returns the rows of the fault rules that fired, in the order of their frames."""
     return conversation.recording.rows(
         "select seq, rule, action, received, delivered from faults_fired order by seq, rowid"
     )
 
 
 def marks(conversation: Talk, stream: str) -> list[tuple[Any, ...]]:
-    """The delivery mark of each line of a stream."""
+    """Returns each line of a stream, with its delivery state and its fault."""
     sql = "select raw, newline, delivered, fault from frames where stream = ? order by seq"
     rows = conversation.recording.rows(sql, stream)
     return [(raw + newline.encode(), how, by) for raw, newline, how, by in rows]
 
 
 def received(conversation: Talk) -> bytes:
-    """Returns the bytes that the agent sent, without injected lines."""
+    """Returns the recorded bytes of the agent, without lines that faults added."""
     sql = """select raw, newline from frames where stream = 'to-client' and seq not in
         (select seq from faults_fired where received is null) order by seq"""
     return b"".join(raw + newline.encode() for raw, newline in conversation.recording.rows(sql))
@@ -513,7 +513,7 @@ def test_a_dropped_prompt_does_not_keep_an_agent_alive(record: Recorder) -> None
 
 
 def test_delayed_frames_arrive_before_the_end(record: Recorder) -> None:
-    """When an agent exits, bytes that a fault delayed are delivered before the stream's end."""
+    """If an agent exits, a recorder delivers delayed frames before it closes its output."""
     gate_free = shell('printf "%s\n%s" "$1" last; exit 6', A.decode()[:-1])
     conversation = record(gate_free, *faults("latency latency_ms=300"))
     assert conversation.read_all() == A + b"last"

@@ -1,4 +1,4 @@
-"""A recording can be watched while it runs, at once and completely."""
+"""Tests commands that read a recording while it is still being recorded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Follower:
-    """One ``log --follow``, whose lines are read as they come."""
+    """A running ``log --follow``, whose lines the test reads one by one."""
 
     def __init__(self, fork_server: ForkServer, *arguments: str | Path, home: Path) -> None:
         words = ["inspect", "log", "--follow", *arguments]
@@ -46,7 +46,7 @@ class Follower:
         self._stderr.close()
 
     def wait_for(self, words: str) -> None:
-        """Reads lines until one has these words."""
+        """Reads lines until a line contains these words."""
         while True:
             line = self._stdout.readline()
             assert line, f"expected {words!r}, got the end: {self._stderr.read().decode()}"
@@ -55,14 +55,14 @@ class Follower:
                 return
 
     def end(self) -> int:
-        """Reads to the end, which has to come by itself, and returns the exit code."""
+        """Waits until the command ends by itself, and returns its exit code."""
         self.lines += self._stdout.readlines()
         assert self._stderr.read().decode() == self.farewell
         return self.process.wait(DEADLINE_S)
 
 
 def numbers(lines: list[bytes]) -> list[int]:
-    """Returns the numbers of lines of JSON."""
+    """Returns the frame numbers in lines of JSON."""
     return [json.loads(line)["seq"] for line in lines]
 
 
@@ -231,7 +231,7 @@ def test_following_can_be_stopped(fork_server: ForkServer, tmp_path: Path) -> No
 
 
 def indexed(path: Path) -> int:
-    """Returns how many frames have become rows."""
+    """Returns the number of frames in the database."""
     try:
         with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as result:
             return int(result.execute("SELECT count(*) FROM frames").fetchone()[0])
@@ -240,13 +240,13 @@ def indexed(path: Path) -> int:
 
 
 def shown_with(path: Path, lines: int) -> dict[str, Any] | None:
-    """Returns the output of ``show --json`` once it has so many lines of stderr."""
+    """Returns the output of ``show --json`` if it counts so many lines of stderr, or None."""
     summary = shown(path)
     return summary if summary["frames"].get("stderr") == lines else None
 
 
 def shown(path: Path) -> dict[str, Any]:
-    """Returns what ``show --json`` prints, in another process than the recorder's."""
+    """Returns the output of ``show --json`` for a recording."""
     result = run("inspect", "show", "--json", path, home=path.parent)
     assert result.exit_code == 0, result.stderr
     summary: dict[str, Any] = json.loads(result.stdout)

@@ -1,4 +1,4 @@
-"""The scripts of the report pass their tests, and have correct types."""
+"""The scripts of the report page pass their tests and the checks of their types and style."""
 
 from __future__ import annotations
 

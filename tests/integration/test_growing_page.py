@@ -1,4 +1,4 @@
-"""A report page that grows block by block equals a page that was built at once."""
+"""A report page that loads block by block equals a page that is loaded at once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_page_that_grows_equals_one_built_at_once(
 
 
 def _stages(whole: bytes) -> Iterator[dict[str, str]]:
-    """Yields the blocks of the first tenth of a recording, of the first two tenths, and so on."""
+    """Yields the data of a page for the first tenth of a recording, two tenths, and so on."""
     lines = whole.splitlines(keepends=True)
     ends = [1 + (len(lines) - 1) * n // BLOCKS for n in range(1, BLOCKS + 1)]
     assert all(a < b for a, b in pairwise([1, *ends]))
@@ -60,7 +60,7 @@ def _stages(whole: bytes) -> Iterator[dict[str, str]]:
 
 
 def _record(path: Path) -> Path:
-    """Records three sessions at a time, with long runs, late answers, a batch and silences."""
+    """Records three parallel sessions with long runs, late answers, a batch and pauses."""
     with LogWriter(path) as recorder:
         handshake(recorder)
         recorder.to_agent(

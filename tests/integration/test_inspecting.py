@@ -1,4 +1,4 @@
-"""Tests `inspect` in a shell, with closing pipes, terminals, locales and read-only files."""
+"""Tests `inspect` with closed pipes, terminals, locales and read-only files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ EVERY_COMMAND = [
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """Makes the home of a user, with one recording."""
+    """Makes a home directory with one recording."""
     (tmp_path / "recordings").mkdir()
     record_conversation(tmp_path / "recordings" / "x.db")
     return tmp_path
@@ -123,7 +123,7 @@ def test_a_pipe_that_is_closed_already(
     ids=["latin-1", "C"],
 )
 def in_a_locale(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
-    """Starts ``acp-proxy`` where stdout has an encoding that lacks most characters."""
+    """Starts ``acp-proxy`` with an encoding of stdout that lacks most characters."""
     with ForkServer(**request.param) as server:
         yield server
 
@@ -141,7 +141,7 @@ def test_any_locale_works(in_a_locale: ForkServer, home: Path, command: list[str
 
 
 def run_in(server: ForkServer, command: list[str], stdout: int, home: Path) -> tuple[int, bytes]:
-    """Runs a command to its end, and returns its exit code and its stderr."""
+    """Runs a command to its end; returns its exit code and its stderr."""
     with tempfile.TemporaryFile() as file:
         process = start_in(server, command, stdout, file.fileno(), home)
         return process.wait(DEADLINE_S), written(file)
@@ -150,20 +150,20 @@ def run_in(server: ForkServer, command: list[str], stdout: int, home: Path) -> t
 def start_in(
     server: ForkServer, command: list[str], stdout: int, stderr: int, home: Path
 ) -> Forked:
-    """Starts a command as somebody who lives in ``home`` does."""
+    """Starts a command in a home directory."""
     return server.start(
         command, stdin=None, stdout=stdout, stderr=stderr, env=environment_in(home), cwd=home
     )
 
 
 def written(file: IO[bytes]) -> bytes:
-    """Returns the bytes that others wrote to a file."""
+    """Returns the whole contents of an open file."""
     file.seek(0)
     return file.read()
 
 
 def on_terminal(acp_proxy: Path, *command: str, columns: int, home: Path) -> list[str]:
-    """Runs a command on a terminal of so many columns, and returns the lines it shows."""
+    """Runs a command on a terminal of a given width, and returns the printed lines."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {k: v for k, v in environment_in(home).items() if k not in ("COLUMNS", "LINES")}
@@ -204,7 +204,7 @@ def test_on_a_terminal_lines_fit_and_are_coloured(
 
 
 def without_colour(line: str) -> str:
-    """Returns a line without its colours."""
+    """Returns a line without the codes of colours."""
     return re.sub(r"\x1b\[[0-9;]*m", "", line)
 
 

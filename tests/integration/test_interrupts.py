@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of any command gives exit code 130 and no output."""
+"""If Ctrl-C interrupts a command at any moment, it exits with 130 and prints nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VERIFY = ("verify", HELLO, "--", "true")
 
 
 def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]:
-    """Runs a command that is interrupted; returns its code and all its output."""
+    """Runs a command that is interrupted at a moment; returns its exit code and output."""
     script = [sys.executable, "-P", "-c", INTERRUPTED, moment, entry, "acp-proxy", *arguments]
     environment = {"PYTHONPATH": str(ROOT), "ACP_PROXY_RECORDINGS": str(home), "TMPDIR": str(home)}
     with plain_signals():

@@ -1,4 +1,4 @@
-"""The proxy is killed under load: nothing that passed is lost, and no process is left behind."""
+"""If a recorder is killed under load, no forwarded byte is lost and no process remains."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAID = 24 << 20
 
 
 def lines(chance: random.Random) -> bytes:
-    """Returns bytes that are nowhere like themselves, in lines of all lengths."""
+    """Returns random bytes in lines of many lengths, so that each part occurs only once."""
     blocks = []
     size = 0
     while size < SAID:

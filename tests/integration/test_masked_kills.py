@@ -1,4 +1,4 @@
-"""Recorders and readers that are killed while they mask lose no line and show no secret."""
+"""If recorders and readers are killed while they mask, no frame is lost, no secret stored."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Record = tuple[int, bytes]
 
 
 def conversation(seed: int) -> list[Record]:
-    """Returns records of three streams, cut anywhere, with secrets repeated in all forms."""
+    """Returns chunks of three streams with secrets in many forms, cut at random."""
     chance = random.Random(seed)
 
     records: list[Record] = []
@@ -81,7 +81,7 @@ def conversation(seed: int) -> list[Record]:
 
 
 def record(path: Path, records: list[Record], count_map: mmap.mmap, *, works: bool = True) -> None:
-    """Records as a recorder does, with a clock that gives the same times in each run."""
+    """Records chunks as a recorder does, with a clock that is the same in each run."""
     ticks = iter(range(10**9, 1 << 62, 1000))
     with patch("acp_proxy.record.capture.log_writer.time.monotonic_ns", lambda: next(ticks)):
         log = CaptureLog.create(f"{path}.log")
@@ -96,7 +96,7 @@ def record(path: Path, records: list[Record], count_map: mmap.mmap, *, works: bo
 
 
 def in_child(work: Callable[[], None]) -> int:
-    """Runs a function in a child process, and returns its id."""
+    """Runs a function in a child process, and returns the process id."""
     pid = os.fork()
     if pid:
         return pid
@@ -113,18 +113,18 @@ def in_child(work: Callable[[], None]) -> int:
 
 
 def ended(pid: int) -> int:
-    """Waits for a child process; returns its exit code, or the negative number of a signal."""
+    """Waits for a child process; returns its exit code, or a negative signal."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def read(path: Path) -> None:
-    """Opens the recording with a reader, which finishes it, as any command does."""
+    """Opens a recording with a reader, which indexes the rest of its log."""
     with RecordingReader(path):
         pass
 
 
 def rows(path: Path) -> dict[str, list[Any]]:
-    """Returns all rows of a finished recording."""
+    """Returns all rows of a finished recording, by table."""
     with closing(sqlite3.connect(path)) as connection:
         return {
             table: query(connection, f"SELECT * FROM {table} ORDER BY rowid") for table in TABLES
@@ -132,7 +132,7 @@ def rows(path: Path) -> dict[str, list[Any]]:
 
 
 def expect_hidden(path: Path) -> None:
-    """Asserts that no file of the database has a secret, even in free pages."""
+    """Asserts that no file of a database contains a secret, even in unused pages."""
     for suffix in ("", "-wal", "-journal", "-shm"):
         file = Path(f"{path}{suffix}")
         data = file.read_bytes() if file.exists() else b""
@@ -142,7 +142,7 @@ def expect_hidden(path: Path) -> None:
 
 
 def expect_whole(path: Path, records: list[Record], count_map: mmap.mmap, place: Path) -> None:
-    """Asserts that the rows are those of a recorder that was killed at the same record."""
+    """Asserts that the rows equal those of a recorder that stopped at the same chunk."""
     read(path)
     expect_hidden(path)
     assert not Path(f"{path}.log").exists()
@@ -164,7 +164,7 @@ def expect_whole(path: Path, records: list[Record], count_map: mmap.mmap, place:
 
 
 def kill_at(name: str, number: int) -> Callable[[], Any]:
-    """Returns a patch that kills the process after a call of a function."""
+    """Returns a patch that kills the process after a given call of a function."""
     owner, _, attribute = name.rpartition(".")
     target: Any = {"os": os, "rows": RowWriter, "log": CaptureLog}[owner]
     function, calls = getattr(target, attribute), iter(range(1, 1 << 30))

@@ -1,4 +1,4 @@
-"""A masked recording differs from an unmasked one of the same conversation in markers only."""
+"""Commands print the same about a masked and an unmasked recording, except for markers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SIZES = {"size", "bytes", "to_agent_bytes", "to_client_bytes", "stderr_bytes"}
 
 
 def lines(command: str, path: Path, *options: str) -> list[Any]:
-    """Returns the JSON that a command prints, without the members about the file."""
+    """Returns the JSON that a command prints, without facts about the file of the recording."""
     result = run("inspect", command, path, "--json", *options)
     assert result.exit_code in (0, 1), result.stderr
     return [without(json.loads(line), _ABOUT_THE_FILE) for line in result.stdout.splitlines()]
 
 
 def without(value: Any, names: set[str]) -> Any:
-    """Returns a JSON object without some members; its member `recording` is without them, too."""
+    """Returns a JSON object without some members; also in its member `recording`."""
     if not isinstance(value, dict):
         return value
     kept = {name: inner for name, inner in value.items() if name not in names}
@@ -41,7 +41,7 @@ def without(value: Any, names: set[str]) -> Any:
 
 
 def assert_same(plain: Any, masked: Any, pairs: dict[str, str]) -> None:
-    """Asserts that values differ in markers only, and that each marker stands for one text."""
+    """Asserts that two values differ only in markers, and each marker stands for one text."""
     if isinstance(plain, dict) and isinstance(masked, dict):
         assert [*plain] == [*masked]
         for name, inner in plain.items():

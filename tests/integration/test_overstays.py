@@ -1,4 +1,4 @@
-"""A recorder lets an agent stay while its client reads, and then for a grace time."""
+"""A recorder ends an agent that continues after its client has left."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANSWERS = f"read line; echo '{ANSWER[:-1].decode()}'; "
 
 
 def leave(conversation: Talk) -> None:
-    """Closes both ends, as a client that has died."""
+    """Closes both ends of a client, as if it had died."""
     conversation.close_output()
     conversation.close_input()
 
@@ -37,7 +37,7 @@ def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
 
 
 def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
-    """If a client closes its pipe but still reads, late output is delivered to the client."""
+    """If a client has closed its output but still reads, a recorder delivers late output."""
     conversation = record(shell("cat >/dev/null; sleep 1.5; echo done"), "--grace", "0.1")
     assert conversation.exchange(b"hello\n") == b"done\n"
     assert conversation.wait() == 0

@@ -1,4 +1,4 @@
-"""`show` alone names what is wrong with a conversation, in plain words."""
+"""Tests that `show` names the cause of a failed conversation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HEARS_AND_SAYS = 'read a; read b; read c; cat "$1"; '
 
 
 class Workplace:
-    """The directory of one conversation, with an agent and its messages."""
+    """The directory of one recorded conversation, whose agent sends given messages."""
 
     def __init__(self, record: Recorder, directory: Path) -> None:
         self.record = record
@@ -49,20 +49,20 @@ class Workplace:
     def begin(
         self, *messages: Any, then: str = "cat >/dev/null", env: Mapping[str, str] | None = None
     ) -> Talk:
-        """Starts an agent that sends messages after `initialize`, and initializes it."""
+        """Starts an agent that sends messages after `initialize`, and sends `initialize`."""
         self._said.write_bytes(b"".join(map(line, [*WELCOME, *messages])))
         conversation = self.record(shell(HEARS_AND_SAYS + then, self._said), env=env)
         conversation.write(HELLO)
         return conversation
 
     def shown(self, conversation: Talk) -> str:
-        """Returns the output of ``show``."""
+        """Returns the output of ``show`` for a conversation."""
         return self.record.inspect("show", conversation.recording.path)
 
     def problems(self, conversation: Talk) -> list[str]:
-        """Returns the errors and warnings below the title, with their marks.
+        """Returns the errors and warnings that ``show`` prints below its title.
 
-        But for what breaks the rules of the handshake, since the client does not wait for answers.
+        Errors about the handshake are left out, since the client of these tests awaits no answers.
         """
         _, _, below = self.shown(conversation).partition("\n")
         rows = [row.strip() for row in below.partition("\n\n")[0].splitlines() if row]
@@ -71,7 +71,7 @@ class Workplace:
 
 @pytest.fixture
 def workplace(record: Recorder, tmp_path: Path) -> Workplace:
-    """Returns the directory of one conversation."""
+    """Returns the directory for one conversation."""
     return Workplace(record, tmp_path)
 
 

@@ -1,7 +1,7 @@
-"""No command and no file shows a secret that is planted in a conversation.
+"""No command and no file shows a secret that a test has hidden in a conversation.
 
-`planted_places` makes the conversations. Files and output are searched for each secret, its encoded
-forms, and any ten characters of these. The recorder, the agent and the client are real.
+`planted_places` makes the conversations. Files and output are searched for the secrets, for encoded
+secrets, and for any ten characters of either. Recorder, agent and client are real processes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ FAULTS = (
 
 
 class Recorded:
-    """A recorded conversation with planted secrets, which output and files are searched for."""
+    """A recorded conversation with secrets; its files and outputs are searched for them."""
 
     def __init__(self, acp_proxy: Path, home: Path, made: Conversation, *options: str) -> None:
         self.home, self.made, self.leaks = home, made, Leaks(made.secrets)
@@ -93,9 +93,9 @@ class Recorded:
         self._reader.start()
 
     def play(self) -> Recorded:
-        """Writes all that the client says, each line when what comes before it has arrived.
+        """Sends each line of the client after all lines of the agent before it have arrived.
 
-        Faults may keep responses and notifications from arriving; then only requests count.
+        Faults may drop responses and notifications, so with faults only requests are awaited.
         """
         assert self.process.stdin is not None
         expected, latest = 0, b""
@@ -144,7 +144,7 @@ class Recorded:
         self._is_over = True
 
     def files(self, *paths: Path) -> list[str]:
-        """Returns what leaked into files, and into those of the directory for temporary ones."""
+        """Returns the secrets in files, also in the directory of temporary files."""
         result = [*paths, *self.temporary.rglob("*")]
         return [
             f"{path.name}: {leak}"
@@ -155,13 +155,13 @@ class Recorded:
         ]
 
     def stored(self) -> list[str]:
-        """Returns what leaked into the database and the files that SQLite writes beside it."""
+        """Returns the secrets in the database and in SQLite's files beside it."""
         beside = [p for p in self.path.parent.glob("x.db*") if p.suffix != ".log"]
         assert beside
         return self.files(*beside)
 
     def printed(self, *words: str | Path) -> list[str]:
-        """Returns what leaked into the output of a command."""
+        """Returns the secrets in the output of a command."""
         where = str(self.temporary)  # where no client has settings
         result = run(*words, home=self.path.parent, TMPDIR=where, HOME=where, XDG_CONFIG_HOME=None)
         assert result.exit_code in (0, 1, 2), words  # 2: an exported test does not pass
@@ -170,7 +170,7 @@ class Recorded:
 
 
 def contents(path: Path) -> Iterator[bytes]:
-    """Yields what a file holds, or each file of an archive, and the blocks of a page inflated."""
+    """Yields the contents of a file, the files in an archive, and the data of a report page."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             files = [archive.read(name) for name in archive.namelist()]
@@ -183,7 +183,7 @@ def contents(path: Path) -> Iterator[bytes]:
 
 
 def commands(path: Path, out: Path) -> Iterator[Sequence[str | Path]]:
-    """Yields the commands that show a recording."""
+    """Yields all commands that show a recording."""
     inspect = "inspect"
     yield ()
     for name in commands_with("--unredacted"):
@@ -223,7 +223,7 @@ OTHER_FORMS = (("log", "--json"), ("log", "--no-fold"), *(("--seq", n) for n in 
 
 
 def everything(recorded: Recorded, *, chosen: Sequence[str] = ()) -> list[str]:
-    """Returns what leaks into the outputs of commands, and into the files that they write.
+    """Returns the secrets in the outputs of commands and in the files that they write.
 
     Args:
         recorded: the recording.
@@ -241,7 +241,7 @@ def everything(recorded: Recorded, *, chosen: Sequence[str] = ()) -> list[str]:
 
 @pytest.fixture
 def record(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Recorded]]:
-    """Records conversations; no recorder outlives the test."""
+    """Records conversations, and kills all recorders when the test ends."""
     begun: list[Recorded] = []
 
     def start(made: Conversation, *options: str) -> Recorded:
@@ -328,7 +328,7 @@ def test_faults_show_none(record: Callable[..., Recorded], level: str) -> None:
 
 
 def diverging(made: Conversation, side: str) -> Conversation:
-    """Returns the conversation with other lines of one side, which repeat its secrets."""
+    """Returns a conversation in which one side sends other lines, with secrets in them."""
     redactor = Redactor(RedactorState(""), markers=NumberedMarkers())
     steps, shown = [], [""]
     for number, step in enumerate(made.steps):
@@ -348,7 +348,7 @@ def diverging(made: Conversation, side: str) -> Conversation:
 
 
 def shown_by(made: Conversation, side: str) -> list[str]:
-    """Returns the secrets that a side sends in places or forms of secrets."""
+    """Returns the secrets that masking recognizes in the lines of one side."""
     redactor = Redactor(RedactorState(""), markers=NumberedMarkers())
     for step in made.steps:
         if step.side == side:
@@ -359,7 +359,7 @@ def shown_by(made: Conversation, side: str) -> list[str]:
 
 
 def playable(made: Conversation, directory: Path) -> Conversation:
-    """Returns a conversation for a replay, without stderr, which is forwarded unmasked."""
+    """Returns a conversation for a replay, without stderr, since a replay does not mask it."""
     here = str(directory).encode()
     steps = [Step(side, line.replace(b"/srv/app", here)) for side, line in made.steps]
     return evolve(made, steps=[step for step in steps if step.side != STDERR])
@@ -368,8 +368,8 @@ def playable(made: Conversation, directory: Path) -> Conversation:
 class Played:
     """Plays one recording to clients and agents, and searches all output for secrets.
 
-    A masked recording does not have the secrets. So with a masked recording, only those secrets are
-    searched for that the live peer sends in places or forms of secrets.
+    A masked recording does not contain the secrets. Then only those secrets are searched for that
+    masking recognizes in the lines of the live peer.
     """
 
     def __init__(
@@ -384,7 +384,7 @@ class Played:
         self.client.write_text(PLAYED_CLIENT)
 
     def script(self, made: Conversation) -> Path:
-        """Writes a script with the lines of both sides."""
+        """Writes the lines of a conversation into a file, and returns its path."""
         script = self.out / f"script-{len([*self.out.iterdir()])}"
         script.write_text(
             "".join(
@@ -395,12 +395,12 @@ class Played:
         return script
 
     def run(self, *words: str | Path) -> tuple[int, list[str]]:
-        """Runs a command; returns its exit code, and what leaked to its stdout and stderr."""
+        """Runs a command; returns its exit code, and the secrets in its output."""
         result = self._server.run(words, b"", env=self._recorded.variables, cwd=self.out)
         return result.returncode, self._found(words, result.stdout + result.stderr)
 
     def replay(self, made: Conversation) -> tuple[int, list[str]]:
-        """Plays the agent to a client; returns the secrets in reports and on stderr."""
+        """Runs a replay; returns its exit code, and the secrets in reports and on stderr."""
         self._look_for(made, CLIENT)
         reports = self.out / "replay.json", self.out / "replay.xml"
         words = ("replay", "--report", reports[0], "--junit", reports[1], self._recorded.path)
@@ -416,7 +416,7 @@ class Played:
         return json.loads(reports[0].read_text())["exit_code"], leaks
 
     def verify(self, made: Conversation, *more: str) -> tuple[int, list[str]]:
-        """Plays the client to an agent; returns the secrets in output and in masked recordings."""
+        """Runs `verify`; returns its exit code, and the secrets in output and recordings."""
         self._look_for(made, AGENT)
         new, reports = self.out / "new.db", (self.out / "verify.json", self.out / "verify.xml")
         new.unlink(missing_ok=True)

@@ -23,7 +23,7 @@ PROBE = ("--probe", "--prompt", "hello", "--prompt", "slow")
 
 
 def play(trials: Trials, agent: Sequence[str], *words: str) -> tuple[int, dict[str, Any]]:
-    """Probes an agent; returns the exit code, and the probes by their ids."""
+    """Runs `try --probe` with an agent; returns the exit code, and the results by probe."""
     code, printed = trials.run(*PROBE, "--json", *words, agent=agent)
     report = json.loads(printed)
     assert report["exit"] == code
@@ -32,7 +32,7 @@ def play(trials: Trials, agent: Sequence[str], *words: str) -> tuple[int, dict[s
 
 
 def named(probes: dict[str, Any], verdict: str) -> list[str]:
-    """Returns the ids of the probes with a verdict."""
+    """Returns the ids of the probes with a given verdict."""
     return [name for name, probe in probes.items() if probe["verdict"] == verdict]
 
 
@@ -57,7 +57,7 @@ def test_the_sdk_breaks_only_what_it_ignores(trials: Trials, tmp_path: Path) -> 
 
 
 def test_an_agent_that_ends_is_started_anew(trials: Trials) -> None:
-    """If a probe of `try --probe` ends the agent, the agent is started again."""
+    """If an agent exits during a probe of `try --probe`, it is started again."""
     code, probes = play(trials, PLAIN_AGENT)
     assert code == 1
     broken = probes["broken-json"]

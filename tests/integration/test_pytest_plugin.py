@@ -64,23 +64,23 @@ CLIENT = f"""
 
 @frozen
 class Outcome:
-    """How a run of pytest ended."""
+    """The exit code and the output of a run of pytest."""
 
     code: int
     output: str
 
     @property
     def words(self) -> dict[str, str]:
-        """The outcome of each test, by its name."""
+        """Returns the outcome of each test, by the test's name."""
         return self.words_in(r"\S+?")
 
     def words_in(self, file: str) -> dict[str, str]:
-        """Returns the outcome of each test in a file, by its name."""
+        """Returns the outcome of each test in a file, by the test's name."""
         result = re.findall(rf"^([A-Z]+) {file}::(\w+)", self.output, re.MULTILINE)
         return {name: word for word, name in result}
 
     def report_of(self, test: str) -> str:
-        """The report of a failed test."""
+        """Returns the report that pytest printed for a failed test."""
         result = re.search(
             rf"^_+ (?:ERROR at \w+ of )?{test} _+$(.*?)(?=^_{{3,}} |^={{3,}} )",
             self.output,
@@ -91,7 +91,7 @@ class Outcome:
 
 
 class Suite:
-    """A directory with tests."""
+    """A directory with tests that use the pytest plugin."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -100,18 +100,18 @@ class Suite:
             self.configure()
 
     def configure(self, *lines: str) -> None:
-        """Writes the configuration."""
+        """Writes pytest.ini, with additional lines."""
         usual = ("filterwarnings = error", "addopts = --strict-markers --strict-config -rA")
         (self.directory / "pytest.ini").write_text("\n".join(["[pytest]", *usual, *lines]) + "\n")
 
     def recorded(self, *names: str) -> None:
-        """Puts recordings in their place, as databases, which are sooner open than a text is."""
+        """Copies recordings into the suite, as databases, which open faster than texts."""
         self.recordings.mkdir(exist_ok=True)
         for name in names:
             shutil.copy(RECORDINGS / f"{name}.db", self.recordings)
 
     def recorded_as_text(self, *places: str) -> None:
-        """Puts the text form of "hello" in places."""
+        """Writes the text form of the recording "hello" to several paths."""
         for place in places:
             (self.directory / place).parent.mkdir(exist_ok=True)
             (self.directory / place).write_bytes(text_of(RECORDINGS / "hello.db"))
@@ -121,16 +121,16 @@ class Suite:
         (self.directory / name).write_text(dedent(CLIENT) + dedent(source), encoding="utf-8")
 
     def command(self, *arguments: str) -> list[str]:
-        """The command that runs the tests."""
+        """Returns the command that runs the tests."""
         return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
 
     def run(self, *arguments: str, **environment: str) -> Outcome:
-        """Runs the tests with this plugin and those that the arguments name."""
+        """Runs the tests with only this plugin and the plugins in the arguments."""
         environment = {**ALONE, **environment}
         return self.run_with_installed_plugins("-p", "acp_proxy", *arguments, **environment)
 
     def run_with_installed_plugins(self, *arguments: str, **environment: str) -> Outcome:
-        """Runs the tests with every plugin that is installed, as a user does."""
+        """Runs the tests with all installed plugins, as a user does."""
         result = subprocess.run(
             self.command(*arguments),
             cwd=self.directory,
@@ -143,7 +143,7 @@ class Suite:
 
 
 def plain_environment() -> dict[str, str]:
-    """The environment without what changes a run of pytest or an acp-proxy."""
+    """Returns the environment without settings of pytest and of acp-proxy."""
     left_out = ("ACP_PROXY_", "PYTEST_", "COV_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(left_out) and k != "CI"}
     return {**kept, "COLUMNS": "200", "NO_COLOR": "1"}
@@ -151,7 +151,7 @@ def plain_environment() -> dict[str, str]:
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Suite:
-    """A directory for tests."""
+    """Returns a directory for tests."""
     directory = tmp_path / "suite"
     directory.mkdir()
     return Suite(directory)
@@ -614,7 +614,7 @@ def test_it_works_in_workers(suite: Suite) -> None:
 
 
 class side_by_side:  # noqa: N801  a context manager
-    """Several runs of a suite at the same time."""
+    """Runs the tests of a suite several times in parallel."""
 
     def __init__(self, suite: Suite, count: int) -> None:
         self._runs = [
@@ -665,7 +665,7 @@ def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
 
 
 def test_the_manual_shows_the_example() -> None:
-    """The manual shows the code of the tested example for pytest."""
+    """All Python code on the manual's page about pytest comes from the tested example."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     example = (EXAMPLE / "tests" / "test_editor_plugin.py").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
@@ -691,7 +691,7 @@ Export = tuple[Path, tuple[str, ...]]
 
 
 def what_became(suite: Suite, exports: list[Export]) -> dict[Export, list[str]]:
-    """Returns the outcomes of tests exported from recordings, whole or cut."""
+    """Exports tests from recordings, runs them, and returns their outcomes."""
     made = {}
     for path, turn in exports:
         wrote = run("inspect", "export", path, "--format", "pytest", "-o", suite.directory, *turn)

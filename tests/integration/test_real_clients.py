@@ -1,4 +1,4 @@
-"""Real clients on real pipes cannot tell the proxy from the agent behind it."""
+"""Real clients cannot distinguish a recorder from the agent behind it."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 @dataclass(frozen=True)
 class Wire:
-    """The messages that one peer received and sent, in order, as the peer itself noted them."""
+    """The messages that a peer has received and sent, as the peer noted them itself."""
 
     received: list[Any]
     sent: list[Any]
 
     @classmethod
     def load(cls, path: Path) -> Wire:
-        """Reads what ``--wire`` wrote."""
+        """Reads the file that a peer writes with its option ``--wire``."""
         notes = [json.loads(UUID.sub("UUID", line)) for line in path.read_text().splitlines()]
         received = [note["message"] for note in notes if note["received"]]
         return cls(received, [note["message"] for note in notes if not note["received"]])
@@ -49,7 +49,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class Seen:
-    """The output of a client, and the messages that its agent saw."""
+    """The output of a client, and the messages of its agent."""
 
     printed: str
     agent: Wire
@@ -57,7 +57,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Client:
-    """A client, how its agent is configured, and the directory in which it works."""
+    """A real client, and the directory in which it works."""
 
     name: str
     directory: Path
@@ -66,18 +66,18 @@ class Client:
     """The prompt of acpx."""
 
     def run(self, *proxy: str) -> Seen:
-        """Lets the client talk to the agent, through `proxy` if one is given."""
+        """Runs the client with the agent, through a recorder if `proxy` is given."""
         wire = self.directory / "agent.wire"
         printed = self._talk([*proxy, sys.executable, str(AGENT), "--wire", str(wire)])
         return Seen(printed, Wire.load(wire))
 
     def record(self, acp_proxy: Path, recording: Path, session: str) -> str:
-        """Lets the client talk to an agent that names its session; returns what it printed."""
+        """Records the client with an agent that uses the given session id; returns its output."""
         record = [str(acp_proxy), "record", "-o", str(recording), "--"]
         return self._talk([*record, sys.executable, "-IS", str(GREETING_AGENT), session])
 
     def replay(self, acp_proxy: Path, *recordings: Path) -> str:
-        """Lets the client talk to the recorded agent; returns what it printed."""
+        """Runs the client with a replay; returns its output."""
         words = ["--report", str(self.report), *map(str, recordings)]
         printed = self._talk([str(acp_proxy), "replay", *words])
         result = json.loads(self.report.read_text())
@@ -86,7 +86,7 @@ class Client:
 
     @property
     def report(self) -> Path:
-        """Where a replay writes its report."""
+        """Returns the path of the replay's report."""
         return self.directory / "report.json"
 
     def _talk(self, agent: list[str]) -> str:
@@ -124,13 +124,13 @@ class Client:
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording, read with nothing but SQLite."""
+    """Reads a recording by SQL, without the code of acp-proxy."""
 
     path: Path
     acp_proxy: Path
 
     def rows(self, sql: str) -> list[Any]:
-        """Returns the rows of a query."""
+        """Returns the rows of a query, after the rest of the capture log is indexed."""
         if Path(f"{self.path}.log").exists():  # the talk was over before the indexer was up
             show = [str(self.acp_proxy), "inspect", "show", str(self.path)]
             subprocess.run(show, check=True, capture_output=True, timeout=TIMEOUT_S)
@@ -138,7 +138,7 @@ class Recording:
             return database.execute(sql).fetchall()
 
     def lines(self, stream: str) -> list[bytes]:
-        """Returns the frames of one stream as they were, without the end of the line."""
+        """Returns the frames of a stream without their newlines."""
         result = self.rows(
             f"select raw, newline from frames where stream = '{stream}' order by seq"
         )
@@ -146,14 +146,14 @@ class Recording:
         return [bytes(raw).removesuffix(b"\n") for raw, _ in result]
 
     def wire(self) -> Wire:
-        """Returns the messages, from the agent's point of view."""
+        """Returns the recorded messages as the agent received and sent them."""
         sides = [self.lines("to-agent"), self.lines("to-client")]
         return Wire(*([json.loads(UUID.sub("UUID", f.decode())) for f in side] for side in sides))
 
 
 @dataclass(frozen=True)
 class Talks:
-    """The same talk twice: directly and through the proxy, which recorded it."""
+    """Two runs of one conversation: directly, and through a recorder."""
 
     client: Client
     direct: Seen
@@ -162,7 +162,7 @@ class Talks:
 
 
 def talk_twice(client: Client, acp_proxy: Path) -> Talks:
-    """Lets a client talk directly, then through the proxy."""
+    """Runs a client twice: directly with the agent, and through a recorder."""
     direct = client.run()
     path = client.directory / "talk.db"
     proxied = client.run(str(acp_proxy), "record", "-o", str(path), "--")
@@ -171,7 +171,7 @@ def talk_twice(client: Client, acp_proxy: Path) -> Talks:
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory, acp_proxy: Path) -> Talks:
-    """The talks of the client on the Python SDK."""
+    """Returns both runs of the client with the Python SDK."""
     return talk_twice(Client("python", tmp_path_factory.mktemp("python"), None), acp_proxy)
 
 
@@ -179,14 +179,14 @@ def python(tmp_path_factory: pytest.TempPathFactory, acp_proxy: Path) -> Talks:
 def typescript(
     tmp_path_factory: pytest.TempPathFactory, acp_proxy: Path, npm_packages: Path
 ) -> Talks:
-    """The talks of the client on the TypeScript SDK."""
+    """Returns both runs of the client with the TypeScript SDK."""
     directory = tmp_path_factory.mktemp("typescript")
     return talk_twice(Client("typescript", directory, npm_packages), acp_proxy)
 
 
 @pytest.fixture(scope="module")
 def acpx(tmp_path_factory: pytest.TempPathFactory, acp_proxy: Path, npm_packages: Path) -> Talks:
-    """The talks of acpx."""
+    """Returns both runs of the client acpx."""
     return talk_twice(Client("acpx", tmp_path_factory.mktemp("acpx"), npm_packages), acp_proxy)
 
 
@@ -198,13 +198,13 @@ def acpx(tmp_path_factory: pytest.TempPathFactory, acp_proxy: Path, npm_packages
     ]
 )
 def talks(request: pytest.FixtureRequest) -> Talks:
-    """The talks of each client in turn."""
+    """Returns both runs of a client; each test runs once for each client."""
     result: Talks = request.getfixturevalue(request.param)
     return result
 
 
 def test_no_client_can_tell_the_proxy_from_its_agent(talks: Talks, acp_proxy: Path) -> None:
-    """Real clients print the same with and without a recorder."""
+    """Real clients print the same with a recorder as without one."""
     assert '"end_turn"' in talks.direct.printed
     assert talks.proxied.printed == talks.direct.printed
     assert talks.proxied.agent == talks.direct.agent

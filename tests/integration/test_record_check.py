@@ -1,4 +1,4 @@
-"""``record --check`` says at the end which rules were broken, and changes nothing else."""
+"""``record --check`` prints broken rules at the end, and changes nothing else."""
 
 from __future__ import annotations
 

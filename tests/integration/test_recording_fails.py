@@ -1,4 +1,4 @@
-"""If recording fails, the conversation goes on, and everything possible is kept."""
+"""If recording fails, the conversation continues, and as much as possible is kept."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ needs_prlimit = pytest.mark.skipif(
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds an exclusive lock on a database, as another program would."""
+    """Holds an exclusive lock on a database, as another program could."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=10)) as other:
         other.execute("BEGIN EXCLUSIVE")
         yield
 
 
 def stream(path: Path, name: str) -> bytes:
-    """Returns all that was recorded of a stream."""
+    """Returns all recorded bytes of a stream."""
     with RecordingReader(path) as reader:
         frames = [row for row in reader.frames() if row["stream"] == name]
         return b"".join(bytes(row["raw"]) + row["newline"].encode() for row in frames)
 
 
 def events(path: Path, kind: str) -> list[dict[str, Any]]:
-    """Returns the data of the events of a kind."""
+    """Returns the data of all events of a kind."""
     with RecordingReader(path) as reader:
         result = reader.query("SELECT data FROM events WHERE kind = ? ORDER BY seq", (kind,))
         return [json.loads(row["data"]) for row in result]
 
 
 def state(path: Path) -> str:
-    """Returns a recording's state."""
+    """Returns the state of a recording."""
     with RecordingReader(path) as reader:
         return reader.recording.state
 
 
 def has_rows(path: Path) -> bool:
-    """Whether the recorder has indexed something."""
+    """Whether the database has frames."""
     try:
         with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as result:
             return bool(result.execute("SELECT count(*) FROM frames").fetchone()[0])
@@ -66,7 +66,7 @@ def has_rows(path: Path) -> bool:
 
 
 def cannot_index(path: Path, why: str) -> str:
-    """The line on stderr after which the log is kept."""
+    """Returns the message that the recorder prints if it cannot index the log."""
     return (
         f"cannot index into {path}: {why}; the recording is kept in {path}.log, "
         "and a later command indexes it"
@@ -239,31 +239,31 @@ def test_the_last_events_close_a_gap(acp_proxy: Path, tmp_path: Path) -> None:
 
 
 def nothing(path: Path) -> Path:
-    """Returns a directory that does not exist, nor do its parents."""
+    """Returns a directory that does not exist, like its parents."""
     return path / "a" / "b" / "c"
 
 
 def file_for_parent(path: Path) -> Path:
-    """A directory that cannot be made, because its parent is a file."""
+    """Returns a directory that cannot be created: its parent is a file."""
     (path / "file").touch()
     return path / "file" / "c"
 
 
 def file_for_directory(path: Path) -> Path:
-    """A file where the directory should be."""
+    """Returns the path of a file in place of a directory."""
     (path / "file").touch()
     return path / "file"
 
 
 def under_proc(path: Path) -> Path:
-    """A directory that not even root can make."""
+    """Returns a directory in /proc that not even root can create."""
     if not os.path.isdir("/proc/self"):  # noqa: PTH112
         pytest.skip("expected /proc")
     return path.parent.parent.joinpath("/proc/self/acp-proxy")
 
 
 def readonly(path: Path) -> Path:
-    """A directory in which nothing can be made."""
+    """Creates a directory that will be made read-only."""
     (path / "readonly").mkdir()
     return path / "readonly"
 

@@ -1,4 +1,4 @@
-"""Tests the place, the name and the size limit of a recording, and files beside it."""
+"""Tests the path, the name and the size limit of a recording, and other files beside it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 def names(directory: Path) -> list[str]:
-    """Returns the names of the files of a directory."""
+    """Returns the names of the files in a directory."""
     return sorted(entry.name for entry in directory.iterdir())
 
 
 def record_talk(program: Path | ForkServer, *options: str | Path, home: Path) -> list[str]:
-    """Records a short conversation, which succeeds, and returns the complaints on stderr."""
+    """Records a short conversation; returns the messages of acp-proxy on stderr."""
     with PuppetTalk(program, *options, home=home) as conversation:
         conversation.prompt("one")
         outcome = conversation.end()
@@ -48,7 +48,7 @@ def received(path: Path) -> bytes:
 
 
 def events(path: Path, kind: str) -> list[dict[str, Any]]:
-    """Returns the data of a recording's events of one kind."""
+    """Returns the data of all events of a kind in a recording."""
     with RecordingReader(path) as reader:
         result = reader.query("SELECT data FROM events WHERE kind = ? ORDER BY seq", (kind,))
         return [json.loads(row["data"]) for row in result]
@@ -101,7 +101,7 @@ def test_other_files_in_its_place_are_never_touched(
 
 
 def test_a_log_alone_counts_as_a_recording(fork_server: ForkServer, tmp_path: Path) -> None:
-    """If only `NAME.db.log` exists, a new recording gets a different name."""
+    """If only `NAME.db.log` exists, `record -o NAME.db` records into NAME-2.db."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         before = recorder.log_path.read_bytes()
@@ -188,7 +188,7 @@ def test_everything_is_private_to_its_owner(acp_proxy: Path, tmp_path: Path) -> 
 
 @contextlib.contextmanager
 def watched(directory: Path) -> Iterator[list[int]]:
-    """Looks again and again how much a directory's recordings take, and keeps each new record."""
+    """Measures the size of the files in a directory again and again, and notes each maximum."""
     peaks = [0]
     over = threading.Event()
 
@@ -243,7 +243,7 @@ def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path, size: int) 
 
 
 def gaps(path: Path) -> list[dict[str, Any]]:
-    """Returns the fields of each gap."""
+    """Returns the data of each gap in a recording."""
     with RecordingReader(path) as reader:
         result = list(reader.query("SELECT data FROM events WHERE kind = 'gap' ORDER BY seq"))
     return [json.loads(row["data"]) for row in result]
@@ -253,7 +253,7 @@ def gaps(path: Path) -> list[dict[str, Any]]:
 
 
 def age(path: Path, days: float) -> None:
-    """Makes the files of a recording look as old as that."""
+    """Sets the times of a recording's files to some days ago."""
     then = time.time() - days * 86400
     for entry in path.parent.glob(f"{path.name}*"):
         os.utime(entry, (then, then))

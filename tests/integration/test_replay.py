@@ -44,20 +44,20 @@ PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Par
 
 
 class Replaying(Talk):
-    """A replay that runs, and the client's ends of its pipes."""
+    """A running replay, and the client's ends of its pipes."""
 
     def send_frames(self, recorded: RecordedTranscript, *numbers: int) -> None:
-        """Says recorded frames."""
+        """Sends recorded frames to the replay."""
         self.write(*(recorded.raw[number] for number in numbers))
 
     def expect_frames(self, recorded: RecordedTranscript, *numbers: int) -> None:
-        """Expects recorded frames, which are next."""
+        """Reads the next bytes, and asserts that they are recorded frames."""
         self.expect(b"".join(recorded.raw[number] for number in numbers))
 
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
-    """A short conversation."""
+    """Makes a recording of a short conversation."""
     made = record_book(tmp_path, TALK)
     yield made
     made.close()
@@ -67,10 +67,10 @@ def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
 def replay(
     acp_proxy: Path, fork_server: ForkServer, tmp_path: Path
 ) -> Iterator[Callable[..., Replaying]]:
-    """Starts replays of recordings; none of them outlives the test.
+    """Starts replays of recordings, and kills those that still run when the test ends.
 
-    With variables for the interpreter it is a program of its own, without them a fork.
-    `already_sent` is in the pipe before the replay starts: no timeout can pass before it.
+    With environment variables, the installed program runs; without them, a fork. `already_sent` is
+    in the pipe before the replay starts, so no timeout of the replay can end before it.
     """
     started: list[subprocess.Popen[bytes] | Forked] = []
 
@@ -378,7 +378,7 @@ def test_an_incomplete_recording_is_played_to_its_end(
 
 
 def play_randomly(run: Replaying, conversation: Conversation, chance: random.Random) -> bytes:
-    """Sends the messages of the recorded client in time, in random pieces."""
+    """Sends the recorded client's messages in random pieces; returns the received bytes."""
     for saying in conversation.frames:
         wanted = sum(len(conversation.lines[seq]) for seq in saying.after)
         run.run(until=lambda wanted=wanted: len(run.received) >= wanted)  # type: ignore[misc]
@@ -393,7 +393,7 @@ def play_randomly(run: Replaying, conversation: Conversation, chance: random.Ran
 
 
 def hash_seeds(count: int) -> list[str]:
-    """Seeds for Python's hashes, the same in every run."""
+    """Returns seeds for PYTHONHASHSEED, the same in each run."""
     return [str(seed) for seed in random.Random(4).sample(range(2**32), count)]
 
 
@@ -420,7 +420,7 @@ def test_replays_agree_under_any_hash_seed(
 def test_the_scripted_client_plays_every_recording(
     acp_proxy: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The client that `acp_proxy.client` plays finds no difference in a replay."""
+    """`acp_proxy.client` finds no difference if its agent is a replay of its recording."""
     for name in RECORDINGS:
         recording = str(ROOT / "recordings" / f"{name}.db")
         words = [recording, "--", str(acp_proxy), "replay", recording]
@@ -454,7 +454,7 @@ def test_the_scripted_client_prints_its_usage() -> None:
 
 
 def run_client(recording: str, *command: str) -> Any:
-    """Runs the scripted client."""
+    """Runs `python -m acp_proxy.client`, and returns the result."""
     return subprocess.run(
         [sys.executable, "-m", "acp_proxy.client", recording, "--", *command],
         capture_output=True,

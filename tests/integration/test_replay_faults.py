@@ -1,4 +1,4 @@
-"""Tests a replay with faults from outside: bytes, exit codes and reports."""
+"""Tests `acp-proxy replay` with faults: sent bytes, exit codes and reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Replay = Callable[..., subprocess.CompletedProcess[bytes]]
 
 @pytest.fixture
 def replay(fork_server: ForkServer) -> Replay:
-    """Replays the tour to a client that says something and leaves."""
+    """Replays the recording "tour" to a client that sends one message and leaves."""
 
     def run(*options: str) -> subprocess.CompletedProcess[bytes]:
         return fork_server.run(["replay", *options, "--", TOUR], HELLO, env=os.environ, cwd=ROOT)
@@ -109,7 +109,7 @@ def test_a_bad_plan_is_refused_before_playing(
 
 @pytest.mark.slow
 def test_the_sdks_client_sees_the_faults() -> None:
-    """In a replay with faults, a client on the SDK receives the faults."""
+    """A client on the SDK notices the faults of a replay."""
     from tests.agents.tour_client import tour  # imports the SDK, which takes long
 
     def sdk_client(*options: str) -> tuple[bool, list[dict[str, Any]]]:

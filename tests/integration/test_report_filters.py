@@ -1,4 +1,4 @@
-"""Filters and searches of a report find what those of the command line find."""
+"""A filter or search on a report page finds the same as on the command line."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def test_a_report_finds_what_the_command_line_finds(npm_packages: Path) -> None:
 
 
 def _mistake(answer: Any) -> Any:
-    """An answer; of a message that names a mistake its place and kind, without quoted words."""
+    """Returns an answer; of an error message, only the part before the first quoted word."""
     return re.split("['\"]", answer)[0] if isinstance(answer, str) else answer
 
 
 def _filters() -> list[str]:
-    """The filters of the manual, of a list, and of chance; some are wrong."""
+    """Returns filters from the manual and a list, and random ones, some of them invalid."""
     manual = re.findall(r"^\| `([^`]+)`", (ROOT / "docs/filters.md").read_text(), re.MULTILINE)
     chance = random.Random(18)
     words = [*_TERMS, *manual, "and", "or", "not", "(", ")", "or", "not", "(", ")"]

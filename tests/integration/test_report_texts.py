@@ -33,7 +33,7 @@ _WHOLE = TextLimits(None, LAST_NUMBER)
 
 
 def _shown(entry: TranscriptEntry, name: str) -> Any:
-    """A member of an entry in the form in which the page is asked for it."""
+    """Returns a member of a transcript entry in the form in which the page has it."""
     if name == "texts":
         blocks = [block for block in entry.blocks if block.form is TextForm.TEXT]
         return [block.text.start for block in blocks if block.label != "input"]

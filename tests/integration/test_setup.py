@@ -1,4 +1,4 @@
-"""A real client starts the agent in the settings that `setup` prints, and records it."""
+"""A real client starts and records its agent with the settings that `setup` prints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def output(words: list[str], env: Mapping[str, str]) -> str:
-    """Runs a program, asserts that it succeeds, and returns its output."""
+    """Runs a program that must succeed, and returns its output."""
     result = subprocess.run(
         words, env=env, cwd=env["HOME"], capture_output=True, text=True, timeout=TIMEOUT_S
     )

@@ -1,4 +1,4 @@
-"""A session that ends before the rest of the program is imported is recorded completely."""
+"""A session that ends while its recorder still starts is recorded completely."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SAYS = f"read line; echo '{ANSWER}'"
 
 
 def hindered(directory: Path, what: str) -> dict[str, str]:
-    """Returns an environment in which importing trio does something else."""
+    """Returns an environment in which importing trio runs other code."""
     (directory / "modules").mkdir()
     (directory / "modules" / "trio.py").write_text(what)
     return {"PYTHONPATH": str(directory / "modules")}
 
 
 def short_talk(installed: Recorder, tmp_path: Path) -> Talk:
-    """Has a talk that ends while the proxy is still importing, which therefore never ends."""
+    """Records a conversation that ends while the recorder hangs in an import."""
     Gate(tmp_path / "never")
     env = hindered(tmp_path, f"open({str(tmp_path / 'never')!r}).read()")
     conversation = installed(shell(SAYS), env=env)
@@ -38,7 +38,7 @@ def short_talk(installed: Recorder, tmp_path: Path) -> Talk:
 
 
 def test_a_short_session_leaves_its_log(installed: Recorder, tmp_path: Path) -> None:
-    """If a session ends while its recorder starts, its log stays beside an empty database.
+    """If a session ends while its recorder starts, its log remains beside an empty database.
 
     The database is created first, readable only by its owner, so that no other user can put a file
     there.

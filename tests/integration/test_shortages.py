@@ -1,4 +1,4 @@
-"""If memory lacks for a guardian or for the proxy, the conversation goes on."""
+"""If a recorder cannot start its guardian or itself, the agent still runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNGUARDED = [
 
 
 def limited(limit: str) -> list[str]:
-    """Returns a wrapper that runs the proxy with a limit of the shell's."""
+    """Returns a command that sets a limit of the shell and then runs its arguments."""
     return ["/bin/sh", "-c", f'ulimit {limit}; exec "$@"', "sh"]
 
 

@@ -1,4 +1,4 @@
-"""Signals reach all processes of an agent once, and none is left after the grace."""
+"""Each process of an agent gets each signal once, and none remains after the grace time."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_signal_reaches_the_whole_group_once(
 @pytest.mark.skipif(sys.platform != "linux", reason="expected Linux, which names the sender")
 @pytest.mark.parametrize("is_client", [True, False])
 def test_the_recording_tells_a_signal_of_the_client(installed: Recorder, is_client: bool) -> None:
-    """A recording shows whether the client or somebody else sent the signal that stopped it."""
+    """A recording shows whether the client or somebody else sent the signal that ended it."""
     conversation = installed(shell("echo ready; exec sleep 1000"))
     conversation.expect(b"ready\n")
     if is_client:
@@ -138,7 +138,7 @@ def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
 
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool) -> None:
-    """If an agent has moved to another process group, its recorder still passes on signals."""
+    """If an agent has changed its process group, its recorder still passes signals on to it."""
     script = "import os, time; os.setsid(); print('ready', flush=True); time.sleep(1000)"
     ignore = "" if obeys else IGNORE
     python = [sys.executable, "-IS", "-c", script]

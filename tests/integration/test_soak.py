@@ -1,4 +1,4 @@
-"""Tests recordings of a million frames and thousands of random streams."""
+"""Tests recordings of a million frames, and thousands of random streams."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_gigabyte_of_noise(installed: Recorder, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A recording of a million frames."""
+    """Makes a recording of a million frames."""
     return record_million(tmp_path_factory.mktemp("million") / "million.db")
 
 
@@ -119,7 +119,7 @@ def test_a_million_frames_are_replayed_in_flat_memory(million: Path, acp_proxy: 
 
 
 def _peak(command: list[str]) -> int:
-    """Runs a command to its good end; returns the most memory that it or a child of it had."""
+    """Runs a command that must succeed; returns the peak memory of it and its children."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

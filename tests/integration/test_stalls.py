@@ -1,4 +1,4 @@
-"""A hang rings: `record --on-stall` runs a command, and `log --follow --until` ends."""
+"""Tests what happens at a stall: `record --on-stall` and `log --follow --until`."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ SENTENCE = re.compile(r'agent silent [0-9.]+ m?s, prompt #2 open: "use \[redacte
 
 
 def told(place: Path) -> list[str]:
-    """Returns the lines that the command has received."""
+    """Returns the lines that the command of `--on-stall` has received."""
     path = place / "told"
     return path.read_text().splitlines(keepends=True) if path.exists() else []
 
 
 def ringing(record: Recorder, place: Path) -> tuple[Talk, int]:
-    """Records a hang; returns the conversation, and the process group of the running command."""
+    """Records a stall; returns the conversation, and the command's process group."""
     command = shlex.join(shell(f"{TELL}; sleep 1000 & sleep 1000", str(place)))
     conversation = record(HANG, "--stall", "0.3", "--on-stall", command)
     conversation.write(PROMPT)
@@ -91,7 +91,7 @@ def test_no_variable_sets_the_command(record: Recorder, tmp_path: Path) -> None:
 def followed(
     server: ForkServer, conversation: Talk, until: list[str], act: Callable[[], object]
 ) -> tuple[int, str]:
-    """Follows a conversation until something happens; returns the exit code and stderr."""
+    """Runs `log --follow --until` while an action happens; returns exit code and stderr."""
     path = conversation.recording.path
     words = ["log", "--follow", *(word for item in until for word in ("--until", item)), str(path)]
     process, stdin, stdout, stderr = start(

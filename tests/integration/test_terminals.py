@@ -1,4 +1,4 @@
-"""An agent on a terminal behaves behind the proxy as without it."""
+"""An agent on a terminal behaves with a recorder as without one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CLIENT = ["/bin/sh", "-c", 'trap : INT; "$@"; exit', "client"]
 
 
 class Terminal:
-    """A pseudo-terminal in which a shell runs a client, which runs the proxy."""
+    """A pseudo-terminal in which a shell runs a client, and the client runs a recorder."""
 
     def __init__(self, keys: int, path: str) -> None:
         self.path = path
@@ -45,11 +45,11 @@ class Terminal:
         self._shown = b""
 
     def type(self, keys: bytes) -> None:
-        """Types some keys."""
+        """Types keys on the terminal."""
         os.write(self._keys, keys)
 
     def expect(self, text: bytes) -> None:
-        """Waits until some text is shown."""
+        """Waits until the terminal shows a text."""
         deadline = time.monotonic() + DEADLINE_S
         while text not in self._shown:
             assert time.monotonic() < deadline, f"expected {text!r}, got {self._shown!r}"
@@ -73,12 +73,12 @@ def open_terminal() -> Iterator[Terminal]:
 
 
 def state(pid: int) -> str:
-    """Returns the state of a process, as one letter; empty if it is gone."""
+    """Returns the state of a process as one letter; empty if the process does not exist."""
     return next((p.state for p in processes() if p.pid == pid), "")
 
 
 def proxy(conversation: Talk) -> int:
-    """Returns the process id of the proxy, which is a child of the client."""
+    """Returns the process id of the recorder, which is a child of the client."""
     (client,) = [p.pid for p in processes() if p.parent == conversation.process.pid]
     (result,) = [p.pid for p in processes() if p.parent == client]
     return result
@@ -130,7 +130,7 @@ def test_ctrl_c_reaches_an_agent_once(record: Recorder, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name)
 def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -> None:
-    """If an agent on a terminal is killed, none of its processes remains."""
+    """If a recorder on a terminal is killed, no process of its agent remains."""
     ignore = "trap '' TERM HUP INT; "
     lost = f"{ignore} echo $$; exec sleep 1000"
     script = f'{ignore} (env -i /bin/sh -c "$1" &); read go; echo $$; read stay'

@@ -1,4 +1,4 @@
-"""The two peers cannot detect the proxy, whatever descriptors it is given."""
+"""Neither peer notices the recorder, whatever kind of descriptors it gets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SIZE = 3 << 20
 
 @pytest.fixture
 def speech() -> bytes:
-    """Bytes of all values, in lines, more than any pipe holds."""
+    """Returns random bytes, more than fit into a pipe."""
     return random.Random(9).randbytes(SIZE)
 
 
@@ -48,7 +48,7 @@ def test_switched_off_the_agent_runs_in_our_place(record: Recorder) -> None:
 
 
 def test_switched_off_a_missing_agent_is_127(record: Recorder) -> None:
-    """With ACP_PROXY_OFF=1, an agent that cannot start gives the usual error."""
+    """With ACP_PROXY_OFF=1, `record` exits with 127 if the agent does not exist."""
     conversation = record(["no-such-agent"], env={**READABLE_PATH, "ACP_PROXY_OFF": "1"})
     assert conversation.wait() == 127
     assert conversation.stderr.count(b"\n") == 1
@@ -81,7 +81,7 @@ def test_our_own_messages_go_to_stderr(record: Recorder, tmp_path: Path) -> None
 
 
 class Ends:
-    """Descriptors for a proxy, made as some clients make them, and our ends of them."""
+    """The standard descriptors of a recorder, and the client's ends of them."""
 
     def __init__(self, kind: str) -> None:
         self.theirs: list[int] = []
@@ -96,19 +96,19 @@ class Ends:
             os.set_blocking(other, False)
 
     def close_theirs(self) -> None:
-        """Leaves the proxy's ends to the proxy."""
+        """Closes our copies of the descriptors that the recorder uses."""
         for fd in self.theirs:
             os.close(fd)
 
     def write(self, data: bytes) -> None:
-        """Writes everything and closes."""
+        """Writes all data to stdin, and closes stdin."""
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self.ours[0], rest[: 1 << 16]) :]
         os.close(self.ours[0])
 
     def read_all(self, number: int, into: bytearray) -> None:
-        """Reads until the end."""
+        """Reads a descriptor until its end."""
         while data := os.read(self.ours[number], 1 << 16):
             into += data
         os.close(self.ours[number])

@@ -37,8 +37,8 @@ class Trials:
     """Runs ``acp-proxy try`` in a directory with the sample file.
 
     Attributes:
-        program: the installed program, for what does not run in a fork.
-        work: the directory.
+        program: the installed program, for tests that cannot use a fork.
+        work: the working directory.
         recording: the recording of the last trial.
     """
 
@@ -52,12 +52,12 @@ class Trials:
         self.recording = tmp_path / "trial.db"
 
     def start(self, *words: str, agent: Sequence[str] = PLAIN_AGENT, **streams: int) -> Started:
-        """Starts a trial.
+        """Starts ``acp-proxy try``.
 
         Args:
-            *words: options.
-            agent: its command.
-            **streams: as `subprocess` has them; the rest is closed and two files.
+            *words: options of ``try``.
+            agent: the command of the agent.
+            **streams: values as for `subprocess.Popen`; by default, no stdin and two files.
         """
         self.recording = self.recording.with_name(f"{uuid.uuid4().hex}.db")
         command = ["try", *words, "-o", str(self.recording), "--", *agent]
@@ -72,7 +72,7 @@ class Trials:
     def run(
         self, *words: str, agent: Sequence[str] = PLAIN_AGENT, **streams: int
     ) -> tuple[int, str]:
-        """Runs a trial; returns its exit code and what it has printed."""
+        """Runs ``acp-proxy try``; returns its exit code and its output."""
         started = self.start(*words, agent=agent, **streams)
         stdout, stderr = started.communicate()
         assert "Traceback" not in stderr, stderr
@@ -80,7 +80,7 @@ class Trials:
         return started.returncode, stdout
 
     def verify(self, *words: str, agent: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-        """Runs ``acp-proxy verify`` with options and a recording."""
+        """Runs ``acp-proxy verify`` with the given options and agent."""
         command = ["verify", *words, "--", *agent]
         return self._server.run(command, b"", env=self._environment(), cwd=self.work)
 
@@ -92,15 +92,15 @@ class Trials:
 
     @property
     def text(self) -> str:
-        """The text of the sample file."""
+        """Returns the contents of the sample file."""
         return (self.work / SAMPLE_NAME).read_text(encoding="utf-8")
 
     def living(self) -> list[int]:
-        """Returns the processes that the trials have started and that still run."""
+        """Returns the running processes that the trials have started."""
         return marked(self._mark)
 
     def findings(self) -> list[str]:
-        """Returns the rules of the errors and warnings in the recording, which is complete."""
+        """Returns the rules of all errors and warnings about the complete recording."""
         with RecordingReader(self.recording) as reader:
             assert reader.recording.state == "complete"
             summary = summarize_whole(reader, time.monotonic_ns())
@@ -109,7 +109,7 @@ class Trials:
 
 @pytest.fixture
 def trials(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator[Trials]:
-    """Runs trials; fails if one leaves a process behind."""
+    """Runs ``acp-proxy try``; fails if a process remains."""
     result = Trials(acp_proxy, tmp_path, fork_server)
     yield result
     wait_until(lambda: not result.living(), "no process to be left")
@@ -128,7 +128,7 @@ def test_a_turn_is_printed_recorded_and_played_again(trials: Trials, agent: list
 
 
 def test_a_file_is_written_only_with_consent(trials: Trials) -> None:
-    """If the user of `try` refuses a write, the file does not change."""
+    """`try` lets an agent write a file only with the option `--allow`, and refuses otherwise."""
     code, printed = trials.run("--prompt", "edit", "--reject")
     assert (code, trials.text) == (0, SAMPLE_TEXT)
     assert "denied (Reject)" in printed
@@ -300,7 +300,7 @@ def _log(trials: Trials) -> bytes:
 
 
 def test_an_interrupt_at_the_end_leaves_a_complete_recording(trials: Trials) -> None:
-    """If an agent does not end, an interrupt of `try` ends the agent."""
+    """If Ctrl-C ends `try` while it waits for the agent's exit, the recording is complete."""
     stubborn = ["sh", "-c", f"{shlex.join(PLAIN_AGENT)}; touch ended; sleep 600"]
     process = trials.start("--prompt", "hello", agent=stubborn)
     wait_until((trials.work / "ended").exists, "the end to begin")

@@ -48,7 +48,7 @@ pytestmark = needs_proc
 
 @pytest.fixture
 def verify(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator[Verifier]:
-    """Runs verifications; none leaves a process behind."""
+    """Runs `acp-proxy verify`, and checks that no process remains."""
     verifier = Verifier(acp_proxy, tmp_path, fork_server)
     yield verifier
     for pid in verifier.living():
@@ -178,7 +178,7 @@ def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
 
 
 def test_concurrent_work_may_come_in_any_order(verify: Verifier, tmp_path: Path) -> None:
-    """If a rule allows it, `verify` accepts parallel tool calls in any order."""
+    """If a file of rules allows it, `verify` accepts parallel tool calls in any order."""
     result = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (result.code, result.differences) == (1, [("moved session/update tool_call_update", "")])
     assert "to ignore these differences: `acp-proxy diff --learn " in result.stderr
@@ -371,7 +371,7 @@ def _command(pid: int) -> bytes:
 
 
 def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
-    """`verify` runs the agent in a new directory with the recorded directory's name."""
+    """`verify` runs the agent in a new directory, whose last name is as recorded."""
     result = verify("edit-allowed", PLAIN_AGENT)
     assert result.code == 0
     (old, new), *_ = result.report["conversation"]["bindings"].items()
@@ -382,7 +382,7 @@ def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
 
 
 def test_an_agent_works_in_a_given_directory(verify: Verifier, tmp_path: Path) -> None:
-    """If a directory is given, `verify` runs the agent in it."""
+    """With `--cwd`, `verify` runs the agent in the given directory."""
     work = tmp_path / "work"
     work.mkdir()
     result = verify("edit-allowed", PLAIN_AGENT, "--cwd", str(work))
@@ -405,7 +405,7 @@ def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
 
 
 def test_the_new_run_says_what_made_it(verify: Verifier) -> None:
-    """The recording that `verify` makes of its run says that `verify` has made it."""
+    """A recording that `verify` makes is marked as a run of `verify`."""
     nested = [sys.executable, "-m", "acp_proxy", "record", "--", *PLAIN_AGENT]
     result = verify("hello", nested)
     outer = Path(result.report["recorded_as"])

@@ -1,4 +1,4 @@
-"""``verify --runs`` with an agent whose model words its answer differently in each run."""
+"""Tests ``verify --runs`` with an agent whose model uses other words in each run."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ pytestmark = needs_proc
 
 @pytest.fixture
 def verify(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Verifier:
-    """Runs verifications."""
+    """Runs `acp-proxy verify`."""
     return Verifier(acp_proxy, tmp_path, fork_server)
 
 
 @pytest.fixture
 def recorded(verify: Verifier, tmp_path: Path) -> Path:
-    """A recording of the agent, in words that no run of a test uses."""
+    """Makes a recording of the agent, whose words differ from those in all later runs."""
     path = tmp_path / "recorded.db"
     (tmp_path / "count").write_text("40")
     verify.here("hello", agent(tmp_path), "-o", str(path))
@@ -36,13 +36,13 @@ def recorded(verify: Verifier, tmp_path: Path) -> Path:
 
 
 def agent(directory: Path, *odd: str) -> list[str]:
-    """Returns the command of the agent, which counts its runs in a directory."""
+    """Returns the command of the agent, which counts its runs in a file."""
     command = [sys.executable, "-S", "-m", "tests.agents.model_agent"]
     return [*command, str(directory / "count"), *odd]
 
 
 def unstable(result: Verified) -> list[str]:
-    """Returns the first unstable place, or title, of each unstable run."""
+    """Returns, for each unstable run, the pointer or the title of its first difference."""
     firsts = [run["entries"][0] for run in result.report["unstable"]]
     return [
         entry["fields"][0]["pointer"] if entry["fields"] else entry["title"] for entry in firsts

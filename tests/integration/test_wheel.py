@@ -1,7 +1,6 @@
-"""The archives of `make dist` have every file, and the wheel works in an empty environment.
+"""The archives of `make dist` have all files, and the wheel works in an empty environment.
 
-Nothing is downloaded: what the wheel requires is copied from the environment of the tests, which
-was installed from the lock.
+Nothing is downloaded: the required packages are copied from the environment of the tests.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ BASE = {"ahocorasick-rs", "attrs", "cattrs", "click", "jinja2", "jsonschema-rs",
 
 
 def run(*command: str | Path, cwd: Path = ROOT, said: bytes = b"") -> bytes:
-    """Runs a program that has to succeed, and returns its output; shows what it says on stderr."""
+    """Runs a program that must succeed, and returns its output."""
     result = subprocess.run(
         [*map(str, command)],
         input=said,
@@ -59,14 +58,14 @@ def run(*command: str | Path, cwd: Path = ROOT, said: bytes = b"") -> bytes:
 
 
 def build(directory: Path, kind: str, source: Path = ROOT) -> Path:
-    """Builds a ``wheel`` or an ``sdist`` as `make dist` does, and returns it."""
+    """Builds a ``wheel`` or an ``sdist`` as `make dist` does, and returns the archive."""
     run(sys.executable, "-m", "hatchling", "build", "-d", directory, "-t", kind, cwd=source)
     (built,) = directory.glob("*.whl" if kind == "wheel" else "*.tar.gz")
     return built
 
 
 def source_files() -> set[str]:
-    """The files of the checkout that git does not ignore; of an unpacked archive, all."""
+    """Returns all files of the checkout that git does not ignore."""
     if (ROOT / ".git").exists():
         told = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").decode()
         return {name for name in told.split("\0") if name and (ROOT / name).exists()}
@@ -78,7 +77,7 @@ def source_files() -> set[str]:
 
 
 def test_the_archives_have_every_file(wheel: Path, tmp_path: Path) -> None:
-    """The built wheel contains only the package."""
+    """The wheel contains exactly the package, and the source archive all files of the checkout."""
     archive = build(tmp_path, "sdist")
     assert wheel.name == f"acp_proxy-{__version__}-py3-none-any.whl"
     about = f"acp_proxy-{__version__}.dist-info"
@@ -103,7 +102,7 @@ def test_the_archives_have_every_file(wheel: Path, tmp_path: Path) -> None:
 
 
 def closure(wheel: Path) -> dict[str, Distribution]:
-    """Whatever a wheel requires to run, by name, with what this requires in turn."""
+    """Returns the packages that a wheel requires, also indirectly, by name."""
     result: dict[str, Distribution] = {}
     about = zipfile.Path(wheel, f"acp_proxy-{__version__}.dist-info/")
     names = [*runtime_requirements(PathDistribution(about))]
@@ -116,7 +115,7 @@ def closure(wheel: Path) -> dict[str, Distribution]:
 
 
 def runtime_requirements(package: Distribution) -> Iterator[str]:
-    """The names of what a package requires here, without extras."""
+    """Yields the names of the packages that a package requires, without extras."""
     for line in package.requires or ():
         wanted = Requirement(line)
         if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
@@ -124,7 +123,7 @@ def runtime_requirements(package: Distribution) -> Iterator[str]:
 
 
 def copy_installed(package: Distribution, site_packages: Path) -> None:
-    """Copies what pip has installed of a package, but no start scripts."""
+    """Copies the installed files of a package, without its start scripts."""
     for file in package.files or ():
         if ".." not in file.parts:
             target = site_packages / file
@@ -134,13 +133,13 @@ def copy_installed(package: Distribution, site_packages: Path) -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout."""
+    """Builds the wheel of this checkout."""
     return build(tmp_path_factory.mktemp("built"), "wheel")
 
 
 @pytest.fixture
 def installed(wheel: Path, tmp_path: Path) -> Path:
-    """The programs of an environment that has the built wheel and what it requires, no more."""
+    """Installs the wheel and its required packages; returns the directory of programs."""
     environment = tmp_path / "environment"
     venv.create(environment, symlinks=True, with_pip=False)
     programs = environment / "bin"

@@ -1,4 +1,4 @@
-"""The workflows of this repository are well-formed, and their shell steps do what they say."""
+"""The GitHub workflows of this repository are valid, and some of their steps run locally."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="expected bash")
 
 
 def complaints(packages: Path, *paths: Path) -> list[str]:
-    """Returns what actionlint says about workflows, without complaints about what is `NEWER`."""
+    """Returns the messages of actionlint about workflows, except those in `NEWER`."""
     result = subprocess.run(
         ["node", "-e", LINT, *paths], cwd=packages, capture_output=True, check=True, timeout=60
     )
@@ -47,7 +47,7 @@ def test_a_linter_of_workflows_has_no_complaint(npm_packages: Path, tmp_path: Pa
 
 
 def job(tmp_path: Path) -> tuple[ActionRun, dict[str, Any]]:
-    """Returns a run of the job that tries the wheel, in this checkout, and its steps by name."""
+    """Returns a local run of the workflow's job "wheel", and its steps by name."""
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))
     steps = {step.get("name"): step for step in workflow["jobs"]["wheel"]["steps"]}
     return ActionRun({}, {}, ROOT, tmp_path, str(Path(sys.executable).parent)), steps

@@ -1,4 +1,4 @@
-"""Runs ``acp-proxy verify`` with real agents, and checks that none is left running."""
+"""Runs ``acp-proxy verify`` with real agents, and checks that no process remains."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNRULY_AGENT = [sys.executable, "-IS", str(ROOT / "tests" / "agents" / "unruly_a
 
 @define
 class Verified:
-    """The result of a verification."""
+    """The exit code, the output and the reports of ``verify``."""
 
     code: int
     stdout: str
@@ -42,13 +42,13 @@ class Verified:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of the divergences that count."""
+        """Returns the kinds of all divergences except informational ones."""
         divergences = self.report["conversation"]["divergences"]
         return [divergence["kind"] for divergence in divergences if divergence["rank"] != "info"]
 
     @property
     def differences(self) -> list[tuple[str, str]]:
-        """The changed entries, each as change and title, with the places."""
+        """Returns each difference as change and title, with its JSON pointers."""
         entries = [
             (f"{item['change']} {item['title']}", " ".join(f["pointer"] for f in item["fields"]))
             for item in self.report["entries"]
@@ -57,10 +57,10 @@ class Verified:
 
 
 class Started:
-    """A verification or a trial that runs.
+    """A running ``verify`` or ``try``.
 
     Attributes:
-        process: the verifier, or the client of the trial.
+        process: the process of the command.
     """
 
     def __init__(self, process: subprocess.Popen[bytes] | Forked, outputs: list[Path]) -> None:
@@ -69,29 +69,28 @@ class Started:
 
     @property
     def returncode(self) -> int | None:
-        """Its exit code, or the negative signal; None as long as it runs."""
+        """Returns the exit code, a negative signal, or None while the command runs."""
         return self.process.poll()
 
     def send_signal(self, signum: int) -> None:
-        """Sends a signal, unless it has ended."""
+        """Sends a signal to the command if it still runs."""
         self.process.send_signal(signum)
 
     def communicate(self) -> tuple[str, str]:
-        """Waits for its end and returns what it has printed on stdout and stderr."""
+        """Waits until the command has ended; returns its stdout and stderr."""
         self.process.wait(DEADLINE_S)
         stdout, stderr = (path.read_text(encoding="utf-8") for path in self._outputs)
         return stdout, stderr
 
 
 class Verifier:
-    """Runs verifications for one test.
+    """Runs ``verify`` for one test.
 
     Attributes:
         home: the directory of the new recordings.
         scratch: the directory of temporary files.
-        junit: where the report for JUnit goes.
-        server: what starts verifiers; None where the start of the program or what it inherits is
-            tested.
+        junit: the path of the JUnit report.
+        server: a server that forks ``verify``; None for tests of how the program starts.
     """
 
     def __init__(self, acp_proxy: Path, directory: Path, server: ForkServer) -> None:
@@ -108,7 +107,7 @@ class Verifier:
     def start(
         self, recording: Path | str, agent: Sequence[str], *options: str, **more: str
     ) -> Started:
-        """Starts a verification."""
+        """Starts ``verify`` with a recording and an agent."""
         words = self._words(recording, agent, options)
         env = {**self._environment(), **more}
         self._started += 1
@@ -138,16 +137,16 @@ class Verifier:
     def __call__(
         self, recording: Path | str, agent: Sequence[str], *options: str, **more: str
     ) -> Verified:
-        """Runs one to its end; nothing is left of it then."""
+        """Runs ``verify`` to its end, and checks that no process remains."""
         started = self.start(recording, agent, *options, **more)
         stdout, stderr = started.communicate()
         assert started.returncode is not None
         return self._verified(started.returncode, stdout, stderr)
 
     def here(self, recording: Path | str, agent: Sequence[str], *options: str) -> Verified:
-        """Runs one in this process, if the program's start and signals are not what is tested.
+        """Runs ``verify`` within this process, for tests that send no signals to it.
 
-        The recorder and the agent have processes of their own as ever; the agent's stderr is ours.
+        Recorder and agent still are separate processes; the agent's stderr goes to our stderr.
         """
         words = self._words(recording, agent, options)
         environment: dict[str, Any] = dict.fromkeys(os.environ)
@@ -173,11 +172,11 @@ class Verifier:
         )
 
     def expect_nothing_left(self) -> None:
-        """Waits until every process of a verification is gone."""
+        """Waits until no process of ``verify`` runs."""
         wait_until(lambda: not self.living(), "no process to be left behind")
 
     def living(self) -> list[int]:
-        """The processes that were started for a verification, and live."""
+        """Returns the running processes that ``verify`` has started."""
         return marked(self.mark)
 
     def _environment(self) -> dict[str, str]:
