@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""In a replay, replies to the agent's requests need the same outcome."""
+"""In a replay, a client's reply to a request of the agent must have the recorded outcome."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CANCELLED = '{"outcome": {"outcome": "cancelled"}}'
 
 
 def asked(record: Record, request: str, reply: str, **options: object) -> Live:
-    """A replay in which the agent has just asked something."""
+    """Returns a replay in which the agent has just sent a request."""
     return record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}
@@ -165,7 +165,7 @@ HOSTILE = """
 
 
 def test_an_inert_replay_writes_and_runs_nothing(record: Record) -> None:
-    """`replay --inert` sends the recorded replies in place of the client's replies."""
+    """`replay --inert` sends no request to write or run, and continues as if it was answered."""
     live = record(HOSTILE).replay(1, 3, inert=True)
     live.check("""
         -> 5

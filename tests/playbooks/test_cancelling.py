@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""In a replay, it does not matter when a user cancels a turn."""
+"""In a replay, a client may cancel a turn earlier or later than in the recording."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLAIN = """
 
 
 def begun(record: Record, text: str, **start: str) -> Live:
-    """A replay after the request for a session."""
+    """Returns a replay whose client has sent the request that creates a session."""
     return record(text, **start).replay(1, 3)
 
 
@@ -50,7 +50,7 @@ def test_a_cancellation_before_its_prompt_counts_as_unrecorded(record: Record) -
 
 
 def test_an_early_cancellation_sends_pending_frames_at_once(record: Record) -> None:
-    """If a client cancels earlier than recorded, a replay sends the frames before it at once."""
+    """If a client cancels early, a replay sends the frames recorded before the cancel at once."""
     from acp_proxy.playback.shared.playback_options import Pacing
 
     live = record(CANCELLED).replay(pacing=Pacing(1000.0))
@@ -126,7 +126,7 @@ def test_after_a_cancellation_a_permission_may_be_cancelled(record: Record) -> N
 
 
 def test_a_cancelled_turn_does_not_excuse_the_next(record: Record) -> None:
-    """If a client cancels a permission request but not its turn, the request counts as denied."""
+    """In a replay, the cancel of a turn does not excuse a cancelled permission in the next turn."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -168,7 +168,7 @@ def test_a_cancel_request_is_matched_by_the_live_id(record: Record) -> None:
 
 
 def test_an_unrecorded_cancel_request_is_granted_and_reported(record: Record) -> None:
-    """If a client cancels a request that the recorded client did not cancel, this is reported."""
+    """A replay grants and reports a `$/cancel_request` that was not recorded."""
     live = begun(record, PLAIN)
     live.send(5)
     (answer,) = live.send('$/cancel_request {"requestId": 2}')
@@ -184,7 +184,7 @@ def test_a_second_cancel_request_is_exhausted(record: Record) -> None:
 
 
 def test_cancelling_a_request_that_is_not_open_is_reported(record: Record) -> None:
-    """If a client cancels a request that is not open, a replay reports this."""
+    """A replay reports a `$/cancel_request` for a request that is not open."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> $/cancel_request {"requestId": 77}

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Tests replays in other dialects: the turns of v2, and messages of the 1.0 draft."""
+"""Tests replays of version 2 and of the 1.0 draft."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_v2_conversation_replays_against_itself(record: Record) -> None:
 
 
 def test_another_login_is_a_divergence_of_the_handshake(record: Record) -> None:
-    """If a client logs in by another method than recorded, the handshake counts as different."""
+    """If a client logs in by another method, a replay counts later divergences as consequences."""
     live = record(V2).replay()
     live.send(1, '#1 auth/login {"methodId": "other"}')
     live.leave()

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""A replay reports a divergence of the client with kind and frame, and goes on elsewhere."""
+"""A replay reports how its client differs from the recording, and other sessions continue."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECOND = """
 
 
 def begun(record: Record, text: str = CHAT, **options: object) -> Live:
-    """A replay after the request for a session."""
+    """Returns a replay whose client has sent the request that creates a session."""
     return record(text).replay(1, 3, **options)
 
 
@@ -305,7 +305,7 @@ def test_a_missing_handshake_is_reported_after_a_second(record: Record) -> None:
 
 
 def test_after_another_handshake_all_divergences_are_cascades(record: Record) -> None:
-    """If the handshake differs, all later divergences of a replay count as consequences."""
+    """If the handshake differs, a replay counts all later divergences as consequences."""
     live = record(CHAT).replay()
     live.check("""
         -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": false}}
@@ -463,7 +463,7 @@ def test_a_client_may_be_silent_after_the_last_message(record: Record) -> None:
 
 
 def test_the_end_of_input_reports_what_was_left(record: Record) -> None:
-    """At the end of its input, a replay reports the messages that are missing."""
+    """At the end of its input, a replay reports all recorded messages that did not come."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> end

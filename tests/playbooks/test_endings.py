@@ -1,4 +1,4 @@
-"""A replay ends as the recorded agent did, and reports unanswered requests."""
+"""A replay ends as the recorded agent ended, and reports unanswered requests."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ HUNG = """
 
 @pytest.mark.parametrize("order", Order)
 def test_a_hang_stays_a_hang_until_the_client_gives_up(record: Record, order: Order) -> None:
-    """If the agent answered only after its client had left, a replay also answers only then."""
+    """If the recorded agent answered only after its client had left, a replay does the same."""
     live = record(HUNG).replay(order=order)
     live.check("""
         1-6
@@ -168,7 +168,7 @@ def test_a_half_answered_batch_is_a_divergence(record: Record) -> None:
 
 @pytest.mark.parametrize("order", list(Order))
 def test_the_moment_of_the_end_does_not_change_the_verdict(record: Record, order: Order) -> None:
-    """If an optional request never came, a replay does not diverge at its end."""
+    """If a client never sends an optional request, a replay reports this only as information."""
     live = record("""
         1-2 handshake
         3 -> #1 session/list {}

@@ -1,4 +1,4 @@
-"""Each kind of fault acts as described, and faults compose."""
+"""Each kind of fault acts as the manual says, also together with other faults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UPDATE = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "plan", 
 
 
 def delivered(recorded: FaultTranscript) -> bytes:
-    """All bytes that went out."""
+    """Returns all bytes that a fault plan has sent."""
     return b"".join(o.data for o in recorded.outputs if isinstance(o, ScheduledWrite))
 
 
@@ -74,7 +74,7 @@ def test_latency_varies_by_jitter() -> None:
 
 
 def test_bandwidth_holds_over_frames() -> None:
-    """The fault `bandwidth` limits the rate of all frames together."""
+    """The fault `bandwidth` limits the bytes per second of all frames in a direction."""
     check(
         ["bandwidth bytes_per_s=100 where=dir:to-client"],
         r"""
@@ -148,7 +148,7 @@ def test_reorder_lets_later_frames_go_first() -> None:
 
 
 def test_reorder_of_everything_does_not_hold_for_ever() -> None:
-    """If the fault `reorder` matches every frame, each is sent when the next frame comes."""
+    """If the fault `reorder` matches every frame, it sends each frame when the next one comes."""
     check(
         ["reorder"],
         """
@@ -412,7 +412,7 @@ def test_stall_keeps_all_that_follows() -> None:
 
 
 def test_a_stalled_direction_gets_no_error_reply_either() -> None:
-    """After the fault `stall`, no other fault rule can add a line to its direction."""
+    """After the fault `stall`, no other fault rule can add a line to the stalled direction."""
     recorded = check(
         ["stall where=dir:to-client", "error-reply where=kind:request"],
         """
@@ -498,7 +498,7 @@ def test_a_huge_frame_needs_a_place_for_the_padding() -> None:
 
 
 def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
-    """The fault `limit-data` ends a direction after a number of bytes."""
+    """The fault `limit-data` closes a direction after a set number of bytes."""
     recorded = check(
         ["limit-data bytes=6 where=dir:to-client"],
         r"""
@@ -517,7 +517,7 @@ def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
 
 
 def test_close_ends_a_direction() -> None:
-    """The fault `close` ends a direction."""
+    """The fault `close` closes the direction of the frame that its rule matches."""
     check(
         ["close where=dir:to-agent after=1"],
         """
@@ -619,7 +619,7 @@ def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None
 
 
 def test_what_happens_beside_a_frame_happens_once() -> None:
-    """If a fault copies a frame, a later fault rule with a signal sends the signal only once."""
+    """If a fault copies a frame, a later fault rule sends its signal to the agent only once."""
     check(
         ["duplicate", "stray-stdout text=x", "terminate"],
         r"""
@@ -674,7 +674,7 @@ def test_slow_kinds_add_up() -> None:
 
 
 def test_every_kind_has_a_playbook() -> None:
-    """Every kind of fault has a scenario in the module `test_fault_kinds`."""
+    """The module `test_fault_kinds` tests every kind of fault."""
     text = Path(__file__).read_text()
     for kind in KINDS:
         assert f'"{kind}' in text or f'"""{kind}' in text, kind

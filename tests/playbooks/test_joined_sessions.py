@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""In playback, sessions that no request opened belong to the lane of another session."""
+"""In playback, a session that no request opened belongs to the lane of another session."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ OLDEST_MCP = """
 
 @pytest.mark.parametrize("transcript", [CHILD, MCP, OLD_MCP, OLDEST_MCP])
 def test_the_order_is_the_recorded_one(record: Record, transcript: str) -> None:
-    """If only one of two sessions was opened by a request, `replay --order` changes nothing."""
+    """If a request opened only one of two sessions, a replay is the same with each `--order`."""
     recorded = record(transcript)
     sent = []
     for order in (Order.SESSION, Order.RECORDED):
@@ -141,7 +141,7 @@ def test_a_client_may_cancel_a_child(record: Record) -> None:
 
 
 def test_a_child_is_verified(record: Record) -> None:
-    """`verify` plays the recorded client to an agent that has child sessions."""
+    """`verify` can play the recorded client to an agent that has child sessions."""
     live = verify(record(CHILD))
     live.check("""
         1-10
@@ -151,7 +151,7 @@ def test_a_child_is_verified(record: Record) -> None:
 
 
 def test_a_child_may_have_another_name(record: Record) -> None:
-    """If a child session has a new id, `verify` treats the session as the recorded one."""
+    """`verify` recognizes a recorded child session although its live id is different."""
     live = verify(
         record(f"""
             1-4 session
@@ -174,7 +174,7 @@ def test_a_child_may_have_another_name(record: Record) -> None:
 
 
 def test_a_childs_idle_ends_no_turn_of_its_parent(record: Record) -> None:
-    """In v2, an update of a child session does not end the turn of its parent."""
+    """In v2, `verify` ends no turn because of an update of a child session."""
     idle = '"update": {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}'
     live = verify(
         record(f"""

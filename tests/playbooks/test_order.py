@@ -1,4 +1,4 @@
-"""Tests when frames of a replay go out: lanes, replies and optional messages decide."""
+"""Tests when a replay sends its frames: lanes, replies and optional messages decide."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_recorded_order_keeps_the_order_of_all_frames(record: Record) -> None:
 
 
 def test_equal_requests_for_sessions_match_in_recorded_order(record: Record) -> None:
-    """If a client opens several sessions by equal requests, a replay matches them in order."""
+    """If a client opens sessions by equal requests, a replay matches them in the recorded order."""
     live = record("""
         1 -> #"i" initialize {"protocolVersion": 1}
         2 <- #"i" result {"protocolVersion": 1}
@@ -277,7 +277,7 @@ def test_requests_in_flight_together_keep_their_order(record: Record) -> None:
 
 
 def test_a_missing_optional_request_delays_by_a_second_only(record: Record) -> None:
-    """If an optional request is missing, a replay delays its other responses by a second."""
+    """If an optional request is missing, a replay delays later responses by one second."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -354,7 +354,7 @@ def test_frames_recorded_before_the_handshake_go_out_before_it(record: Record) -
 
 
 def test_a_client_may_pipeline(record: Record) -> None:
-    """If a client sends messages early, a replay keeps the recorded order of its own frames."""
+    """If a client sends its messages too early, a replay still sends frames in order."""
     live = record("""
         1-2 handshake
         3 -> #1 session/load {"sessionId": "s", "cwd": "/p", "mcpServers": []}

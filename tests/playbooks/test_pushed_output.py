@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""In the 1.0 draft the client pushes output of terminals, in any number of pieces."""
+"""In the 1.0 draft, the client may push the output of a terminal in any number of pieces."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ AWAITED = (
 
 
 def until(record: Record, text: str, **options: bool) -> Live:
-    """A replay in which the client has a terminal, and calls it something else."""
+    """Returns a replay whose client has created a terminal, with another id than recorded."""
     live = record(text).replay(1, 3, 5, **options)
     live.send('#7 result {"terminalId": "T"}')
     return live
@@ -107,7 +107,7 @@ def test_additional_pieces_are_answered_like_recorded_ones(record: Record) -> No
 
 
 def test_nothing_waits_for_output_of_an_ended_program(record: Record) -> None:
-    """After a program has ended, a replay does not wait for its terminal output."""
+    """After a program's exit, a replay does not wait for more output of its terminal."""
     live = until(record, AWAITED)
     live.check("""
         -> #8 result {"exitCode": 0}

@@ -27,7 +27,7 @@ LOST = 2 << 4
 def mark(
     recorded: RecordedTranscript, number: int, delivered: bytes | None, *, injected: bool = False
 ) -> None:
-    """Notes that a fault changed a frame, or made it up."""
+    """Changes a recording as if a fault had changed, dropped or added a frame."""
     seq = recorded.seq(number)
     received = None if injected else recorded.raw[number].rstrip(b"\n")
     with closing(sqlite3.connect(recorded.path)) as connection:
@@ -41,7 +41,7 @@ def mark(
 
 
 def lose_without_a_word(recorded: RecordedTranscript, number: int) -> None:
-    """Marks a frame that was lost in a stopped direction."""
+    """Changes a recording as if a frame was lost after a stall."""
     with closing(sqlite3.connect(recorded.path)) as connection:
         connection.execute(
             f"UPDATE frame_rows SET fault = 'stall', flags = flags & ~48 | {LOST} WHERE seq = ?",
@@ -82,7 +82,7 @@ def test_the_last_rule_decides_what_arrived(record: Record) -> None:
 
 
 def test_an_injected_frame_of_the_agent_is_played(record: Record) -> None:
-    """If a fault added a message to a recording, a replay does not expect it from the client."""
+    """A replay does not await a message of the client that a fault had added to the recording."""
     recorded = record(
         STORY.replace("10 <-", "11 <-").replace(
             "11 <-", '10 -> #7 result {"outcome": {"outcome": "cancelled"}}\n    11 <-'

@@ -1,4 +1,4 @@
-"""Playback pairs secrets of a recording with live secrets, and never shows them."""
+"""Playback pairs recorded secrets with live secrets, and never shows either."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ KEY = {"marker_key": "07" * 16}
 
 
 def recorded_at(record: Record, level: str, transcript: str = RECORDED) -> RecordedTranscript:
-    """Records a transcript with a redaction level."""
+    """Makes a recording with secrets at a level of redaction."""
     recorded = record(transcript, redaction=level, **KEY)
     assert (level == "none") == any(OLD.encode() in raw for raw in recorded.raw.values())
     return recorded
 
 
 def prompt(number: int, words: str) -> str:
-    """A line of the client."""
+    """Returns a client's prompt as a line of a transcript."""
     content = json.dumps([{"type": "text", "text": words}])
     return f'-> #{number} session/prompt {{"sessionId": "s", "prompt": {content}}}'
 
 
 def new_session(token: str) -> str:
-    """The line that begins a session."""
+    """Returns a client's request for a session whose MCP server has a secret."""
     env = [{"name": "M_TOKEN", "value": token}]
     servers = json.dumps([{"name": "m", "command": "c", "args": [], "env": env}])
     return f'-> #1 session/new {{"cwd": "/p", "mcpServers": {servers}}}'
 
 
 def without_secrets(live: Live) -> str:
-    """Returns the report of a replay, after checking that it has no secrets."""
+    """Returns the report of a replay, and asserts that no secret is in it."""
     result = repr(live.report) + "\n".join(text(live.report)) + live.bytes.decode()
     assert not any(secret[14:] in result for secret in (NEW, OTHER))
     return "\n".join(text(live.report))
 
 
 def replay_with_new_secret(record: Record, level: str) -> Live:
-    """Replays the recording until the client has sent a secret of its own twice."""
+    """Returns a replay whose client has sent a secret twice, different from the recorded one."""
     return (
         recorded_at(record, level)
         .replay()
@@ -110,7 +110,7 @@ def test_a_secret_that_becomes_another_one_contradicts_the_recording(
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> None:
-    """If the text around a secret differs, the report of a replay still masks the secret."""
+    """If the text around a secret diverges, the report of a replay still masks the secret."""
     live = recorded_at(record, level).replay()
     live.check(f"""
         -> 1
@@ -127,7 +127,7 @@ def test_a_text_that_differs_elsewhere_differs(record: Record, level: str) -> No
 
 
 def test_a_recorded_marker_stands_for_itself_as_well(record: Record) -> None:
-    """In a replay, a client may send back the marker that it received."""
+    """A replay accepts a recorded marker that the client sends in place of its secret."""
     recorded = recorded_at(record, "secrets")
     live = recorded.replay()
     live.check(f"""
@@ -172,7 +172,7 @@ ASKED = f"""
 
 
 def asking(token: str) -> str:
-    """A permission request of the agent."""
+    """Returns a permission request of the agent whose command has a secret."""
     call = {"toolCallId": "c", "rawInput": {"command": f"curl {token}"}}
     options = [
         {"optionId": o, "name": o, "kind": k}
@@ -216,7 +216,7 @@ SPOKEN = """
 
 
 def asked_with(*words: str) -> str:
-    """A prompt with several texts."""
+    """Returns a prompt that contains several texts."""
     content = json.dumps([{"type": "text", "text": word} for word in words])
     return f'#2 session/prompt {{"sessionId": "s", "prompt": {content}}}'
 

@@ -1,4 +1,4 @@
-"""The first messages of a replay's client choose one of several recordings."""
+"""The first messages of a client choose which of several recordings is replayed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def chat(session: str, prompt: str) -> str:
-    """Returns the transcript of a process of a client that starts its agent for each prompt."""
+    """Returns the transcript of a client that starts a new agent for each prompt."""
     return f"""
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -32,19 +32,19 @@ def chat(session: str, prompt: str) -> str:
 
 
 class Starting(Playing):
-    """An agent that may still be any of several recordings."""
+    """A replay that has not chosen one of its recordings yet."""
 
     engine: RecordingChoice
 
 
 def start(*transcripts: RecordedTranscript, **options: object) -> Starting:
-    """Starts an agent that may be any of several recordings."""
+    """Starts a replay of several recordings."""
     replays = [Replay(recorded.script(), ReplayOptions(**options)) for recorded in transcripts]  # type: ignore[arg-type]
     return Starting(RecordingChoice(replays), transcripts[0])
 
 
 def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
-    """The recording that is played."""
+    """Returns the recording that the replay has chosen."""
     path = live.engine.chosen.state.script._path  # type: ignore[attr-defined]
     return next(recorded for recorded in replays if recorded.path == path)
 
@@ -136,7 +136,7 @@ COMMANDS = 'session/update {{"sessionId": "{}", "update": {{"sessionUpdate": "{}
 
 
 def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "commands") -> str:
-    """Returns the transcript of an agent with an update before or after the prompt."""
+    """Returns the transcript of an agent that sends an update before or after the prompt."""
     said = f"<- {COMMANDS.format(session, update)}"
     asked = f'-> #2 session/prompt {{"sessionId": "{session}", "prompt": ["{prompt}"]}}'
     lines = [asked, said] if comes_late else [said, asked]
@@ -156,7 +156,7 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     record: Record, late: int, prompt: str
 ) -> None:
-    """If the recorded order of an update and the prompt varies, a replay sends the update last."""
+    """If only some recordings have an update before the prompt, a replay sends it afterwards."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
@@ -186,7 +186,7 @@ def test_a_different_update_chooses_the_first(record: Record) -> None:
 
 
 def test_a_common_frame_waits_for_the_slowest_recording(record: Record) -> None:
-    """While several recordings are possible, a replay is as slow as the slowest of them."""
+    """While several recordings are possible, a replay waits as long as the slowest of them."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
     live.check("""

@@ -1,4 +1,4 @@
-"""The pace of a replay decides when frames go out, but not their order in a lane."""
+"""The timing of a replay decides when it sends frames, but not their order in a lane."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SLOW = """
 def timed(
     recorded: RecordedTranscript, pacing: Pacing, waits: str = "10s"
 ) -> list[tuple[str, float]]:
-    """Plays the conversation; returns the frames that went out, each with its milliseconds."""
+    """Replays a recording; returns the sent frames, each with its time in milliseconds."""
     live = recorded.replay(pacing=pacing)
     for message in (1, 3, 5):
         live.send(message)
@@ -60,7 +60,7 @@ def test_gaps_are_exact(record: Record, pacing: Pacing, moments: tuple[float, ..
 
 
 def test_thinking_is_not_repeated_for_a_pipelining_client(record: Record) -> None:
-    """With recorded timing, a replay keeps the gaps even if the client awaits no answers."""
+    """With recorded timing, a replay keeps the gaps even if all client messages come at once."""
     live = record(SLOW).replay(1, 3, 5, pacing=Pacing(1.0))
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]

@@ -33,7 +33,7 @@ SERVERS = """
 
 
 def begun(record: Record, text: str) -> Live:
-    """A replay after the handshake."""
+    """Returns a replay after the handshake."""
     return record(text).replay(1)
 
 
@@ -203,7 +203,7 @@ def test_a_path_of_an_extension_may_be_in_the_live_directory(record: Record) -> 
 
 @pytest.mark.parametrize("path", ["/z/other", "/y/src", "/z2/src", "z/src", "/z/src/"])
 def test_another_path_is_another_message(record: Record, path: str) -> None:
-    """In a replay, two paths are equal only if they are equal below the client's directory."""
+    """A replay matches a path only if its part below the client's directory is as recorded."""
     live = begun(record, ANYBODYS)
     live.send('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
     live.send(f'#2 _custom/analyze {{"path": "{path}", "deep": [{{"files": ["/z", "/z/b"]}}]}}')
@@ -232,7 +232,7 @@ TODAY = """
 
 
 def test_ids_that_the_client_chose_are_replaced_in_frames(record: Record) -> None:
-    """A replay uses the request ids that the client has chosen."""
+    """In its frames, a replay replaces the client's recorded ids by the live ids."""
     live = begun(record, TODAY)
     live.send(3)
     live.check("""

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""A replay uses the live client's ids and directories; other bytes are as recorded."""
+"""A replay uses the client's live ids and directories; all other bytes are as recorded."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ ELSEWHERE = """
 
 
 def begun(record: Record, text: str, **options: object) -> Live:
-    """A replay after the handshake."""
+    """Returns a replay after the handshake."""
     return record(text).replay(1, **options)
 
 
@@ -165,7 +165,7 @@ def test_another_path_below_the_directory_differs(record: Record) -> None:
 
 
 def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
-    """If a client uses two directories in place of one, a replay reports a divergence."""
+    """If a client uses two directories in place of a recorded one, a replay diverges."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/p", "mcpServers": []}
@@ -183,7 +183,7 @@ def test_a_second_value_for_a_directory_is_a_conflict(record: Record) -> None:
 
 
 def test_two_values_for_a_directory_in_one_message_are_a_conflict(record: Record) -> None:
-    """If one message has two directories in place of one, a replay reports a divergence."""
+    """If one message has two directories in place of a recorded one, a replay diverges."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/p"]}

@@ -261,7 +261,7 @@ def test_near_misses_of_any_params_are_found(record: Record) -> None:
 
 
 def test_a_lenient_client_gives_the_next_answer_of_the_method(record: Record) -> None:
-    """With `--lenient`, `verify` answers a request with the next recorded answer of its method."""
+    """With `--lenient`, `verify` answers a request with the next answer recorded for its method."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "x"}}', lenient=True)
     live.check(f"""
         <- {read("/p/g")}

@@ -1,4 +1,4 @@
-"""Tests batches of the agent, and partly requested batches of the client, in `verify`."""
+"""Tests how `verify` sends and answers JSON-RPC batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOTH = f"""
 
 
 def answer(token: object, text: str) -> str:
-    """Returns an answer to a request for a file, recognizable by its spaces."""
+    """Returns the recorded answer to a request for a file, with unusual spaces."""
     return f'{{ "id":{json.dumps(token)},"jsonrpc":"2.0", "result":{{"content":"{text}"}}}}'
 
 
@@ -40,7 +40,7 @@ def test_a_batch_is_sent_without_answers_that_were_not_requested(record: Record)
 
 
 def test_the_rest_of_a_batch_may_never_be_sent(record: Record) -> None:
-    """If a request never came, `verify` does not send its answer from a recorded JSON-RPC batch."""
+    """`verify` never sends a recorded answer in a JSON-RPC batch if the request did not come."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"<- {read('/p/b', '11')}\n.. 1s\n-> [{answer(11, 'B')}]\n<- {END}\n-> end")
     assert (live.mismatches, live.informed) == ([], ["early in s 8"])

@@ -1,4 +1,4 @@
-"""For `verify`, the progress of a live agent does not depend on how its texts are split."""
+"""`verify` measures the progress of a live agent by its text, however the text is split."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def chunk(text: str, kind: str = "agent_message_chunk") -> str:
-    """A piece of a text."""
+    """Returns an update with a chunk of text."""
     content = f'{{"type": "text", "text": "{text}"}}'
     update = f'{{"sessionUpdate": "{kind}", "content": {content}}}'
     return f'session/update {{"sessionId": "s", "update": {update}}}'

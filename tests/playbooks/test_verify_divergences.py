@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Tests divergences after which `verify` cannot continue, and its end."""
+"""Tests divergences after which `verify` cannot continue, and how `verify` ends."""
 
 from __future__ import annotations
 

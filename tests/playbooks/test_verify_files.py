@@ -13,7 +13,7 @@ WHOLE, SECOND, THIRD = r"1\n2\n3\n", r"2\n", r"3\n"
 
 
 def content(text: str, token: str = "0") -> str:
-    """Returns our answer to a request for a file."""
+    """Returns the answer of `verify` to a request for a file."""
     return f'{{"jsonrpc":"2.0","id":{token},"result":{{"content":"{text}"}}}}'
 
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""`verify` sends each message of the recorded client to the live agent in its order."""
+"""`verify` sends the messages of the recorded client to the live agent in recorded order."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_answers_keep_their_place_among_requests(record: Record) -> None:
 
 
 def test_an_answer_is_never_held_back_for_long(record: Record) -> None:
-    """If an answer was recorded after other messages, `verify` delays the answer only briefly."""
+    """If an answer was recorded after other messages, `verify` waits only briefly for these."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": [1]}}
         6 <- #2 result {{}}
@@ -248,7 +248,7 @@ def test_pacing_delays_messages(record: Record, pacing: Pacing, thought: int, ga
 
 
 def test_a_prompt_waits_for_the_turn_before_it_in_v2(record: Record) -> None:
-    """In v2, `verify` sends a prompt after the update that ends the turn before it."""
+    """In v2, `verify` sends a prompt after the update that ends the previous turn."""
     idle = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}

@@ -1,4 +1,4 @@
-"""In `verify`, each dialect has its own form of a permission request and of a denial."""
+"""Tests how `verify` compares and denies permission requests in each dialect."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ OFFERED = options("y:allow_once", "n:reject_once")
 
 
 def draft_ask(**params: Any) -> str:
-    """A permission request of the 1.0 draft."""
+    """Returns a permission request of the 1.0 draft."""
     return f"#7 session/request_permission {json.dumps({'sessionId': 's', **params})}"
 
 
 def announce(call: Any = "c", update: Any = "tool_call", **members: Any) -> str:
-    """An update of v1 that announces a tool call, or changes it."""
+    """Returns an update of v1 that announces or changes a tool call."""
     value = {"sessionUpdate": update, "toolCallId": call, **members}
     return f"session/update {json.dumps({'sessionId': 's', 'update': value})}"
 
@@ -49,13 +49,13 @@ def draft_announce(call: str = "c", **members: Any) -> str:
 
 
 def bare(call: str = "c", token: int = 0) -> str:
-    """A permission request that names a tool call by its id alone."""
+    """Returns a permission request that has only the id of its tool call."""
     params = f'{{"sessionId": "s", "toolCall": {{"toolCallId": "{call}"}}, "options": {OFFERED}}}'
     return f"#{token} session/request_permission {params}"
 
 
 def drafted(record: Record, lines: str) -> LiveAgent:
-    """A verification of a recording of the 1.0 draft, as `asking`."""
+    """Begins a verification of a recording of the 1.0 draft, up to its prompt."""
     start = START.replace('{"protocolVersion": 1}', '{"protocolVersion": 1, "capabilities": {}}')
     recorded = record(f"{start}\n{lines}\n<- {END}")
     assert recorded.script().dialect == "draft-1.0"
@@ -154,7 +154,7 @@ BARE = f"""
 
 
 def test_an_id_stands_for_what_was_announced(record: Record) -> None:
-    """If a permission request has only a tool call's id, `verify` compares the announced call."""
+    """If a permission request has only a tool call's id, `verify` compares the call's updates."""
     for first in (
         [announce(call="other", **LS)],
         [announce("other", title="?"), announce("other", "tool_call_update", **LS)],
@@ -169,7 +169,7 @@ def test_an_id_stands_for_what_was_announced(record: Record) -> None:
 
 
 def test_an_id_for_something_else_is_refused(record: Record) -> None:
-    """If the tool call was announced differently, `verify` denies its permission request."""
+    """If a tool call is announced otherwise than recorded, `verify` denies its permission."""
     elsewhere = announce("c", **LS).replace('"sessionId": "s"', '"sessionId": "t"')
     for first in (
         [announce(**RM)],
@@ -230,7 +230,7 @@ def test_a_tool_call_that_changes_before_the_answer_is_refused(record: Record) -
 
 
 def v2_command(command: str = "ls", cwd: str = "/p", **more: Any) -> str:
-    """A permission request of v2 for a command."""
+    """Returns a permission request of v2 for a command."""
     subject = {"type": "command", "command": command, "cwd": cwd, **more}
     params = {"sessionId": "s", "title": "Run it?", "subject": subject}
     return f'#0 session/request_permission {json.dumps(params)[:-1]}, "options": {OFFERED}}}'
@@ -259,7 +259,7 @@ def test_a_command_of_v2_and_its_directory_must_be_as_recorded(
 
 
 def member(what: str) -> str:
-    """A request as a member of a batch."""
+    """Returns a request as an object for a JSON-RPC batch."""
     token, method, params = what.removeprefix("#").split(" ", 2)
     return f'{{"jsonrpc":"2.0","id":{token},"method":"{method}","params":{params}}}'
 

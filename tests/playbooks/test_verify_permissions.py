@@ -36,7 +36,7 @@ EDIT = {"kind": "edit", "locations": [{"path": "/p/a"}], "content": [{"type": "d
 
 
 def elsewhere(record: Record, recorded: str) -> LiveAgent:
-    """A verification as `asking`, in which ``/p`` is ``/live``."""
+    """Begins a verification up to its prompt; ``/live`` replaces the recorded ``/p``."""
     live = verify(record(f"{START}\n{recorded}\n<- {END}"), roots={"/p": "/live"})
     return live.check(STARTED.replace("-> 3", '-> #1 session/new {"cwd": "/live"}'))
 
@@ -274,7 +274,7 @@ def test_a_request_that_names_nothing_is_refused_even_unchanged(
 
 @pytest.mark.parametrize("call", NAMELESS[1:])
 def test_a_lenient_client_trusts_a_title(record: Record, call: dict[str, Any]) -> None:
-    """With `--lenient`, `verify` compares the titles of permission requests without an action."""
+    """With `--lenient`, `verify` grants a request without an action if its title is as recorded."""
     for came, is_allowed in ((call, True), ({**call, "title": "rm"}, False), (RM, False)):
         live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
         answer = "7" if is_allowed else outcome("n")
@@ -291,7 +291,7 @@ def test_a_lenient_client_allows_nothing_else(record: Record) -> None:
 
 
 def test_an_ignored_difference_is_not_allowed(record: Record) -> None:
-    """`verify` denies an unrecorded action even if the user ignores the differing values."""
+    """`verify` denies an unrecorded action even if `--ignore` names the values that differ."""
     ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind", "/params")
     live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", ignored=ignored)
     live.check(f"<- {permission(RM)}\n-> {outcome('n')}\n<- {END}\n-> end")
@@ -319,7 +319,7 @@ def test_a_request_that_is_nested_too_deeply_is_not_allowed(record: Record) -> N
 
 
 def requests(path: Path) -> tuple[str, list[Any]]:
-    """The working directory and the permission requests of a run."""
+    """Returns the working directory and the permission requests of a recording."""
     head, *rest = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
     messages = (line.get("message") for line in rest)
     asked = [m for m in messages if m and m.get("method") == "session/request_permission"]

@@ -1,4 +1,4 @@
-"""`verify` grants a permission only for the recorded scope."""
+"""`verify` grants a permission only for exactly the recorded action."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CALL = {"toolCallId": "c", "title": "Do it", "kind": "execute"}
 
 @frozen
 class Case:
-    """A recorded permission request, and the announcements before it."""
+    """A recorded permission request, and the updates about its tool call before it."""
 
     name: str
     request: dict[str, Any]
@@ -52,22 +52,22 @@ class Case:
 
     @property
     def is_draft(self) -> bool:
-        """Whether it has the form of the 1.0 draft."""
+        """Whether the request has the form of the 1.0 draft."""
         return "options" not in self.request
 
 
 def announced(**members: Any) -> dict[str, Any]:
-    """An update of v1 or v2 about the tool call of the synthetic cases."""
+    """Returns an update of v1 or v2 that announces the tool call of a synthetic case."""
     return {"sessionId": "s", "update": {"sessionUpdate": "tool_call", **CALL, **members}}
 
 
 def asks(**params: Any) -> dict[str, Any]:
-    """A request of v1 or v2."""
+    """Returns the params of a permission request of v1 or v2."""
     return {"sessionId": "s", "options": OPTIONS, **params}
 
 
 def drafted(**members: Any) -> dict[str, Any]:
-    """An update of the 1.0 draft."""
+    """Returns the params of an update of the 1.0 draft that announces a tool call."""
     return {"sessionId": "s", "type": "tool_call", "data": {"id": "c", **members}}
 
 
@@ -106,7 +106,7 @@ SYNTHETIC = [
 
 
 def found_in(name: str, messages: list[dict[str, Any]]) -> Iterator[Case]:
-    """The permission requests in a conversation."""
+    """Yields the permission requests in a conversation."""
     updates: dict[str, list[dict[str, Any]]] = {}
     cwd: Any = "/nowhere"
     update: Any
@@ -125,7 +125,7 @@ def found_in(name: str, messages: list[dict[str, Any]]) -> Iterator[Case]:
 
 
 def has_only_texts(request: dict[str, Any], updates: list[dict[str, Any]]) -> bool:
-    """Whether a tool call has only a kind, and texts."""
+    """Whether the action is described only by its kind and by texts."""
     case = Case("", request, tuple(updates))
     result = [*effective(case)]
     kinds = {"kind", "operation", "type", "tool", "text"}
@@ -134,7 +134,7 @@ def has_only_texts(request: dict[str, Any], updates: list[dict[str, Any]]) -> bo
 
 @cache
 def cases() -> list[Case]:
-    """All permission requests in the repository, and one of each form."""
+    """Returns all permission requests in the repository, and one of each form."""
     result = [*SYNTHETIC]
     for path in captures.all_captures():
         if path.suffix == ".gz":  # asks for what the others ask for
@@ -158,7 +158,7 @@ def cases() -> list[Case]:
 
 
 def decoded(frames: Any) -> Iterator[dict[str, Any]]:
-    """The lines that are messages."""
+    """Yields the JSON objects among lines."""
     for raw in frames:
         try:
             value = json.loads(raw)
@@ -169,7 +169,7 @@ def decoded(frames: Any) -> Iterator[dict[str, Any]]:
 
 
 def raw_frames(path: Path) -> Iterator[bytes]:
-    """The frames of a recording."""
+    """Yields all frames of a recording."""
     with RecordingReader(path, unredacted=True) as reader:
         script = RecordedSteps(reader)
         while steps := script.read():
@@ -181,26 +181,26 @@ Place = tuple[int, tuple[Any, ...]]
 
 
 def documents_of(case: Case) -> list[dict[str, Any]]:
-    """Copies of the updates and the request."""
+    """Returns copies of a case's updates, and of its request as the last item."""
     return copy.deepcopy([*case.updates, case.request])
 
 
 def call_in(params: dict[str, Any]) -> tuple[str, ...] | None:
-    """The path to the tool call in an update or a request."""
+    """Returns the path to the tool call in the params of an update or a request."""
     if isinstance(params.get("subject"), dict) and "toolCall" in params["subject"]:
         return ("subject", "toolCall")
     return next(((name,) for name in ("update", "data", "toolCall") if name in params), None)
 
 
 def at(value: Any, way: tuple[Any, ...]) -> Any:
-    """The value at a place."""
+    """Returns the value at a path."""
     for key in way:
         value = value[key]
     return value
 
 
 def leaves(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths to all values in a document that describe the action."""
+    """Yields the paths to all values within a value that describe the action."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name not in NOISE:
@@ -213,7 +213,7 @@ def leaves(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def effective(case: Case) -> Iterator[Place]:
-    """All values that describe the action: members of the tool call where they come last."""
+    """Yields the places of the values that describe the action, each in its last document."""
     last: dict[str, Place] = {}
     docs = documents_of(case)
     for number, params in enumerate(docs):
@@ -235,7 +235,7 @@ Said = list[dict[str, Any]]
 
 
 def changed(case: Case, place: Place, value: Any) -> Said:
-    """Returns a case with another value at a place; `...` removes it."""
+    """Returns the documents of a case with one value replaced; `...` removes the value."""
     docs = documents_of(case)
     number, way = place
     holder = at(docs[number], way[:-1])
@@ -247,7 +247,7 @@ def changed(case: Case, place: Place, value: Any) -> Said:
 
 
 def mutations(case: Case) -> Iterator[tuple[str, Said]]:
-    """All changes after which the request asks permission for something else."""
+    """Yields all changes that make the request ask for something else, with their names."""
     docs = documents_of(case)
     for place in effective(case):
         old = at(docs[place[0]], place[1])
@@ -281,7 +281,7 @@ def mutations(case: Case) -> Iterator[tuple[str, Said]]:
 
 
 def is_known_before(docs: Said, place: Place) -> bool:
-    """Whether a member of a tool call is still known when it is removed at a place."""
+    """Whether an earlier update also has the member of the tool call at a place."""
     number, way = place
     earlier = ((params, call_in(params)) for params in docs[:number])
     return len(way) - 1 == len(call_in(docs[number]) or ()) and any(
@@ -290,7 +290,7 @@ def is_known_before(docs: Said, place: Place) -> bool:
 
 
 def variations(case: Case) -> Iterator[tuple[str, Said]]:
-    """Yields changes that occur between any two runs."""
+    """Yields changes that do not matter, since they occur between any two runs."""
     yield "nothing", documents_of(case)
     text = json.dumps(documents_of(case))
     for call in {*ids(case)}:
@@ -310,7 +310,7 @@ def variations(case: Case) -> Iterator[tuple[str, Said]]:
 
 
 def ids(case: Case) -> Iterator[str]:
-    """The ids of tool calls."""
+    """Yields the ids of the tool calls in a case."""
     for params in documents_of(case):
         way = call_in(params)
         call = at(params, way) if way else {}
@@ -321,7 +321,7 @@ def ids(case: Case) -> Iterator[str]:
 
 
 def in_parts(params: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """An update as several, each with one member of the tool call."""
+    """Yields an update as several updates, each with one member of the tool call."""
     (name,) = call_in(params) or ("update",)
     names = ("toolCallId", "id", "sessionUpdate")
     first = {key: value for key, value in params[name].items() if key in names}
@@ -337,14 +337,14 @@ def in_parts(params: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def transcript(said: Said) -> list[str]:
-    """The messages of an agent, as lines of a transcript."""
+    """Returns updates and a permission request as lines of a transcript."""
     words = [{**params, "sessionId": "s"} for params in said]
     updates = [f"session/update {json.dumps(params)}" for params in words[:-1]]
     return [f"<- {line}" for line in (*updates, f"#7 {PERMISSION} {json.dumps(words[-1])}")]
 
 
 def answer(case: Case) -> dict[str, Any]:
-    """The recorded answer, which grants permission."""
+    """Returns the recorded answer to a case, which grants permission."""
     if case.is_draft:
         return {"granted": True, "remember": True, "scope": "session"}
     options = case.request["options"]
@@ -353,7 +353,7 @@ def answer(case: Case) -> dict[str, Any]:
 
 
 def recording(record: Record, case: Case) -> RecordedTranscript:
-    """A recording in which permission is granted."""
+    """Makes a recording in which the client grants permission."""
     said = "\n".join(transcript(documents_of(case)))
     return record(f"""
         1-2 handshake
@@ -367,7 +367,7 @@ def recording(record: Record, case: Case) -> RecordedTranscript:
 
 
 def replies(recorded: RecordedTranscript, said: Said, **options: Any) -> tuple[Any, LiveAgent]:
-    """Sends messages to the recorded client; returns its answer to the request."""
+    """Sends updates and a request to `verify`; returns its answer and the verification."""
     live = verify(recorded, **options)
     for line in ("<- 2", "<- 4", *transcript(said)):
         heard = live.play(line)
@@ -378,7 +378,7 @@ def replies(recorded: RecordedTranscript, said: Said, **options: Any) -> tuple[A
 
 
 def check_refused(case: Case, reply: Any, live: LiveAgent) -> None:
-    """Checks that the request is denied in its dialect, and reported."""
+    """Asserts that `verify` has denied the request, and reported this."""
     if case.is_draft:
         assert reply == {"granted": False}
     else:
@@ -390,13 +390,13 @@ def check_refused(case: Case, reply: Any, live: LiveAgent) -> None:
 
 @pytest.fixture(params=range(len(cases())), ids=lambda place: cases()[place].name)
 def case(request: pytest.FixtureRequest) -> Case:
-    """Each of the cases."""
+    """Runs a test for each permission request of `cases`."""
     place: int = request.param
     return cases()[place]
 
 
 def test_permission_for_anything_else_is_refused(record: Record, case: Case) -> None:
-    """If any JSON member of a permission request is changed, `verify` denies it."""
+    """If a permission request asks for anything else than recorded, `verify` denies it."""
     recorded = recording(record, case)
     changes = [*mutations(case)]
     assert len(changes) > 2
@@ -409,7 +409,7 @@ def test_permission_for_anything_else_is_refused(record: Record, case: Case) -> 
 
 
 def test_permission_for_the_same_is_granted(record: Record, case: Case) -> None:
-    """`verify` grants each permission request of the tests if it comes again unchanged."""
+    """`verify` grants a recorded permission again, even with other ids, titles and chunks."""
     recorded = recording(record, case)
     for name, said in variations(case):
         reply, live = replies(recorded, said)
@@ -431,7 +431,7 @@ def test_permission_is_granted_in_another_directory(record: Record, case: Case) 
 
 
 def test_there_are_cases_of_all_forms() -> None:
-    """The tests of `verify` have permission requests of every form."""
+    """The tests of `verify` contain permission requests of every form."""
     named = [case for case in cases() if not case.is_nameless]
     assert len(cases()) > 30
     assert len(named) > 20

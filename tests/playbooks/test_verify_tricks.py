@@ -1,4 +1,4 @@
-"""`verify` grants nothing if a request is ambiguous or unreadable."""
+"""`verify` denies permission requests that are ambiguous or unreadable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BARE: dict[str, Any] = {}
 
 
 def updated(**members: Any) -> str:
-    """An update of the tool call of a permission request."""
+    """Returns an update of the tool call that needs permission."""
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "call-0", **members}
     return f"session/update {json.dumps({'sessionId': 's', 'update': update})}"
 
@@ -65,7 +65,7 @@ TITLED = {"toolCall": {"toolCallId": "c", "title": "Shell", "kind": "execute"}}
     ids=["description", "subject", "options", "content"],
 )
 def test_all_that_a_person_sees_counts(record: Record, change: dict[str, Any]) -> None:
-    """With --lenient, `verify` grants no permission by title if any other text is different."""
+    """With `--lenient`, `verify` grants nothing by title if any other text is different."""
     offered = [{"optionId": "y", "name": "Run it", "kind": "allow_once"}]
     params: dict[str, Any] = {"sessionId": "s", "options": offered, **TITLED}
     for came, is_allowed in ((params, True), ({**params, **change}, False)):
@@ -77,7 +77,7 @@ def test_all_that_a_person_sees_counts(record: Record, change: dict[str, Any]) -
 
 
 def test_a_title_that_changes_before_the_answer_is_not_trusted(record: Record) -> None:
-    """With --lenient, `verify` denies a permission if the title of its tool call has changed."""
+    """With `--lenient`, `verify` denies a permission if its tool call's title has changed."""
     call = {"title": "Shell", "kind": "execute"}
     asked = f"<- {permission(call)}\n<- #9 _x/wait {{}}\n-> #9 result 1\n-> {selected('y')}"
     for title, answer in (("Shell", "9"), ("rm -rf ~", outcome("n"))):

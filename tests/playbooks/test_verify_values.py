@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Tests live values of an agent and live directories of a client in `verify`."""
+"""Tests how `verify` uses the live ids of its agent and the live directories."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_state_updates_before_a_session_is_named_count(record: Record) -> None:
 
 
 def test_updates_are_counted_from_the_answer_that_names_the_session(record: Record) -> None:
-    """`verify` counts a session's updates from the answer that creates the session."""
+    """`verify` counts updates of a session only from the answer that creates the session."""
     update = 'session/update {"sessionId": "%s", "update": {"n": %d}}'
     recorded = record(f"""
         1-2 handshake

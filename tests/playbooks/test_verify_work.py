@@ -1,4 +1,4 @@
-"""The work of `verify` for each message is bounded, counted in calls or lines."""
+"""The work of `verify` for a message is limited, as counts of calls and lines show."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FEW, MANY = 60, 240
 
 
 def calls(work: Callable[[], Any]) -> int:
-    """How many functions are called."""
+    """Returns the number of function calls that a function makes."""
     count = 0
 
     def see(_: Any, event: str, __: Any) -> None:
@@ -45,7 +45,7 @@ def calls(work: Callable[[], Any]) -> int:
 
 
 def lines(work: Callable[[], Any]) -> int:
-    """How many lines are run, each time round a comprehension counted."""
+    """Returns the number of lines that a function executes; each loop counts again."""
     count = 0
 
     def see(_: Any, event: str, __: Any) -> Any:
@@ -63,7 +63,7 @@ def lines(work: Callable[[], Any]) -> int:
 
 
 def parallel(record: Record, ask: Callable[[int], str], many: int) -> tuple[int, Any]:
-    """Plays a turn in which so many requests are asked before any is answered."""
+    """Counts the calls for a turn with ``many`` parallel permission requests."""
     asked = "\n".join(f"<- {ask(n)}" for n in range(many))
     answered = "\n".join(f"-> {selected('y', n)}" for n in range(many))
     live = verify(record(f"{START}\n{asked}\n{answered}\n<- {END}")).check(STARTED)
@@ -92,7 +92,7 @@ def test_the_work_for_parallel_requests_is_linear(
 
 
 def test_the_work_for_requests_in_another_order_is_linear(record: Record) -> None:
-    """If requests come in a different order, the work of `verify` grows only with their number."""
+    """If requests come in another order, the work of `verify` is proportional to their number."""
 
     def backwards(many: int) -> int:
         def ask(n: int, call: str) -> str:

@@ -1,4 +1,4 @@
-"""A replay withholds requests that could harm its client's machine."""
+"""A replay withholds requests that could harm the client's machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def asked(
     dialect: tuple[str, str] = V1,
     **options: Any,
 ) -> Live:
-    """A replay in which a turn has just begun, in a session in ``/live`` that was in ``/p``."""
+    """Returns a replay just before its prompt, with ``/live`` in place of the recorded ``/p``."""
     new = "workingDirectory" if dialect is DRAFT else "cwd"
     live = record(f"""
         1 -> #0 initialize {dialect[0]}
@@ -37,7 +37,7 @@ def asked(
 
 
 def answered(method: str, params: dict[str, Any] | None = None, result: str = "{}") -> str:
-    """Returns a request of the agent and the recorded answer."""
+    """Returns a request of the agent and its recorded answer as lines of a transcript."""
     value = json.dumps({"sessionId": "s", **(params or {})})
     return f"<- #7 {method} {value}\n-> #7 result {result}"
 
@@ -104,7 +104,7 @@ def test_an_inert_agent_reads_and_asks(
 
 
 def test_an_inert_agent_sends_no_method_unknown_in_its_dialect(record: Record) -> None:
-    """`replay --inert` sends no method that the dialect does not have."""
+    """`replay --inert` withholds a request whose method is not in the recording's dialect."""
     live = asked(record, answered("fs/read_text_file", {"path": "/p/a"}), V2, inert=True)
     assert live.send(5) == ["<- 8"]
 
@@ -138,7 +138,7 @@ def test_an_inert_agent_sends_forms(record: Record, mode: str | None, *, passes:
 def test_an_inert_agent_sends_no_other_acting_line(
     record: Record, line: str, *, passes: bool
 ) -> None:
-    """`replay --inert` sends no unknown notification."""
+    """`replay --inert` withholds unknown notifications, and lines that may hide a request."""
     live = asked(record, f"<- {line}", inert=True)
     assert live.send(5) == (["<- 6", "<- 7"] if passes else ["<- 7"])
 
