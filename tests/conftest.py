@@ -1,8 +1,8 @@
-"""Shared by all tests: Hypothesis draws the same examples in every run, and CI skips no test.
+"""Settings of all tests: Hypothesis draws the same examples in each run; CI skips no test.
 
-Elsewhere a run ends with how many tests were skipped for what the machine lacks.
+Outside of CI, a run prints at its end how many tests were skipped because programs are missing.
 
-``--hypothesis-profile thorough`` draws many more, and others each time.
+With ``--hypothesis-profile thorough``, Hypothesis draws many more examples, new ones in each run.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ _PACKAGES = {
 
 
 def pytest_configure() -> None:
-    """Lets Ctrl-C interrupt, as in a terminal: a shell's background jobs start with it ignored."""
+    """Lets Ctrl-C interrupt the tests even in a background job of a shell, which ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Collects without the garbage collector, since nearly all that is made now stays."""
+    """Turns the garbage collector off during collection, since few new objects are garbage."""
     gc.disable()
     try:
         _import_share(session.config)
@@ -78,11 +78,11 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def _import_share(config: pytest.Config) -> None:
-    """Lets each worker that collects all tests begin with other files.
+    """Lets each worker first import a share of the test files, each worker another share.
 
-    Where a file is new, pytest rewrites its assertions before it imports it, which takes longer
-    than all else that it does to collect tests. It is done by the worker that comes to it first.
-    All workers would come to all files at the same time.
+    Before pytest imports a new file, it rewrites the file's assertions, which takes most of the
+    time of collection. The first worker that imports a file does this for all workers. Without
+    shares, all workers would import the same file at the same time.
     """
     worker: dict[str, Any] = getattr(config, "workerinput", {})
     if not worker or config.args_source != config.ArgsSource.TESTPATHS:
@@ -95,9 +95,9 @@ def _import_share(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Freezes what was collected, and lets the garbage collector run less often.
+    """Exempts the collected tests from the garbage collector, which then runs less often.
 
-    By default it starts after 700 new objects, and takes more time than the memory is worth here.
+    By default, the collector starts after 700 new objects, which costs the tests too much time.
     """
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -105,7 +105,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Makes a skipped test fail in CI, but for a few reasons."""
+    """Makes a skipped test fail in CI, except for a few allowed reasons."""
     report = yield
     if not hasattr(report, "wasxfail"):
         _refuse_to_skip(report)
@@ -114,7 +114,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """The same for whole files."""
+    """Makes a skipped file fail in CI, except for a few allowed reasons."""
     report = yield
     _refuse_to_skip(report)
     return report
@@ -122,17 +122,17 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None]:
-    """Says at last how many tests were skipped for what the machine lacks, and what installs it."""
+    """Prints at the end how many tests were skipped for missing programs, and their packages."""
     yield
     if line := lacking(map(_reason, terminalreporter.stats.get("skipped", []))):
         terminalreporter.write_line(line)
 
 
 def lacking(reasons: Iterable[str]) -> str:
-    """Returns how many tests were skipped for missing programs; empty if none was.
+    """Returns a line about the tests that missing programs skipped; empty if none was skipped.
 
     Args:
-        reasons: why tests were skipped, one for each.
+        reasons: the reason of each skipped test.
     """
     needed = [
         packages
@@ -163,13 +163,13 @@ def _refuse_to_skip(report: Report) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets the code that opens a recording wait at most 20 ms for changed files."""
+    """Lets a reader of a recording wait at most 20 ms for files that change."""
     monkeypatch.setattr("acp_proxy.store.reader._LONGEST_PAUSE_S", 0.001)
 
 
 @pytest.fixture
 def record(tmp_path: Path) -> Iterator[Record]:
-    """Makes recordings of transcripts, which are closed when the test is over."""
+    """Makes recordings of transcripts, and closes them when the test ends."""
     from tests.support import playbook
 
     transcripts = []

@@ -1,1 +1,1 @@
-"""Tests reports in a real browser."""
+"""Tests report pages in a real browser."""

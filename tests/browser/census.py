@@ -1,4 +1,4 @@
-"""Lists the elements of a page, so that a test notices anything that recorded text put into it."""
+"""Counts the elements of a page, to notice anything that recorded text has added."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ TAKE = r"""() => {
 
 
 def census(visit: Visit) -> dict[str, Any]:
-    """How many elements of each name a page has, and where attributes lead beyond the page."""
+    """Returns the number of elements by name, and all addresses outside of the page."""
     results: dict[str, Any] = visit.ask(TAKE)
     return results
 
 
 def assert_harmless(visit: Visit, scripts: int) -> None:
-    """Asserts that a page has nothing that acts, loads or leads elsewhere.
+    """Asserts that a page has no event handlers, no foreign addresses and no foreign elements.
 
     Args:
         visit: the page.
-        scripts: how many blocks, and scripts, it may have.
+        scripts: the number of script elements, which also hold the data.
     """
     results = census(visit)
     assert results["elements"].keys() <= {*NAMES.split()}

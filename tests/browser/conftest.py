@@ -1,4 +1,4 @@
-"""Fixtures of the browser tests: one Chromium for a worker, and a new profile for each test."""
+"""Fixtures of the browser tests: a Chromium for each worker, a profile for each test."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ FLAGS = (
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium of the system.
+    """Starts the headless Chromium of the system.
 
-    It ends before tests of other directories run: as long as Playwright runs, this thread has a
-    running event loop of asyncio, in which nobody else can start one.
+    Chromium ends before the tests of other directories run. While Playwright runs, this thread has
+    an event loop of asyncio, and no other event loop can start.
     """
     playwright = pytest.importorskip("playwright.sync_api", reason="expected playwright")
     program = next(filter(None, map(shutil.which, CHROMIUM)), None)
@@ -50,19 +50,19 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A recording that has every payload in every place."""
+    """Makes a recording with every payload in every place."""
     return record_hostile(tmp_path_factory.mktemp("hostile") / "hostile.db")
 
 
 @pytest.fixture(scope="package")
 def hostile_report(hostile: Path) -> Path:
-    """The report of `hostile`."""
+    """Makes the report page of the recording `hostile`."""
     return report(hostile, hostile.parent)
 
 
 @pytest.fixture(scope="package")
 def window(browser: Browser) -> Iterator[Visit]:
-    """A window in which many pages are opened one after the other."""
+    """Opens a window for many pages, one after the other."""
     with Visitor(browser) as visitor:
         yield visitor.window()
 
@@ -76,6 +76,6 @@ def plain_window(browser: Browser) -> Iterator[Visit]:
 
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Visitor]:
-    """Opens files in windows that note whatever a page does beyond showing itself."""
+    """Opens pages in windows that note each dialog, request, navigation and error."""
     with Visitor(browser) as visitor:
         yield visitor

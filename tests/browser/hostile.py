@@ -1,6 +1,7 @@
-"""Recordings that have markup, scripts and odd characters in every place that may have text.
+"""Makes recordings with markup, scripts and odd characters in every place for text.
 
-Recordings are untrusted: an agent chooses nearly all of it, and whoever sends a file the rest.
+Recordings are untrusted: an agent chooses nearly all of their text, and the sender of a file can
+choose all of it.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ LONG = 1 << 20
 
 
 def encoded(message: Any, number: int) -> bytes:
-    """A message as a line; every other one has characters instead of escapes where it can."""
+    """Returns a message as a line; every second message has non-ASCII characters unescaped."""
     try:
         return json.dumps(message, ensure_ascii=number % 2 == 0).encode() + b"\n"
     except UnicodeEncodeError:
@@ -98,7 +99,7 @@ def encoded(message: Any, number: int) -> bytes:
 
 
 class Hostile:
-    """Records conversations in which everything that a peer may choose is one of `PAYLOADS`."""
+    """Records conversations in which peers use one of `PAYLOADS` as every text."""
 
     def __init__(self, recorder: LogWriter) -> None:
         self._recorder = recorder
@@ -211,7 +212,7 @@ def _call(p: str) -> dict[str, Any]:
 
 
 def record_hostile(path: Path) -> Path:
-    """Records every payload in every place, and some lines that are odd in another way."""
+    """Makes a recording with every payload in every place, and with unusual lines."""
     every = " ".join(PAYLOADS.values())
     with LogWriter(path) as recorder:
         hostile = Hostile(recorder)
@@ -230,7 +231,7 @@ def record_hostile(path: Path) -> Path:
 
 
 def _write_pictures(hostile: Hostile) -> None:
-    """Writes images of all kinds, each with another payload for its type, in prompts and calls."""
+    """Writes images of all kinds in prompts and tool calls, with payloads as their types."""
     pictures = [*(data for data, *_ in SHOWN.values()), *REFUSED.values()]
     for number, (data, p) in enumerate(zip(pictures, cycle(PAYLOADS.values()))):
         block = {**image(data, p), "uri": p}
@@ -242,7 +243,7 @@ def _write_pictures(hostile: Hostile) -> None:
 
 
 def _write_odd_lines(recorder: LogWriter) -> None:
-    """Writes lines that are deep, long, or no text."""
+    """Writes lines that are deeply nested, very long, or not text."""
     deep = b"[" * DEEP + b"]" * DEEP
     deep_object = b'{"a":' * DEEP + b"1" + b"}" * DEEP
     for value in (deep, deep_object):
@@ -260,7 +261,7 @@ def _write_odd_lines(recorder: LogWriter) -> None:
 
 
 def _spoil(path: Path, every: str) -> None:
-    """Sets what no peer chooses: a file that somebody sends may have anything there."""
+    """Sets payloads in columns that no peer, but the sender of a file can choose."""
     every = every.encode("utf-8", "replace").decode().replace("\x00", "")
     columns = (
         "name", "tool_version", "cwd", "platform", "dialect_reason", "end_reason", "fault_plan",

@@ -1,4 +1,4 @@
-"""A report can be read and used by everybody: with a screen reader, a keyboard, a narrow window."""
+"""Report pages work with a screen reader, with a keyboard and in a narrow window."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PLACES = """() => [...document.querySelectorAll(".tools > :not(#times)")].map((i
 
 @pytest.fixture(scope="module")
 def axe() -> str:
-    """The text of axe-core."""
+    """Returns the script of the accessibility checker axe."""
     try:
         return (installed_packages() / "axe-core/axe.min.js").read_text(encoding="utf-8")
     except MissingPackages as e:
@@ -46,14 +46,14 @@ def axe() -> str:
 
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The reports of a healthy and of a sick recording."""
+    """Makes the report pages of a healthy recording and of a failed one."""
     directory = tmp_path_factory.mktemp("access")
     names = ("tour", "lost-permission")
     return {name: report(DIRECTORY / f"{name}.db", directory) for name in names}
 
 
 def show(page: Visit, view: str, row: int = 20) -> None:
-    """Chooses a view and a frame, and waits until both are shown."""
+    """Chooses a view and a frame of a report page, and waits until both are shown."""
     page.ask("""async ([view, row]) => {
       const { state, recording } = window.acpReport;
       state.set("view", view);
@@ -119,7 +119,7 @@ def test_no_page_is_wider_than_its_window(
 def test_a_phone_shows_how_each_entry_ended(
     window: Visit, paths: dict[str, Path], seq: int, words: str
 ) -> None:
-    """At a width of 375 pixels, the whole outcome of a request is below its name."""
+    """At a width of 375 pixels, a report page shows each outcome in full below its request."""
     window.page.set_viewport_size({"width": 375, "height": 812})
     try:
         page = window.open(paths["tour"], f"#view=conversation&seq={seq}").page
@@ -137,7 +137,7 @@ def test_a_phone_shows_how_each_entry_ended(
 def test_the_tools_stay_in_place_when_the_tab_changes(
     window: Visit, paths: dict[str, Path], width: int
 ) -> None:
-    """In a narrow window, the tabs and the help are one line, and the fields have one place."""
+    """In a narrow window, the tools of a report page stay in place when the tab changes."""
     page = window.open(paths["lost-permission"])
     page.page.set_viewport_size({"width": width, "height": 800})
     try:

@@ -1,4 +1,4 @@
-"""Filters and searches typed into a page find what they find on the command line."""
+"""Filters and searches typed into a report page find the same as on the command line."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ SOURCES: dict[str, Callable[[Path], Path]] = {
 def opened(
     request: pytest.FixtureRequest, window: Visit, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Visit, Path]]:
-    """A page, and the recording that it is made of."""
+    """Yields a report page and its recording."""
     directory = tmp_path_factory.mktemp("answers")
     recording = SOURCES[request.param](directory)
     page = window.open(report(recording, directory))
@@ -165,7 +165,7 @@ def test_the_detail_is_about_a_frame_that_the_filter_shows(window: Visit, tmp_pa
 
 
 def test_every_offered_filter_is_one(window: Visit, tmp_path: Path) -> None:
-    """The filters that a report page offers are valid."""
+    """All filters that a report page offers are valid."""
     page = window.open(report(DIRECTORY / "hang.db", tmp_path))
     offered = page.ask("() => [...document.getElementById('terms').options].map((it) => it.value)")
     explained = page.page.locator(".help code").all_text_contents()

@@ -1,4 +1,4 @@
-"""Tests the page of a comparison in a browser."""
+"""Tests the HTML page of `report --against` in a browser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IN_SIGHT = """() => {
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of two recordings with five differences."""
+    """Makes the page of two recordings with five differences."""
     page = tmp_path_factory.mktemp("comparison") / "page.html"
     a, b = (DIRECTORY / f"edit-{name}.db" for name in ("allowed", "rejected"))
     assert run("inspect", "report", a, "--against", b, "-o", page).exit_code == 0
@@ -34,7 +34,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_keys_buttons_and_links_lead_to_differences(visit: Visitor, compared: Path) -> None:
-    """On the HTML page of `diff`, buttons lead to each difference."""
+    """On the page of `report --against`, keys, buttons and links lead to each difference."""
     window = visit.window().open(compared, ready=None)
     page = window.page
     assert page.inner_text("#place") == "5 shown"
@@ -62,7 +62,7 @@ def test_keys_buttons_and_links_lead_to_differences(visit: Visitor, compared: Pa
 
 
 def test_it_fits_a_narrow_window_and_needs_no_script(visit: Visitor, compared: Path) -> None:
-    """On the HTML page of `diff`, only tables scroll sideways."""
+    """The page of `report --against` fits into a narrow window, and needs no JavaScript."""
     narrow = visit.window(viewport=NARROW).open(compared, ready=None)
     assert narrow.ask("() => document.documentElement.scrollWidth") <= NARROW["width"]
     still = visit.window(java_script_enabled=False).open(compared, ready=None)
@@ -72,7 +72,7 @@ def test_it_fits_a_narrow_window_and_needs_no_script(visit: Visitor, compared: P
 
 
 def test_hostile_recordings_stay_text(visit: Visitor, tmp_path: Path) -> None:
-    """On the HTML page of `diff`, hostile text is only shown as text."""
+    """The page of `report --against` shows hostile text only as text."""
     for name, end in (("a", ""), ("b", "</ins><script>alert(40)</script>")):
         with LogWriter(tmp_path / f"{name}.db") as recorder:
             hostile = Hostile(recorder)

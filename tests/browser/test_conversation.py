@@ -1,4 +1,4 @@
-"""The conversation of a page has what `transcript` prints, as text, however long it is."""
+"""A report page shows the conversation as `transcript` prints it, however long it is."""
 
 from __future__ import annotations
 
@@ -96,14 +96,14 @@ READY = "() => document.querySelector('.flow .entry:not(.entry-pending)') !== nu
 
 
 def opened(window: Visit, recording: Path, directory: Path, *words: str) -> Visit:
-    """Opens the report of a recording and waits until its conversation is there."""
+    """Opens the report page of a recording, and waits until it shows the conversation."""
     page = window.open(report(recording, directory, *words))
     page.page.wait_for_function(READY)
     return page
 
 
 def updates(session: str, *contents: Any) -> Iterator[dict[str, Any]]:
-    """Returns messages of the agent with some contents."""
+    """Yields chunks of agent messages with the given contents."""
     for content in contents:
         update = {"sessionUpdate": "agent_message_chunk", "content": content}
         yield notification("session/update", sessionId=session, update=update)
@@ -391,7 +391,7 @@ def test_filters_hide_entries_and_say_so(window: Visit, tmp_path: Path) -> None:
 
 
 def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
-    """A report page made with `--no-payloads` says that texts are missing."""
+    """A report page of `report --no-payloads` says that texts are missing."""
     with LogWriter(tmp_path / "killed.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("my words")]))
         recorder.chunk(STDERR, b"a line\n")
@@ -405,7 +405,7 @@ def test_what_is_not_known_is_said(window: Visit, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["tour", "hang", "omp-is-told-to-stop-by-a-stranger"])
 def test_the_first_screen_shows_the_chosen_entry(window: Visit, name: str, tmp_path: Path) -> None:
-    """When a report page opens, the chosen step is in sight; a search keeps the facts in sight."""
+    """A report page opens with its chosen step in sight, and a search does not scroll the page."""
     shipped = DIRECTORY / f"{name}.db"
     path = shipped if shipped.exists() else REPORTS / "fifth" / f"{name}.jsonl"
     window.page.set_viewport_size({"width": 1440, "height": 900})

@@ -1,4 +1,4 @@
-"""The head of a report needs no script, says what `show` says, and cannot be taken over."""
+"""The head of a report page needs no script, and says the same as `show`."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_head_says_what_show_says(plain_window: Visit, path: Path, tmp_path:
 
 
 def assert_each_has(rows: list[str], texts: list[str]) -> None:
-    """Asserts that there is one row for each text, whatever the order."""
+    """Asserts that there are as many rows as texts, and that some row has each text."""
     assert len(rows) == len(texts)
     for text in texts:
         assert any(" ".join(text.split()) in row for row in rows), text

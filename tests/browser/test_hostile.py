@@ -1,4 +1,4 @@
-"""The page of any recording shows recorded content only as text."""
+"""A report page shows recorded content only as text."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_no_link_does_more_than_choose(window: Visit, tmp_path: Path) -> None:
 
 
 def assert_unharmed(page: Visit, path: Path) -> None:
-    """Asserts that the page has done nothing, and has no element but its own."""
+    """Asserts that a page has done nothing, and that it has only elements of its own."""
     page.assert_quiet()
     actual: dict[str, Any] = page.ask("() => ({ ...window.acpReport.state.recording.meta })")
     assert actual["rows"] == actual["rows_in_recording"]

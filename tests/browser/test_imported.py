@@ -1,4 +1,4 @@
-"""The page of an imported recording shows no times that nobody knows."""
+"""The report page of an imported recording shows no invented times."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DURATION = re.compile(r"\d (µs|ms|s|min|h)\b(?!-)|\d\.\d{3}\b")
 
 
 def words_of(window: Visit, directory: Path, origin: Origin | None) -> str:
-    """All words of a report: its head, its views, and some rows in detail."""
+    """Returns all text of a report page: its head, its views, and details of some frames."""
     place = directory / ("ours" if origin is None else "theirs")
     place.mkdir()
     page = window.open(report(text_form(place / "roof.jsonl", origin), place))
@@ -71,7 +71,7 @@ def test_no_time_is_shown_that_nobody_knows(window: Visit, tmp_path: Path) -> No
 
 
 def test_no_time_is_shown_more_exactly_than_the_log_has_it(window: Visit, tmp_path: Path) -> None:
-    """If an imported log has times in whole seconds, its report page shows no milliseconds."""
+    """If an imported log has times in whole seconds, its report page shows only whole seconds."""
     origin = log_of("zed", "ending", "stderr", "zone", resolution_ns=10**9)
     words = words_of(window, tmp_path, origin)
     assert "<1 s" in words

@@ -1,4 +1,4 @@
-"""Everything in a report can be done by keyboard, and nothing holds the keyboard."""
+"""The keyboard can reach, use and leave everything on a report page."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ IS_OUTSIDE = "() => document.activeElement === document.body || document.activeE
 
 @pytest.fixture
 def page(window: Visit, tmp_path: Path) -> Visit:
-    """The page of a recording in which there is some of everything."""
+    """Opens the report page of a recording that has entries of many kinds."""
     return window.open(report(DIRECTORY / "tour.db", tmp_path))
 
 
 def state(page: Visit, name: str) -> Any:
-    """Returns a value of the page's state by its name."""
+    """Returns a member of the report page's `state`."""
     return page.ask("(name) => window.acpReport.state[name]", name)
 
 
 def wait(page: Visit, condition: str) -> None:
-    """Waits for a condition about the page's `state`."""
+    """Waits until a condition on the report page's `state` holds."""
     page.page.wait_for_function(f"() => {{ const {{ state }} = acpReport; return {condition}; }}")
 
 

@@ -1,4 +1,4 @@
-"""The address of a report page leads back to what the page showed."""
+"""The URL of a report page leads back to what the page showed."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ FIRST = {"seq": 11, "view": "conversation", "filter": "", "query": "", "turn": N
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of a recording whose first finding is at frame 11."""
+    """Makes the report page of a recording whose first finding is at frame 11."""
     return report(DIRECTORY / "lost-permission.db", tmp_path_factory.mktemp("links"))
 
 
 @pytest.fixture
 def page(window: Visit, path: Path) -> Visit:
-    """A window with the report."""
+    """Opens the report page in a window."""
     return window.open(path)
 
 
 def wait(page: Visit, **expected: Any) -> None:
-    """Waits until the page shows something."""
+    """Waits until the state of the report page has the given values."""
     page.page.wait_for_function(
         f"(expected) => JSON.stringify({{ ...({STATE})(), ...expected }})"
         f" === JSON.stringify(({STATE})())",
@@ -54,7 +54,7 @@ def wait(page: Visit, **expected: Any) -> None:
 
 
 def wait_for_address(page: Visit, expected: str) -> None:
-    """Waits until the address has a part behind its `#`."""
+    """Waits until the fragment of the page's URL has a value."""
     page.page.wait_for_function("(expected) => location.hash === expected", arg=expected)
 
 
@@ -170,7 +170,7 @@ def test_a_print_has_the_head_and_all_rows(window: Visit, path: Path, view: str,
 
 @pytest.mark.parametrize("view", ["conversation", "list", "calls"])
 def test_a_print_waits_until_the_page_is_complete(visit: Visitor, path: Path, view: str) -> None:
-    """When a report page fires its `load` event, all of it can be printed."""
+    """When a report page fires its `load` event, a print of the page is already complete."""
     window = visit.window()
     window.page.add_init_script(PRINT_WHEN_LOADED)
     printed = window.open(path, f"#view={view}").ask("() => printed")

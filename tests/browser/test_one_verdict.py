@@ -1,4 +1,4 @@
-"""A page has the findings of a recording that `show`, `check` and `transcript` have."""
+"""A report page has the same findings as `show`, `check` and `transcript`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MOST_HEIGHT = 300
 
 
 def read_page(window: Visit, path: Path, page: Path) -> Any:
-    """Makes the report of a recording, and returns what its page shows first."""
+    """Makes the report page of a recording, and returns the verdict and findings that it shows."""
     options = ReportOptions()
     with RecordingReader(path) as reader, page.open("wb") as out:
         data = read_report_data(reader, options)
@@ -55,7 +55,7 @@ def read_page(window: Visit, path: Path, page: Path) -> Any:
 
 
 def assert_agrees(shown: dict[str, Any], findings: list[Finding]) -> None:
-    """Asserts that a page names the first finding, chooses its frame, and lists others."""
+    """Asserts that a report page names the first finding, shows its frame, and lists others."""
     serious = [finding for finding in findings if finding.severity is not Severity.INFO]
     tone = shown["tone"].removeprefix("verdict ")
     if serious:
@@ -77,7 +77,7 @@ def assert_agrees(shown: dict[str, Any], findings: list[Finding]) -> None:
 
 
 def assert_all_agree(window: Visit, paths: list[Path], page: Path) -> None:
-    """Asserts that the page of each recording says what all commands say."""
+    """Asserts that the page of each recording has the same findings as all commands."""
     for path in paths:
         try:
             assert_agrees(read_page(window, path, page), agree(path))

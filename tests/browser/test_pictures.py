@@ -1,4 +1,4 @@
-"""The strip of a page shows who was waited for, and where findings are."""
+"""The timeline of a report page shows who was waited for, and where findings are."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ STDERR = """() => {
 
 @pytest.fixture
 def terminals(tmp_path: Path) -> Path:
-    """A recording of two tool calls; the terminal of the first one came after the call."""
+    """Makes a recording of two tool calls; the first gets its terminal after it began."""
 
     def update(**members: object) -> dict[str, object]:
         return notification("session/update", sessionId="s", update=members)
@@ -97,7 +97,7 @@ def terminals(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(visit: Visitor, terminals: Path, tmp_path: Path) -> Iterator[Visit]:
-    """The page of `terminals`."""
+    """Opens the report page of the recording `terminals`."""
     page = visit(report(terminals, tmp_path))
     yield page
     page.assert_quiet()
@@ -353,7 +353,7 @@ def test_a_call_without_an_end_took_the_time_until_the_end(window: Visit, tmp_pa
 def test_a_wait_for_one_call_is_one_stretch(
     window: Visit, tmp_path: Path, name: str, waits: list[str]
 ) -> None:
-    """In a report page's timeline, a message divides a wait in two; stderr and signals do not."""
+    """In a report page's timeline, stderr and signals do not divide the wait for a tool call."""
     page = window.open(report(DIRECTORY / f"{name}.db", tmp_path)).page
     page.locator(".overview-gap.debt-2").first.wait_for()
     texts = page.locator(".overview-gap.debt-2").all_inner_texts()
@@ -374,7 +374,7 @@ def test_a_head_is_as_wide_as_its_rows(window: Visit, tmp_path: Path, view: str)
 def test_a_list_shows_whole_names_and_links_of_answers(
     window: Visit, tmp_path: Path, width: int
 ) -> None:
-    """On a narrow screen, the list of a report page has times, and whole methods and links."""
+    """The list of a report page shows times, whole methods and links even in narrow windows."""
     window.page.set_viewport_size({"width": width, "height": 900})
     try:
         page = window.open(report(DIRECTORY / "tour.db", tmp_path), "#view=list&seq=18").page

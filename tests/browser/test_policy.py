@@ -1,6 +1,6 @@
-"""The browser itself keeps a report from loading, sending or running anything that comes into it.
+"""The browser forbids a report page to load, send or run anything that recorded text adds.
 
-Here a test does from within the page what recorded text could do if the page had a hole.
+The tests run in the page what recorded text could run if the page had a security hole.
 """
 
 from __future__ import annotations

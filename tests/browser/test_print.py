@@ -1,4 +1,4 @@
-"""A print of a report page has what a reader of paper needs, and says what it leaves out."""
+"""A printed report page has all that its reader needs, and says what it leaves out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COUNT = "() => document.querySelector('.paper b').textContent"
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of many turns: in each, the first call is a long edit, the second call fails."""
+    """Makes the report page of many turns; each has a long edit and a call that fails."""
     directory = tmp_path_factory.mktemp("prints")
     with LogWriter(directory / "long.db") as recorder:
 
@@ -54,7 +54,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def printing(visit: Visit) -> Iterator[None]:
-    """Shows a page as it is printed."""
+    """Shows a page in the form in which it is printed."""
     visit.page.emulate_media(media="print")
     try:
         visit.ask("() => { dispatchEvent(new Event('beforeprint')); }")

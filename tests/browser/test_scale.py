@@ -1,4 +1,4 @@
-"""A page of a long recording has few elements and inflates few blocks, in every view and place."""
+"""The report page of a long recording keeps few elements and data blocks in memory."""
 
 from __future__ import annotations
 

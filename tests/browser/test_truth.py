@@ -1,4 +1,4 @@
-"""A page has exactly what the recording has: each frame, each byte, each number."""
+"""A report page has each frame, each byte and each number of its recording."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_page_has_what_the_recording_has(window: Visit, path: Path, tmp_path: 
 
 
 def assert_list(rows: list[list[str]], lines: list[str]) -> None:
-    """Asserts that the list has the lines of `log`, chunks folded in the same way."""
+    """Asserts that the list of a report page has the same lines as `log`."""
     assert len(rows) == len(lines)
     for (number, text), printed in zip(rows, lines, strict=True):
         assert re.sub("^[^0-9]+", "", number) == printed.split()[0]

@@ -1,4 +1,4 @@
-"""The watcher of pages notes everything that a page does."""
+"""The tests' monitor of report pages notes every action of a page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DONE = "() => document.title === 'done'"
 
 
 def page(directory: Path, text: str) -> Path:
-    """A file with a page."""
+    """Writes a file with an HTML page."""
     path = directory / "page.html"
     path.write_text(text)
     return path

@@ -1,4 +1,4 @@
-"""Long filters and searches of a page run in a worker, if possible."""
+"""On a report page, long filters and searches run in a web worker if possible."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FAILS = """window.Worker = class {
 
 
 def _counted(page: Page) -> list[Worker]:
-    """A list to which each worker is added that a page starts."""
+    """Returns a list that grows by each web worker that a page starts."""
     workers: list[Worker] = []
     page.on("worker", lambda worker: workers.append(worker))
     return workers
@@ -44,7 +44,7 @@ def _counted(page: Page) -> list[Worker]:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of a short conversation."""
+    """Makes the report page of a short conversation."""
     return report(DIRECTORY / "tour.db", tmp_path_factory.mktemp("worker"))
 
 

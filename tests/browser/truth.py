@@ -1,4 +1,4 @@
-"""Compares a page's statements about a recording with those of the command line and of SQLite."""
+"""Compares the data of a report page with the command line and with the database."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ COLUMNS = (
 
 @frozen
 class Told:
-    """All that a recording holds."""
+    """All data of a recording that a report page contains."""
 
     frames: list[dict[str, Any]]
     """Frames and events, without what their lines say."""
@@ -69,11 +69,11 @@ class Told:
 
 
 def told(visit: Visit, path: Path | None = None) -> Told:
-    """Returns the recording's data in a page, or in the file of another page.
+    """Returns the data of a report page: of an open page, or of a file.
 
     Args:
         visit: the page.
-        path: the file of the other page, which is not opened, since that takes longer.
+        path: a file to read instead of the open page; to open it would take longer.
     """
     blocks = None if path is None else dict(BLOCK.findall(path.read_text(encoding="utf-8")))
     told = json.loads(visit.ask(READ_ALL, blocks))
@@ -81,7 +81,7 @@ def told(visit: Visit, path: Path | None = None) -> Told:
 
 
 def report(recording: Path, directory: Path, *words: str) -> Path:
-    """Makes the report of a recording."""
+    """Makes the report page of a recording, and returns its path."""
     path = directory / f"{recording.stem}.html"
     result = run("inspect", "report", recording, *words, "-o", path)
     assert result.exit_code == 0, result.output
@@ -89,7 +89,7 @@ def report(recording: Path, directory: Path, *words: str) -> Path:
 
 
 def database_of(path: Path, directory: Path) -> Path:
-    """The database of a recording, a recording's text form, or a capture."""
+    """Returns the database of a recording; makes it if there is only a text form or a capture."""
     if path.suffix == ".db":
         return path
     made = directory / f"{path.parent.name}-{path.name.partition('.jsonl')[0]}.db"
@@ -104,12 +104,12 @@ def database_of(path: Path, directory: Path) -> Path:
 
 
 def said(*words: str | Path) -> list[dict[str, Any]]:
-    """The objects that a command prints."""
+    """Returns the JSON objects that a command of `inspect` prints."""
     return [json.loads(line) for line in run("inspect", *words, "--json").stdout.splitlines()]
 
 
 def assert_truth(told: Told, recording: Path) -> None:
-    """Asserts that a page says of each row what `log` does, and what SQLite finds."""
+    """Asserts that each row of a report page agrees with `log` and with the database."""
     assert_rows(told, recording)
     assert_lines(told, recording)
     assert_texts(told, recording)
@@ -117,7 +117,7 @@ def assert_truth(told: Told, recording: Path) -> None:
 
 
 def assert_rows(told: Told, recording: Path) -> None:
-    """Asserts that frames and events are those of `log --json`."""
+    """Asserts that the frames and events of a report page are those of `log --json`."""
     rows = said("log", recording)
     data = [json.loads(line) for line, row in zip(told.lines, rows, strict=True) if "event" in row]
     assert data == [row["data"] for row in rows if "event" in row]
@@ -126,7 +126,7 @@ def assert_rows(told: Told, recording: Path) -> None:
 
 
 def assert_lines(told: Told, recording: Path) -> None:
-    """Asserts that the bytes of the frames are those of `log --raw`."""
+    """Asserts that the bytes of all frames on a report page are those of `log --raw`."""
     pairs = zip(told.frames, told.lines, strict=True)
     frames = [(frame, line) for frame, line in pairs if "stream" in frame]
     sent = b"".join(line + frame["newline"].encode() for frame, line in frames)
@@ -135,7 +135,7 @@ def assert_lines(told: Told, recording: Path) -> None:
 
 
 def assert_texts(told: Told, recording: Path) -> None:
-    """Asserts that each row's text ends its line in `log`."""
+    """Asserts that the text of each row on a report page is the end of its line in `log`."""
     lines = run("inspect", "log", recording, "--no-fold").stdout.splitlines()
     shown = [line for line in lines if re.match(" *[0-9]+ ", line)]  # not messages of a batch
     for text, line in zip(told.texts, shown, strict=True):
@@ -144,7 +144,7 @@ def assert_texts(told: Told, recording: Path) -> None:
 
 
 def assert_database(told: Told, recording: Path) -> None:
-    """Asserts that the rows are those that anybody finds in the file, if nothing is masked."""
+    """Asserts that the rows of a report page are those of the database, except masked lines."""
     with contextlib.closing(sqlite3.connect(recording)) as database:
         frames = database.execute(f"SELECT {', '.join(COLUMNS)}, raw FROM frames").fetchall()
         events = database.execute("SELECT seq, t_ns, kind, data FROM events").fetchall()

@@ -1,4 +1,4 @@
-"""The rows that a page's views draw, and those that the command line prints."""
+"""Compares the views of a report page with the output of commands."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ ENDED = ("completed", "failed", "cancelled", "denied", "rejected")
 
 
 def rows_of(page: Visit, view: str, *cells: str, turn: int | None = None) -> list[list[str]]:
-    """All rows of a view, each with its classes, its label and some cells."""
+    """Returns all rows of a view, each with its CSS classes, its label and some cells."""
     results: list[list[str]] = page.ask(ROWS, {"view": view, "turn": turn, "cells": [*cells]})
     return results
 
 
 def assert_views(page: Visit, recording: Path) -> None:
-    """Asserts that sequence, waterfall and tool calls have what the command line says."""
+    """Asserts that three views agree with commands: sequence, waterfall and tool calls."""
     assert_sequence(page, recording)
     assert_waterfall(page, recording)
     assert_calls(page, recording)
@@ -81,7 +81,7 @@ def assert_sequence(page: Visit, recording: Path) -> dict[int, list[str]]:
     """Asserts that the sequence diagram has each frame of `log` once, with its name.
 
     Returns:
-        The words of each frame; a second time if it was delivered later.
+        The label of each frame, and a second label if the frame was delivered later.
     """
     words: dict[int, list[str]] = {}
     order: list[int] = []
@@ -108,7 +108,7 @@ def assert_sequence(page: Visit, recording: Path) -> dict[int, list[str]]:
 
 
 def update_of(row: dict[str, Any]) -> dict[str, Any]:
-    """The update in a frame, or the tool call that a permission is asked for; or nothing."""
+    """Returns a frame's update, or the tool call of a permission request, or an empty object."""
     message = row.get("message")
     params = message.get("params") if isinstance(message, dict) else None
     if not isinstance(params, dict):
@@ -117,7 +117,7 @@ def update_of(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def assert_waterfall(page: Visit, recording: Path) -> None:
-    """Asserts that the steps of each turn are those of `stats --turn`."""
+    """Asserts that the waterfall of each turn has the steps of `stats --turn`."""
     (stats,) = said("stats", recording)
     answers: dict[str, str] = page.ask(ANSWERS)
     logged = said("log", recording)
@@ -155,7 +155,7 @@ def assert_waterfall(page: Visit, recording: Path) -> None:
 def assert_points(
     rows: list[list[str]], turn: dict[str, Any], logged: list[dict[str, Any]]
 ) -> None:
-    """Asserts that a waterfall has what `log` says of stderr, signals and exits in a turn."""
+    """Asserts that a waterfall has the stderr, signals and exits that `log` has in the turn."""
     start = next(row["t_ns"] for row in logged if row["seq"] == turn["prompt_seq"])
     told = [
         row
@@ -173,9 +173,9 @@ def assert_points(
 
 
 def step_in_words(step: dict[str, Any], answers: dict[str, str]) -> tuple[str, str, str, str]:
-    """A step as a waterfall shows it: its name, how long it took, its outcome, its start.
+    """Returns a step as a waterfall shows it: its name, duration, outcome and start.
 
-    An outcome is named if it is not the usual one; of an answered permission it is the row's text.
+    Usual outcomes are left out. The outcome of an answered permission is the text of its row.
     """
     name = f"{'✗ ' * step['failed']}{step['method'] or step['kind'].replace('_', ' ')}"
     took = "" if step["kind"] in ("prompt", "end") else duration(step["duration_ns"])
@@ -190,10 +190,10 @@ def step_in_words(step: dict[str, Any], answers: dict[str, str]) -> tuple[str, s
 
 
 def assert_calls(page: Visit, recording: Path) -> None:
-    """Asserts that the table has each tool call of `stats`, with its title, kind and status.
+    """Asserts that the table of tool calls agrees with `stats` and with the frames.
 
-    The title, kind and status of a call are read again from the frames: `stats` takes the name of a
-    tool, and the words in a question for a permission, for the latest word as well.
+    Title, kind and status are read from the frames, since `stats` also takes them from the name of
+    a tool and from permission requests.
     """
     (stats,) = said("stats", recording, "--top", "1000")
     calls = {(call["session"], call["tool_call"]): call for call in stats["tool_calls"]}
@@ -219,6 +219,6 @@ def assert_calls(page: Visit, recording: Path) -> None:
 
 
 def latest(rows: list[dict[str, Any]], name: str) -> str:
-    """Returns the last value that any of some frames has under a name."""
+    """Returns the last non-empty value of a member in the updates of some frames."""
     values = [update_of(row).get(name) for row in rows]
     return next((value for value in reversed(values) if value), "")

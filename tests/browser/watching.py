@@ -1,4 +1,4 @@
-"""Opens pages in a browser and notes what they do: dialogs, requests, navigations, errors."""
+"""Opens pages in a browser, and notes their dialogs, requests, navigations and errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LIMITED = """(argument) => Promise.race([(%s)(argument), new Promise((_, fail) 
 
 @define
 class Noted:
-    """The actions of a page, apart from showing itself."""
+    """The dialogs, requests, navigations and errors of a page."""
 
     dialogs: list[str] = Factory(list)
     requests: list[str] = Factory(list)
@@ -48,12 +48,12 @@ class Noted:
 
 @define(slots=False)  # Playwright sets attributes on whose methods it calls
 class Visit:
-    """A page in a window of its own.
+    """A page in a separate window.
 
     Attributes:
-        page: the page, to be driven.
-        url: its address, without what stands behind `#`.
-        noted: what it did.
+        page: the page of Playwright.
+        url: the URL of the page, without its fragment.
+        noted: the noted actions of the page.
     """
 
     page: Page
@@ -63,7 +63,7 @@ class Visit:
     _opened: set[str] = Factory(set)
 
     def __attrs_post_init__(self) -> None:
-        """Listens to everything that a page can do."""
+        """Starts to note all actions of the page."""
         self.page.set_default_timeout(TIMEOUT_MS)
         self.page.on("dialog", self._on_dialog)
         self.page.on("request", self._on_request)
@@ -75,12 +75,12 @@ class Visit:
         self.page.on("console", self._on_console)
 
     def open(self, path: Path, fragment: str = "", *, ready: str | None = READY) -> Visit:
-        """Opens a file, in any case anew, and waits until it is ready.
+        """Opens a file, even if it is open already, and waits until the page is ready.
 
         Args:
             path: the path of the file.
-            fragment: what stands behind ``#`` in the address.
-            ready: a function in the page that says when it is ready; None if nothing does.
+            fragment: the fragment of the URL, with its ``#``.
+            ready: a JavaScript function that returns whether the page is ready; None to not wait.
         """
         address = path.as_uri()
         if address == self.url:  # another fragment is only another place in the page
@@ -94,11 +94,11 @@ class Visit:
         return self
 
     def ask(self, function: str, argument: Any = None) -> Any:
-        """Returns what a function in the page returns, which may be a promise."""
+        """Runs a JavaScript function in the page; returns its result, or that of its promise."""
         return self.page.evaluate(_LIMITED % function, argument)
 
     def assert_quiet(self) -> None:
-        """Asserts that the page has done nothing beyond showing itself."""
+        """Asserts that the page has caused no dialog, request, navigation or error."""
         self.page.evaluate(
             "() => 0"
         )  # by now what came before is noted, also where no script may run
@@ -127,7 +127,7 @@ class Visit:
 
 @define
 class Visitor:
-    """Opens windows in profiles of their own; a context manager that closes them all."""
+    """Opens windows in separate profiles; as a context manager, it closes them all."""
 
     browser: Browser
     _contexts: list[BrowserContext] = Factory(list)
@@ -142,20 +142,20 @@ class Visitor:
             context.close()
 
     def __call__(self, path: Path, fragment: str = "", **options: Any) -> Visit:
-        """Opens a report and waits until its script has read it.
+        """Opens a report page in a new window, and waits until its script has read the data.
 
         Args:
             path: the path of the file.
-            fragment: what stands behind ``#`` in the address.
-            **options: of `Browser.new_context`: ``viewport``, ``color_scheme``.
+            fragment: the fragment of the URL, with its ``#``.
+            **options: options of `Browser.new_context`: ``viewport``, ``color_scheme``.
         """
         return self.window(**options).open(path, fragment)
 
     def window(self, **options: Any) -> Visit:
-        """A window with nothing in it.
+        """Opens an empty window.
 
         Args:
-            **options: of `Browser.new_context`: ``viewport``, ``java_script_enabled``.
+            **options: options of `Browser.new_context`: ``viewport``, ``java_script_enabled``.
         """
         context = self.browser.new_context(**{"viewport": WIDE, **options})
         self._contexts.append(context)

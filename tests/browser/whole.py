@@ -1,4 +1,4 @@
-"""Compares a page's facts about a whole recording with those of the command line and of SQLite."""
+"""Compares a report page's facts about a whole recording with commands and database."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHERE tool_call IS NOT NULL GROUP BY session, tool_call"""
 
 
 def assert_whole(told: Told, recording: Path) -> None:
-    """Asserts that a page says of the whole what the commands print, and what SQLite counts."""
+    """Asserts that a page's facts about the whole recording agree with commands and database."""
     assert_printed(told.meta, recording)
     sizes = [frame["size"] for frame in told.frames if "stream" in frame]  # with secrets masked
     assert told.meta["stats"]["bytes"] == sum(sizes)
@@ -33,7 +33,7 @@ def assert_whole(told: Told, recording: Path) -> None:
 
 
 def assert_printed(meta: dict[str, Any], recording: Path) -> None:
-    """Asserts that summary, figures, steps and findings are those of the commands."""
+    """Asserts that summary, statistics, waterfalls and findings are those of the commands."""
     (summary,) = said("show", recording)
     (stats,) = said("stats", recording)
     (check,) = said("check", recording)
@@ -50,7 +50,7 @@ def assert_printed(meta: dict[str, Any], recording: Path) -> None:
 
 
 def assert_counted(meta: dict[str, Any], database: sqlite3.Connection) -> None:
-    """Asserts that frames, turns, tool calls and requests are those that SQLite finds."""
+    """Asserts that a page counts as many frames, turns, calls and requests as the database."""
     summary, stats = meta["summary"], meta["stats"]
 
     def select(sql: str) -> list[Any]:
@@ -71,7 +71,7 @@ def assert_counted(meta: dict[str, Any], database: sqlite3.Connection) -> None:
 
 
 def assert_problems(summary: dict[str, Any], exchanges: list[tuple[int, int | None, str]]) -> None:
-    """Asserts that errors and missing answers are those that SQLite finds."""
+    """Asserts that a page names the errors and missing answers that the database has."""
     errors = {answered for _, answered, outcome in exchanges if outcome == "error"}
     missing = {asked for asked, _, outcome in exchanges if outcome == "unanswered"}
     assert sum(tally["count"] for tally in summary["error_codes"]) == summary["errors"]
