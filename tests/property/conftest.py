@@ -1,4 +1,4 @@
-"""Fixtures that several properties share."""
+"""Fixtures that several property tests share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LARGEST = 1 << 17
 
 @pytest.fixture(scope="session")
 def every_recording(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Recordings in the repository and of captured conversations; tests must not change them."""
+    """Returns all recordings of the repository and all captures; tests must not change them."""
     from tests.support import reactive_client
 
     return list(reactive_client.recordings(tmp_path_factory.mktemp("captures")))
@@ -23,7 +23,7 @@ def every_recording(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="session")
 def sources(every_recording: list[Path]) -> list[Path]:
-    """Recordings that are small enough to be changed a hundred times."""
+    """Returns recordings that are small enough to be changed a hundred times."""
     from tests.support.mutated_recordings import lines_of
 
     return [path for path in every_recording if path.stat().st_size <= _LARGEST and lines_of(path)]

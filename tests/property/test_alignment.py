@@ -1,4 +1,4 @@
-"""Alignments keep the order, pair only equal items, and pair almost as many as possible."""
+"""Tests how `diff` aligns sequences: in order, only equal items, and almost as many as possible."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def longest(a: list[int], b: list[int]) -> int:
 
 
 def assert_sound(a: list[int], b: list[int], pairs: list[tuple[int, int]]) -> None:
-    """Checks that the items of every pair are equal, and that the pairs are in order."""
+    """Asserts that the items of each pair are equal, and that the pairs are in order."""
     assert all(a[i] == b[j] for i, j in pairs)
     assert all(left[0] < right[0] and left[1] < right[1] for left, right in pairwise(pairs))
 

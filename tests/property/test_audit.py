@@ -1,4 +1,4 @@
-"""Every recording has an audit, in each of its forms."""
+"""`audit` accepts any recording, in each form of its output."""
 
 from __future__ import annotations
 

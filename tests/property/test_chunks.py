@@ -1,4 +1,4 @@
-"""The fast reader of chunks and a simple reader return the same."""
+"""The fast and the simple parser of text chunks return the same."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ messages = st.fixed_dictionaries(
 
 
 def obvious(raw: bytes) -> Chunk | None:
-    """Reads a chunk as the protocol defines it, in the simplest way."""
+    """Parses a text chunk in the simplest way, as the protocol defines it."""
     try:
         message = json.loads(raw.decode())
         if message["method"] != "session/update" or "id" in message:

@@ -1,4 +1,4 @@
-"""A check of any conversation ends, and its findings name existing frames."""
+"""`check` accepts any conversation, and its findings name frames that exist."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GROUPS = sorted({rule.group for rule in rules().values()})
 
 
 def samples() -> Iterator[tuple[str, Any]]:
-    """Yields the messages of all examples with their directions, and skips lines of other kinds."""
+    """Yields the messages in the examples of all rules, each with its direction."""
     for group in GROUPS:
         for line in (line for example in examples(group) for line in example.lines):
             arrow, _, text = line.partition(" ")
@@ -101,7 +101,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @st.composite
 def changed(draw: st.DrawFn) -> tuple[str, Any]:
-    """Draws a message of an example in which one value is replaced by another."""
+    """Draws a message from the examples of rules, in which another value replaces one value."""
     arrow, sample = draw(st.sampled_from([case for case in SAMPLES if case[1]]))
     message = copy.deepcopy(sample)
     *path, key = draw(st.sampled_from(places(message)[1:]))
@@ -125,7 +125,7 @@ STEPS = st.lists(
 
 
 def lines_of(handshake: str, steps: list[tuple[str, Any]], end: str) -> list[str]:
-    """Returns the lines of a conversation: handshake, session, drawn messages, and its end."""
+    """Returns a conversation in the syntax of examples: a handshake, a session, drawn messages."""
     lines = []
     if handshake:
         params, result = HANDSHAKES[handshake]

@@ -1,4 +1,4 @@
-"""Correlation can be interrupted at any frame, and pairs messages by the documented rules."""
+"""A connection pairs messages by the documented rules, even if its state is stored meanwhile."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def frames_of(conversation: list[tuple[Direction, Any]]) -> Frames:
 
 @functools.cache
 def captured(path: Path) -> Frames:
-    """Returns the lines of a captured conversation, each with the time when its end was read."""
+    """Returns the frames of a captured conversation, each with the time when it was complete."""
     frames: Frames = []
     begun: dict[str, bytes] = {}
     for record in load(path).records:
@@ -83,7 +83,7 @@ def captured(path: Path) -> Frames:
 def correlate(
     frames: Frames, stops: set[int] | range = range(0), dialect: str = "auto"
 ) -> list[Any]:
-    """Returns the labels of a conversation; the state is stored and loaded at some frames."""
+    """Returns the labels of all frames; the connection is stored and loaded at some of them."""
     conversation = Conversation(Connection(dialect=dialect))
     labels = []
     exchanges: dict[int, Any] = {}
@@ -149,7 +149,7 @@ def test_any_conversation_can_be_interrupted(
 
 
 def flattened(conversation: list[tuple[Direction, Any]]) -> list[tuple[Direction, dict[str, Any]]]:
-    """Returns the messages of a conversation, with batches split into their members."""
+    """Returns the messages of a conversation, with the members of JSON-RPC batches."""
     return [
         (direction, message)
         for direction, messages in conversation

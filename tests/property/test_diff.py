@@ -1,4 +1,4 @@
-"""`diff` reports exactly the one change in a recording."""
+"""If one thing in a recording changes, `diff` reports exactly this change."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_every_changed_value_is_exactly_that_field(sources: list[Path]) -> None:
 
 
 def assert_exactly_that_field(path: Path, line: Line, way: tuple[str, ...], old: Any) -> None:
-    """Changes one value of one message, and checks that only this field is reported."""
+    """Changes one value in a message, and asserts that `diff` reports only this value."""
     new = with_leaf(line.form, way, changed_value(old))
     report, entries = compare(path, changed(path, {line.place: new}))
     assert report.counts == Counts(changed=1)
@@ -132,7 +132,7 @@ def test_an_added_frame_is_only_in_b(sources: list[Path], chosen: Choice) -> Non
 
 
 def assert_only_the_text_changed(report: Diff, entries: list[DiffEntry]) -> None:
-    """Checks that the only difference is one text that is longer on one side."""
+    """Asserts that the only difference is one text that is longer in one recording."""
     assert report.counts == Counts(changed=1)
     assert [field.pointer for field in entries[0].fields] == ["/params/update/content/text"]
 
@@ -169,7 +169,7 @@ def test_several_changes_are_all_reported(sources: list[Path], data: st.DataObje
 
 
 def statements(sources: list[Path]) -> list[tuple[Path, Line]]:
-    """Returns the notifications with compared content, except updates of a state."""
+    """Returns the notifications that `diff` compares, except updates of a state."""
     every = [(path, line) for path in sources for line in lines_of(path) if is_statement(line)]
     assert len(every) > 270
     assert sum(line.is_piece for _, line in every) > 200
@@ -177,7 +177,7 @@ def statements(sources: list[Path]) -> list[tuple[Path, Line]]:
 
 
 def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
-    """Returns pairs of notifications that are adjacent in a lane and have different content."""
+    """Returns pairs of adjacent notifications in a lane, with different compared content."""
     latest: dict[tuple[str | None, str], Line] = {}
     for line in lines_of(path):
         before, latest[line.lane] = latest.get(line.lane), line
@@ -191,21 +191,21 @@ def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
 
 
 def is_statement(line: Line) -> bool:
-    """Whether a frame is a notification with compared content, and not just a state."""
+    """Whether `diff` compares the content of a frame, and the frame is not just a state."""
     if line.is_piece and not line.message["params"]["update"]["content"]["text"]:
         return False
     return line.kind == "notification" and line.update not in STATE_UPDATES
 
 
 def compared_leaves(line: Line) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Returns the places of a message's compared values, without those that determine its kind."""
+    """Returns the places of a message's compared values, except those that set its kind."""
     for way, old in leaves(line.message):
         if not {*way} & {*NAMES_THE_MESSAGE} and is_compared(way):
             yield way, old
 
 
 def is_compared(way: tuple[str, ...]) -> bool:
-    """Whether a place is compared: no rule says that its value differs between runs."""
+    """Whether `diff` compares a place: no rule says that its value differs between runs."""
     state = RULE
     for key in way:
         state = state[key]
@@ -215,12 +215,12 @@ def is_compared(way: tuple[str, ...]) -> bool:
 
 
 def leaf_at(line: Line, way: tuple[str, ...]) -> Any:
-    """Returns the value at a place of a message; None if it does not exist."""
+    """Returns the value at a place in a message; None if the place does not exist."""
     return next((value for path, value in leaves(line.message) if path == way), None)
 
 
 def alone_in_its_run(path: Path, line: Line) -> bool:
-    """Whether no neighbour of a chunk in its sequence is a chunk of the same text."""
+    """Whether no neighbour of a chunk in its lane is a chunk of the same text."""
     lane = [other for other in lines_of(path) if other.lane == line.lane]
     place = next(index for index, other in enumerate(lane) if other.seq == line.seq)
     beside = [*lane[max(0, place - 1) : place], *lane[place + 1 : place + 2]]

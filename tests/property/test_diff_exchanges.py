@@ -1,4 +1,4 @@
-"""For `diff`, a changed request, response, handshake or ending is exactly one difference."""
+"""If one request, response or ending changes, `diff` reports exactly one difference."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ REQUEST, ANSWER = "request", "answer"
 
 
 def from_all(sources: list[Path], kind: str, chosen: Choice) -> list[tuple[Path, Line]]:
-    """Returns the requests or answers that a test chooses, without those of the handshake."""
+    """Returns chosen requests or answers of all recordings, without those of handshakes."""
     candidates = [(path, line) for path in sources for line in lines_of(path) if line.kind == kind]
     assert len(candidates) > 160
     return chosen(candidates)
@@ -53,7 +53,7 @@ def method_of(path: Path, line: Line) -> str:
 
 
 def is_answer_to(answer: Line, other: Line) -> bool:
-    """Whether the other line is the response to a line."""
+    """Whether a line is the response to another line."""
     if (answer.kind, other.kind) != (ANSWER, REQUEST) or answer.lane[1] == other.lane[1]:
         return False
     return bool(answer.message["id"] == other.message["id"])
@@ -63,7 +63,7 @@ What = tuple[Change, str, int | None, int | None]
 
 
 def what(entry: DiffEntry) -> What:
-    """Returns the kind of a difference and its frames."""
+    """Returns the kind of a difference, and the numbers of its frames."""
     return entry.change, entry.title, entry.a, entry.b
 
 
@@ -111,7 +111,7 @@ def test_a_removed_request_is_only_in_a(sources: list[Path], chosen: Choice) -> 
 
 
 def is_made_once(path: Path, line: Line) -> bool:
-    """Whether no other request is equal; equal requests are distinguished by their order."""
+    """Whether no other request of the recording is equal to a request."""
     requests = [
         (other.message.get("method"), other.message.get("params")) for other in lines_of(path)
     ]
@@ -119,7 +119,7 @@ def is_made_once(path: Path, line: Line) -> bool:
 
 
 def test_swapping_messages_of_two_kinds_is_one_move(sources: list[Path]) -> None:
-    """If a notification and a request change places, `diff` reports one move."""
+    """If a notification and a request change places, `diff` reports one moved frame."""
     moves, free = 0, 0
     for path in sources:
         for line, after in neighbours(path):
@@ -135,7 +135,7 @@ def test_swapping_messages_of_two_kinds_is_one_move(sources: list[Path]) -> None
 
 
 def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
-    """Yields messages of different kinds that are adjacent in a lane and in the recording."""
+    """Yields pairs of messages of different kinds that are adjacent, also in their lane."""
     latest: dict[tuple[str | None, str], Line] = {}
     for line in lines_of(path):
         before, latest[line.lane] = latest.get(line.lane), line
@@ -144,7 +144,7 @@ def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
 
 
 def may_change_places(path: Path, line: Line, after: Line) -> bool:
-    """Whether the order of two messages does not matter: one is a state, or both only read."""
+    """Whether `diff` ignores the order of two messages: one is a state, or both only read."""
     if {line.update, after.update} & {*STATE_UPDATES} or are_open_at_once(path, line, after):
         return True
     if after.message.get("method") != "fs/read_text_file" or line.call is None:

@@ -1,4 +1,4 @@
-"""Faults for any frames keep the order, lose nothing unasked, and draw by keys."""
+"""Faults keep the order of frames, lose nothing unasked, and draw reproducible random numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ frames = st.lists(
 
 
 def run(plan: Plan, drawn: Sequence[Frame], seed: int = 1) -> list[Output]:
-    """Feeds frames, a millisecond apart, to a plan, and ends both directions."""
+    """Passes frames, a millisecond apart, through a fault plan; returns all outputs."""
     engine = FaultEngine(plan, seed, 0)
     outputs: list[Output] = []
     for number, (direction, raw, newline) in enumerate(drawn):
@@ -50,13 +50,13 @@ def run(plan: Plan, drawn: Sequence[Frame], seed: int = 1) -> list[Output]:
 
 
 def arrived(outputs: Sequence[Output], direction: Direction) -> bytes:
-    """Returns all bytes of a direction, in the order in which they are due."""
+    """Returns all bytes that a direction delivers, in the order of their times."""
     sent = [o for o in outputs if isinstance(o, ScheduledWrite) and o.direction is direction]
     return b"".join(o.data for o in sorted(sent, key=lambda o: o.due))
 
 
 def lines_of(drawn: Sequence[Frame], direction: Direction) -> list[bytes]:
-    """Returns the lines of a direction."""
+    """Returns all lines that a direction delivers."""
     return [raw + newline for way, raw, newline in drawn if way is direction]
 
 
@@ -158,14 +158,14 @@ RULES = [
 
 
 def scope(session: str, direction: Direction, count: int) -> list[Frame]:
-    """Draws the frames of one counter scope."""
+    """Draws the frames of one counter scope: one session in one direction."""
     line = b'{"jsonrpc":"2.0","method":"session/%b","params":{"sessionId":"%b","n":%d}}'
     what = b"update" if direction is CLIENT else b"cancel"
     return [(direction, line % (what, session.encode(), n), b"\n") for n in range(count)]
 
 
 def what_fired(rules: Sequence[str], drawn: Sequence[Frame]) -> set[tuple[object, ...]]:
-    """Returns the rules that fired at each frame, and the output that replaced the frame."""
+    """Returns, for each frame, the rules that fired and the output in place of the frame."""
     outputs = run(plan_of(*rules), drawn, seed=42)
     return {
         (o.action, o.direction, o.received, o.delivered, drawn[o.frame - 1][1])
@@ -175,7 +175,7 @@ def what_fired(rules: Sequence[str], drawn: Sequence[Frame]) -> set[tuple[object
 
 
 def interleaved(order: random.Random) -> list[Frame]:
-    """Draws an interleaving of the frames of several counter scopes, each scope in its order."""
+    """Draws frames of several counter scopes in any order that keeps the order of each scope."""
     scopes = [scope(session, direction, 12) for session in SESSIONS for direction in Direction]
     drawn: list[Frame] = []
     while scopes := [frames for frames in scopes if frames]:

@@ -1,4 +1,4 @@
-"""Folding loses no row, and a cut text fits into its columns."""
+"""If `log` joins chunks in one line, no frame is missing; a shortened text fits its columns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MESSAGES = st.one_of(
 
 @st.composite
 def timelines(draw: st.DrawFn) -> list[Row]:
-    """Draws rows as a reader returns them: many chunks, and some rows of every other kind."""
+    """Draws rows of a recording: many chunks, and some rows of all other kinds."""
     rows: list[Row] = []
     t_ns = 0
     for seq, message in enumerate(draw(st.lists(MESSAGES, max_size=30)), 1):
@@ -82,7 +82,7 @@ def test_folding_loses_nothing(rows: list[Row]) -> None:
 
 @given(rows=timelines(), alone=st.sets(st.integers(1, 30)))
 def test_folding_is_idempotent(rows: list[Row], alone: set[int]) -> None:
-    """When `log` joins chunks, it leaves out chunks that must stay on lines of their own."""
+    """When `log` joins chunks, it does not join chunks that must have lines of their own."""
     items = list(fold(rows, alone))
     for item in items:
         if isinstance(item, ChunkRun):

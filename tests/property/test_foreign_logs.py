@@ -1,4 +1,4 @@
-"""Any conversation in another tool's format is imported with equal values."""
+"""`import` reads any conversation from the log of another tool with equal values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masking finds secrets that are added one by one like those known from the start."""
+"""Masking finds secrets that become known one by one like secrets known from the start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VALUES = st.lists(
 
 
 def texts_of(known: SecretValues) -> st.SearchStrategy[str]:
-    """Draws texts with whole and cut forms of the values, and with other characters."""
+    """Draws texts that contain secrets, parts of secrets, and other characters."""
     piece = st.sampled_from([*known.forms])
     cut = st.builds(lambda form, end: form[:end], piece, st.integers(1, 12))
     parts = st.one_of(piece, cut, st.text("ab1é中", max_size=3))
@@ -34,7 +34,7 @@ def texts_of(known: SecretValues) -> st.SearchStrategy[str]:
 def test_words_are_found_as_by_one_automaton(
     first: list[str], later: list[str], text: str, data: st.DataObject
 ) -> None:
-    """If a needle is added between two searches, the second search finds it."""
+    """After a word is added to the search for secrets, the next search finds it, too."""
     begin = [word.encode() for word in first]
     needles = GrowingNeedles(Needles(begin)) if begin else GrowingNeedles()
     words = [word.lower() for word in begin]

@@ -1,4 +1,4 @@
-"""The rows of a log do not depend on how the log is indexed."""
+"""The rows in the database do not depend on the steps in which a log is indexed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ random_chunks = st.lists(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> Chunks:
-    """Draws messages in all directions, with streams interleaved and cut into chunks anywhere."""
+    """Draws messages of all streams, whose bytes are interleaved and cut into chunks anywhere."""
     waiting = {}
     for stream in (1, 2, 3):
         rest = b"\n".join(draw(st.lists(lines(), max_size=5)))
@@ -54,13 +54,13 @@ def conversations(draw: st.DrawFn) -> Chunks:
 
 
 def joined(chunks: Chunks, stream: int) -> bytes:
-    """Returns all bytes of one stream."""
+    """Returns all bytes of a stream."""
     return b"".join(chunk for s, chunk in chunks if s == stream)
 
 
 @contextlib.contextmanager
 def log_of(chunks: Chunks, ends: set[int]) -> Iterator[LogWriter]:
-    """Yields a log of chunks; then some streams end, and the recorder may be killed."""
+    """Yields a capture log of chunks, in which some streams end, and the recorder may be killed."""
     with TemporaryDirectory() as directory, LogWriter(Path(directory, "x.db")) as recorder:
         for stream, chunk in chunks:
             recorder.chunk(stream, chunk)
@@ -72,7 +72,7 @@ def log_of(chunks: Chunks, ends: set[int]) -> Iterator[LogWriter]:
 
 
 def index(recorder: LogWriter, connection: sqlite3.Connection, limits: list[int]) -> None:
-    """Indexes all of a log, each batch by a fresh indexer, as if it had crashed in between."""
+    """Indexes a whole log; each batch has a new indexer, as after a crash."""
     with reader(recorder.log_path) as log:
         batch = 0
         while Indexer(connection, log).step(limits[batch % len(limits)]):
@@ -157,13 +157,13 @@ def test_the_last_bytes_of_a_stream_are_undelivered(
 
 
 def lines_of(whole: bytes) -> list[bytes]:
-    """Returns the bytes between newlines."""
+    """Returns the lines in some bytes."""
     parts = [part + b"\n" for part in whole.split(b"\n")]
     return [*parts[:-1], parts[-1][:-1]] if parts[-1] != b"\n" else parts[:-1]
 
 
 class Flaky:
-    """A connection whose commits sometimes fail, as with a locked database."""
+    """A connection to SQLite whose commits sometimes fail, as if the database was locked."""
 
     def __init__(self, connection: sqlite3.Connection, failures: list[bool]) -> None:
         self._connection = connection
@@ -173,7 +173,7 @@ class Flaky:
         return getattr(self._connection, name)
 
     def commit(self) -> None:
-        """Commits, or fails as SQLite does."""
+        """Commits, or raises the error of a locked database."""
         if self._failures and self._failures.pop():
             raise sqlite3.OperationalError("database is locked")
         self._connection.commit()

@@ -1,4 +1,4 @@
-"""Reading a message never raises, and the two readers agree."""
+"""The reader of messages accepts any line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any text at any place gives valid XML, with escapes for characters that XML forbids."""
+"""A JUnit report is valid XML, whatever texts it contains."""
 
 from __future__ import annotations
 

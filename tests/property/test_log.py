@@ -1,4 +1,4 @@
-"""Records that are appended to a log are read back, up to the place where it is cut."""
+"""A capture log returns all records that were appended, even if its end is cut off."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ values = st.text(
 
 
 def write(log: CaptureLog, appended: list[tuple[int, bytes]]) -> None:
-    """Appends chunks, each a nanosecond after the other."""
+    """Appends chunks to a log, one nanosecond apart."""
     for t_ns, (stream, chunk) in enumerate(appended):
         log.append(stream, t_ns, chunk)
 
 
 def told(records: list[LogRecord]) -> list[tuple[int, bytes]]:
-    """Returns the contents of records in the form that was passed to the log."""
+    """Returns stream and bytes of each record, and asserts that the times are in order."""
     assert [record.t_ns for record in records] == sorted(record.t_ns for record in records)
     return [(record.stream, record.payload) for record in records]
 

@@ -1,4 +1,4 @@
-"""The fast reader of options of `record` agrees with click."""
+"""The quick parser of options of `record` agrees with click."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ environments = st.dictionaries(
 
 
 def by_click(args: list[str]) -> RecordOptions:
-    """Returns what click parses from the arguments after ``record``."""
+    """Returns the options that click parses from the arguments of ``record``."""
     parent = click.Context(cli, info_name="acp-proxy", **cli.context_settings)
     values = dict(record.make_context("record", list(args), parent=parent).params)
     return RecordOptions(values.pop("command"), values)
@@ -85,7 +85,7 @@ def test_both_read_the_same(args: list[str], environ: dict[str, str]) -> None:
 
 
 def plain_value(option: Any) -> st.SearchStrategy[str]:
-    """Draws values that an option accepts."""
+    """Draws a value that an option of ``record`` accepts."""
     good = {
         "output": ["x.db", "a/b"], "name": ["n"], "redact": ["none"],
         "max_size": ["1k", "0"], "grace": ["0", "1.5"], "keep": ["7d", "2GB"],

@@ -1,4 +1,4 @@
-"""The labels of a large line are read from its edges."""
+"""The labels of a large line are read from its first and last bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PIECES = ("a", "\\", '"', "{", "}", "[", ",", ":", "\n", "é", "\U0001f600", "nu
 
 @st.composite
 def lines(draw: st.DrawFn) -> tuple[bytes, int]:
-    """Draws a line with one large string, and a size of edges that cover the rest."""
+    """Draws a line with one large string, and the number of bytes at both ends that are read."""
     message = draw(messages)
     if isinstance(params := message.get("params"), dict):  # an id is a scalar
         assume(not isinstance(params.get("requestId"), dict | list))
@@ -51,6 +51,6 @@ def _containers(value: Any) -> list[Any]:
 
 @given(lines())
 def test_edges_give_the_labels_of_the_line(line: tuple[bytes, int]) -> None:
-    """If most of a long line is one string, the line's beginning and end contain all ids."""
+    """If most of a long line is one string, its first and last bytes give all its labels."""
     raw, edge = line
     assert read_outline(raw[:edge], raw[-edge:]) == evolve(read(raw), raw=None)

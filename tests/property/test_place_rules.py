@@ -1,4 +1,4 @@
-"""The combined rules of `diff` agree with the single rules."""
+"""The combined matcher for rules of `diff` agrees with each single rule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ patterns = st.lists(st.sampled_from(["a", "b", "0", "c/d", "~", "*", "**"]), max
 
 
 def means(parts: tuple[str, ...], way: tuple[str, ...]) -> bool:
-    """Whether a pattern matches a place, by its definition."""
+    """Whether a pattern of a JSON pointer matches a place, by the pattern's definition."""
     if not parts:
         return not way
     if parts[0] == "**":
@@ -43,5 +43,5 @@ def test_a_state_agrees_with_the_rules(drawn: list[tuple[list[str], bool]], way:
 
 @given(st.lists(st.text(max_size=5), max_size=4))
 def test_a_pointer_is_read_as_it_was_written(parts: list[str]) -> None:
-    """A JSON key that contains slashes is escaped in a JSON pointer, and read back unchanged."""
+    """A JSON key with slashes is escaped in a JSON pointer, and the pointer gives the key again."""
     assert parts_of(pointer(parts)) == tuple(parts)

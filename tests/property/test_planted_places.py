@@ -1,4 +1,4 @@
-"""Secrets in every form are masked wherever they are cut; similar harmless texts are not."""
+"""Masking finds secrets of every form wherever chunks cut them, but spares harmless texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STREAMS = {CLIENT: TO_AGENT, AGENT: TO_CLIENT, STDERR: TO_STDERR}
 
 
 def masking(path: Path, **start: Any) -> LogWriter:
-    """Makes the log of a recorder that masks secrets."""
+    """Yields the capture log of a recorder that masks secrets."""
     return LogWriter(path, **{"redaction": "secrets", MARKER_KEY: "00" * 16, **start})
 
 

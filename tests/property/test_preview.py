@@ -1,4 +1,4 @@
-"""Every frame has a preview, whatever the frame contains."""
+"""`log` prints any frame as one line."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ METHODS = [*sorted(METHOD_TABLE), "unknown/method"]
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text is one line without characters that control the terminal."""
+    """Whether a text is a single line without control characters."""
     return text.isprintable() and len(text) <= 2000
 
 
 @st.composite
 def spoiled(draw: st.DrawFn, value: Any) -> Any:
-    """Draws a message of the documentation with some of its values replaced by any JSON."""
+    """Draws a message of the documentation in which any JSON replaces some values."""
     if draw(st.integers(0, 9)) == 0:
         return draw(json_values)
     if isinstance(value, dict):
@@ -140,7 +140,7 @@ def test_no_preview_shows_base64(case: Case, seed: int, data: st.DataObject) -> 
 
 
 def string_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yields the places of all strings in a value."""
+    """Yields the places of all strings within a value."""
     if isinstance(value, str):
         yield path
     members = value.items() if isinstance(value, dict) else ()

@@ -1,4 +1,4 @@
-"""Any bytes in any chunks pass a relay in both directions and are recorded unchanged."""
+"""A recorder forwards and records any bytes unchanged, however they are cut into chunks."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ MEMORY = 96 << 20
 
 
 def odd_bytes() -> st.SearchStrategy[bytes]:
-    """Draws streams of odd and random lines that may end without a newline."""
+    """Draws unusual and random lines; the last line may lack its newline."""
     line = st.sampled_from(ODD_LINES) | st.binary(max_size=200)
     stream = st.tuples(st.lists(line, max_size=12), st.sampled_from([b"", b"\n"]))
     return stream.map(lambda s: b"\n".join(s[0]) + s[1])
 
 
 def cut(data: bytes, sizes: list[int]) -> list[bytes]:
-    """Cuts bytes into chunks of the given sizes, which are used in turn."""
+    """Cuts bytes into chunks; the given sizes are used in turn."""
     chunks: list[bytes] = []
     while data:
         size = sizes[len(chunks) % len(sizes)]
@@ -73,7 +73,7 @@ def test_any_bytes_pass_in_any_chunks(
 def expect_unchanged(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """Sends two streams in chunks of given sizes, and compares the received and recorded bytes."""
+    """Sends two streams in chunks, and asserts that received and recorded bytes are equal."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         (directory / "said").write_bytes(to_client)

@@ -1,4 +1,4 @@
-"""Tests the guarantees of replay for every recording and for generated conversations."""
+"""Tests what replays guarantee, with all recordings and with generated conversations."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def conversations(every_recording: list[Path]) -> Iterator[list[Conversation]]:
-    """Yields every recording in the repository and every captured conversation."""
+    """Yields all recordings of the repository and all captured conversations."""
     with contextlib.ExitStack() as stack:
         readers = [stack.enter_context(RecordingReader(path)) for path in every_recording]
         yield [Conversation.load(reader) for reader in readers]
 
 
 def assert_faithful(played: Played, order: Order) -> None:
-    """Checks that the client received the recorded bytes, and that nothing diverged."""
+    """Asserts that a client received the recorded bytes, and that nothing diverged."""
     conversation = played.conversation
     assert [d for d in played.divergences if d.kind is not DivergenceKind.UNANSWERED] == []
     for lane in conversation.lanes:
@@ -68,7 +68,7 @@ def test_every_recording_replays_against_itself(
 
 
 def leaving_out(number: int, step: Step, raw: bytes) -> list[bytes]:
-    """Returns the messages of a client that omits one message."""
+    """Returns the line that a client sends for a message; none for the omitted message."""
     return [] if step.seq == number else [raw]
 
 
@@ -97,7 +97,7 @@ def test_a_message_left_out_is_named_unless_it_is_optional(
 
 
 def changed(step: Step, raw: bytes) -> bytes:
-    """Returns a message that differs in a value that matching compares."""
+    """Returns a message in which a value that a replay compares is different."""
     message = json.loads(raw)
     match step.kind:
         case "request" if step.method == "initialize":
@@ -112,17 +112,17 @@ def changed(step: Step, raw: bytes) -> bytes:
 
 
 def drops(_: Step, __: bytes) -> list[bytes]:
-    """Omits the message."""
+    """Returns no line, so that the client omits a message."""
     return []
 
 
 def doubles(_: Step, raw: bytes) -> list[bytes]:
-    """Sends the message twice."""
+    """Returns the recorded line twice, so that the client repeats a message."""
     return [raw, raw]
 
 
 def changes(step: Step, raw: bytes) -> list[bytes]:
-    """Sends a different message instead."""
+    """Returns a different line, so that the client sends a different message."""
     return [changed(step, raw)]
 
 
@@ -144,9 +144,9 @@ MISTAKES: dict[Callable[[Step, bytes], list[bytes]], dict[str, str]] = {
 
 
 def twins(conversation: Conversation, step: Step) -> set[int]:
-    """Returns the numbers of all messages equal to a message, including its own.
+    """Returns the numbers of all messages that are equal to a message, with its own number.
 
-    It is unknown which of them is missing or surplus, so the last one is reported.
+    A replay cannot know which of equal messages is missing, so it reports the last one.
     """
     by_seq = {say.step.seq: say for say in conversation.frames}
 
@@ -161,7 +161,7 @@ def twins(conversation: Conversation, step: Step) -> set[int]:
 
 
 def mistaken(step: Step, mistake: Callable[[Step, bytes], list[bytes]]) -> Any:
-    """Returns the messages of a client that makes one mistake at one message."""
+    """Returns a client that makes one mistake, at a given message."""
 
     def act(sent: Step, raw: bytes) -> list[bytes]:
         return mistake(sent, raw) if sent.seq == step.seq else [raw]
@@ -173,7 +173,7 @@ Place = tuple["Conversation", "Step"]
 
 
 def first_of_each(places: list[Place]) -> list[Place]:
-    """Returns the first message of each kind of each agent, and the last one of each recording."""
+    """Returns each agent's first message of each kind, and each recording's last message."""
     kept: dict[Any, Place] = {}
     for conversation, step in places:
         agent = conversation.path.stem.rpartition("-")[0]
@@ -210,7 +210,7 @@ def test_one_mistake_is_one_divergence(
 def assert_one_divergence(
     conversation: Conversation, step: Step, mistake: Callable[[Step, bytes], list[bytes]]
 ) -> None:
-    """Replays with a client that makes a mistake, and checks that it is the only divergence."""
+    """Plays a client with one mistake, and asserts that a replay reports only this mistake."""
     played = play(conversation, mistaken(step, mistake))
     where = f"{conversation.path.name} {mistake.__name__} {step}"
     if mistake is drops and step.is_optional:
@@ -231,7 +231,7 @@ def assert_one_divergence(
 
 
 def is_last_word(conversation: Conversation, step: Step) -> bool:
-    """Whether the agent's output ended after a message, and no other message is expected."""
+    """Whether the recorded agent left after a message, and no later message is awaited."""
     left_at = RecordedSteps(conversation.reader).agent_left_at
     return left_at is not None and all(
         other.seq <= step.seq or other.seq > left_at for other in conversation.required
@@ -259,7 +259,7 @@ def test_a_response_before_its_request_is_one_divergence(
 
 
 def moved(conversation: Conversation, reply: Step, to: int) -> Any:
-    """Returns the messages of a client that sends a reply before another message."""
+    """Returns a client that sends a reply before an earlier message."""
     (line,) = (say.raw for say in conversation.frames if say.step.seq == reply.seq)
 
     def act(sent: Step, raw: bytes) -> list[bytes]:
@@ -280,7 +280,7 @@ def test_ignored_differences_stay_clean(conversations: list[Conversation]) -> No
 
 
 def forgiven(step: Step, raw: bytes) -> list[bytes]:
-    """Sends the same message with ignored differences."""
+    """Returns the same message with differences that a replay ignores."""
     message = json.loads(raw)
     params = message.get("params")
     if isinstance(params, dict):
@@ -298,7 +298,7 @@ def forgiven(step: Step, raw: bytes) -> list[bytes]:
 
 
 def without_ids(stream: bytes) -> list[Any]:
-    """Returns the messages of a stream, with the ids of replies removed."""
+    """Returns the messages of a stream, without the ids of responses."""
     messages = []
     for line in stream.splitlines():
         try:
@@ -319,7 +319,7 @@ Line = tuple[str, Any]
 
 @st.composite
 def sessions(draw: st.DrawFn, name: str) -> list[Line]:
-    """Draws the messages of one session, in order; ``"->"`` marks the client's."""
+    """Draws the messages of one session in order; ``"->"`` marks messages of the client."""
     lines: list[Line] = [("->", ("session/new", {"cwd": f"/{name}", "mcpServers": []}))]
     lines += [("<-", update(name, "plan", n=n)) for n in range(draw(st.integers(0, 2)))]
     lines.append(("<-", ("answer", {"sessionId": name})))
@@ -353,7 +353,7 @@ EVENTS: list[Callable[[str, int], list[Line]]] = [
 
 @st.composite
 def mixed_sessions(draw: st.DrawFn) -> list[Line]:
-    """Draws several interleaved sessions, with requests that belong to no session."""
+    """Draws several interleaved sessions, and requests without a session."""
     lanes = [draw(sessions(name)) for name in ("a", "b", "c")[: draw(st.integers(1, 3))]]
     lists: list[Line] = [("->", ("session/list", {})), ("<-", ("answer", {"sessions": []}))]
     lanes.append([line for _ in range(draw(st.integers(0, 2))) for line in lists])
@@ -366,7 +366,7 @@ def mixed_sessions(draw: st.DrawFn) -> list[Line]:
 
 
 def record(lines: list[Line], path: Path) -> None:
-    """Records generated sessions, and assigns ids to their messages."""
+    """Records the messages of generated sessions, and gives them ids."""
     next_id, next_ask = 1, 0
     open_requests: dict[int, list[int]] = {}
     open_asks: dict[int, list[int]] = {}
@@ -396,7 +396,7 @@ def record(lines: list[Line], path: Path) -> None:
 
 
 def recorded(lines: list[Line]) -> Iterator[Conversation]:
-    """Yields a recorded conversation; its file is deleted when the iteration ends."""
+    """Yields a recorded conversation, and deletes its file afterwards."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "talk.db")
         record(lines, path)

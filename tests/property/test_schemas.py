@@ -1,4 +1,4 @@
-"""Any message can be compared with its type; a dialect allows what any of its versions allows."""
+"""The schema check accepts any message, and what is valid in a version is valid in its dialect."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ VALUES = json_values | st.sampled_from(["text", "form", "idle", "end_turn", "sel
 
 @st.composite
 def bodies(draw: st.DrawFn) -> tuple[Direction, str, bool, Any]:
-    """Draws params or a result of an example, changed in a few places."""
+    """Draws the params or the result of an example, with a few changes."""
     direction, method, is_params, body = draw(st.sampled_from(BODIES))
     box = {"": copy.deepcopy(body)}
     for _ in range(draw(st.integers(0, 3))):
@@ -56,7 +56,7 @@ def bodies(draw: st.DrawFn) -> tuple[Direction, str, bool, Any]:
 
 
 def places(value: Any) -> Any:
-    """Yields each place within a value, as the container and the key."""
+    """Yields all places within a value, each as its container and its key."""
     keys = value if isinstance(value, dict) else range(len(value))
     for key in [*keys]:
         yield value, key
@@ -66,7 +66,7 @@ def places(value: Any) -> Any:
 
 @cache
 def types_of(name: str) -> DialectSchema:
-    """Returns the types of a single version."""
+    """Returns the schema of a single version of the protocol."""
     return DialectSchema(json.dumps(merged([of_version(name)])))
 
 

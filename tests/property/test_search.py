@@ -1,4 +1,4 @@
-"""Search finds the same as a naive search, for any text, chunking and escaping."""
+"""`search` finds the same frames as a simple search, however texts are cut and escaped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATTERNS = ("a+b", "[ab]é", "(a|b)(A|s)", "^a", "b$", r"a\Z", r"\n.", "b(?=a)",
 
 
 def escaped(value: str, choices: list[int]) -> str:
-    """Returns a JSON string with unnecessary escapes for some characters."""
+    """Returns a JSON string in which some characters have unnecessary escapes."""
     written = []
     for n, character in enumerate(value):
         if choices[n % len(choices)]:
@@ -33,7 +33,7 @@ def escaped(value: str, choices: list[int]) -> str:
 
 
 def chunk(seq: int, text: str, choices: list[int]) -> StoredFrame:
-    """Returns the frame of a chunk."""
+    """Returns the frame of a chunk of text."""
     raw = (
         '{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":'
         f'"agent_message_chunk","content":{{"type":"text","text":{escaped(text, choices)}}}}}}}}}'
@@ -43,16 +43,17 @@ def chunk(seq: int, text: str, choices: list[int]) -> StoredFrame:
 
 
 def found_by(pattern: Pattern, frames: list[StoredFrame]) -> list[int]:
-    """Returns the frames that search finds."""
+    """Returns the numbers of the frames that `search` finds."""
     searcher = Searcher(pattern)
     hits = [hit.place.seq for f in frames for hit in searcher.feed(f)]
     return hits + [hit.place.seq for hit in searcher.finish()]
 
 
 def found_naively(pattern: Pattern, pieces: list[str], frames: list[StoredFrame]) -> list[int]:
-    """Returns the frames with a match in their line or strings, or at the start of a text match.
+    """Returns the numbers of the frames that a simple search finds.
 
-    A pattern that is not written like a name matches no names of members, methods and types.
+    A text that continues over several frames counts for the frame where the match begins. Only a
+    pattern with the form of a name matches names of members, methods and types.
     """
     whole, starts, start = "".join(pieces), [], 0
     for text, frame in zip(pieces, frames, strict=True):
@@ -99,7 +100,7 @@ def test_a_regular_expression_is_found_exactly_where_it_matches(
 def test_the_size_of_the_search_window_does_not_matter(
     pieces: list[str], needle: str, full: int
 ) -> None:
-    """`search` finds the same in the parts of a long message as in the whole message."""
+    """`search` finds the same frames with a search window of any size."""
     pattern = Pattern(needle, ignore_case=True)
     frames = [chunk(n, text, [0]) for n, text in enumerate(pieces, 1)]
     searcher = Searcher(pattern)

@@ -1,7 +1,7 @@
-"""Secrets in all recognizable forms are stored nowhere, however they are sent.
+"""A recording contains no secret of any known form, however the secret was sent.
 
-Each is planted in a message, in the output of a tool and on stderr; whole and in pieces, with a
-letter before it. SECURITY.md lists the forms that cannot be recognized.
+Each secret is sent in a message, in the output of a tool and on stderr, whole and in pieces.
+SECURITY.md lists the forms that masking cannot recognize.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEY = "00" * 16
 
 
 class Form(NamedTuple):
-    """A secret in the text that makes it recognizable."""
+    """A secret, and the texts around it that make it recognizable."""
 
     before: str
     secret: str
@@ -36,7 +36,7 @@ class Form(NamedTuple):
 
 
 def forms() -> Iterator[Form]:
-    """Yields secrets in all forms, made at run time."""
+    """Yields secrets of all forms, which are generated in each run."""
     chance = random.Random(7)
 
     def made(length: int = 24, letters: str = ALNUM) -> str:
@@ -72,7 +72,7 @@ FORMS = [*forms()]
 
 
 def say(words: str) -> dict[str, object]:
-    """Returns a line with a piece of the agent's message."""
+    """Returns an update with a chunk of the agent's message."""
     return update("s1", "agent_message_chunk", content=text(words))
 
 
@@ -81,7 +81,7 @@ WAYS = ("output", "content", "stderr", "coloured", "message", "alone", *SIZES)
 
 
 def show(recorder: LogWriter, form: Form, way: str | int) -> None:
-    """Shows a secret in one way; a number is the size of the pieces of a message."""
+    """Records a secret in one way; if the way is a number, in chunks of this size."""
     whole = "".join(form)
     call = {"toolCallId": "c", "status": "completed"}
     if way == "output":
@@ -104,7 +104,7 @@ def show(recorder: LogWriter, form: Form, way: str | int) -> None:
 
 
 def leaked(path: Path, secret: str) -> list[str]:
-    """Returns where a secret, or eight characters after its first two, is stored or shown."""
+    """Returns the places that contain eight characters of a secret, from its third character on."""
     pieces = [secret[at : at + 8] for at in range(2, len(secret) - 7)]
     with RecordingReader(path) as opened:
         shown = b"".join(write_text_form(opened))

@@ -1,4 +1,4 @@
-"""Secrets are found however their text is cut and escaped."""
+"""Masking finds secrets however their text is cut and escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ escapes = st.sampled_from(["plain", "slashes", "unicode", "all"])
 
 
 def as_frame(text: str, how: str) -> bytes:
-    """Returns a frame with a text, escaped in one of the ways that peers use."""
+    """Returns a frame with a text in one of the escapings that peers use."""
     inner = json.dumps(text, ensure_ascii=how != "plain")
     if how == "slashes":
         inner = inner.replace("/", "\\/")
@@ -65,7 +65,7 @@ def test_a_secret_in_two_pieces_is_kept_back(
 
 
 def too_early(text: str) -> bool:
-    """Whether a text ends before the start of a secret can be recognized."""
+    """Whether a text ends before masking can recognize the start of a secret."""
     beginnings = "|".join(word[:end] for word in COMMANDS for end in range(1, len(word)))
     early = rf"(?:^|[^A-Za-z_])[A-Za-z_]{{1,2}}$|curl[^\n]*$|(?:{beginnings})$"
     return re.search(early, text, re.IGNORECASE) is not None

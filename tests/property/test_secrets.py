@@ -1,4 +1,4 @@
-"""A recording with masked secrets is replayed like the same recording with its secrets."""
+"""A recording with masked secrets replays like the same recording with its secrets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WORDS = st.lists(
 
 
 def conversation(secrets: list[str], prompts: list[list[tuple[str, int]]]) -> str:
-    """Returns a transcript of a session whose MCP server has both secrets, and of its prompts."""
+    """Returns the transcript of a session with two secrets, and of its prompts."""
     env = [{"name": f"TOKEN_{number}", "value": secret} for number, secret in enumerate(secrets)]
     server = {"name": "m", "command": "c", "args": [], "env": env}
     lines = [
@@ -62,7 +62,7 @@ def conversation(secrets: list[str], prompts: list[list[tuple[str, int]]]) -> st
 
 
 def replayed(recorded: RecordedTranscript, client: str) -> list[tuple[str, str]]:
-    """Returns the divergences of a client, except informational ones."""
+    """Returns all divergences of a client except informational ones."""
     live = recorded.replay()
     for line in client.splitlines():
         if line.startswith("-> "):

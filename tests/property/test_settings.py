@@ -1,4 +1,4 @@
-"""Adding an entry to any settings and removing it again changes no other byte."""
+"""`setup` adds an entry to any settings file, and removes it, without changing other bytes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _NAMES = ("theme", "//", "/*", "command", "a,}", "OpenCode", "x", "é")
 
 
 def documents() -> st.SearchStrategy[bytes]:
-    """Draws settings as people write them, and unusual ones."""
+    """Draws settings files, ordinary and unusual ones."""
     return st.integers(0, 1 << 40).map(lambda seed: document_of(Random(seed)))
 
 
 def document_of(chance: Random) -> bytes:
-    """Returns settings with random contents."""
+    """Returns a settings file with random contents."""
     root = values_of(chance, 2)
     if chance.random() < 0.7:
         root[SECTION] = values_of(chance, 2)
@@ -52,13 +52,13 @@ def document_of(chance: Random) -> bytes:
 
 
 def values_of(chance: Random, depth: int) -> dict[str, Any]:
-    """Returns an object with random members."""
+    """Returns a JSON object with random members."""
     names = chance.sample(_NAMES, chance.randrange(4))
     return {name: value_by(chance, depth) for name in names}
 
 
 def value_by(chance: Random, depth: int) -> Any:
-    """Returns a random value."""
+    """Returns a random JSON value."""
     match chance.randrange(8) if depth else chance.randrange(5):
         case 0:
             return None
@@ -86,7 +86,7 @@ class Writer:
         return self._chance.random() < 0.5
 
     def blank(self, depth: int) -> str:
-        """Returns the blanks and comments between two parts."""
+        """Returns blanks and comments, as they may stand between two JSON tokens."""
         line = self._newline + self._unit * depth
         if not self._is_wild:
             return line
@@ -94,7 +94,7 @@ class Writer:
         return "".join(self._chance.choices(parts, k=self._chance.randrange(3)))
 
     def value(self, value: Any, depth: int) -> str:
-        """Returns a value as text."""
+        """Returns a JSON value as text."""
         if isinstance(value, dict):
             members = [
                 json.dumps(name, ensure_ascii=self._decides())
@@ -118,7 +118,7 @@ class Writer:
 
 
 def value_or_nothing(data: bytes) -> Any:
-    """Returns the value that the oracle reads, or an empty object for an empty text."""
+    """Returns the JSON value of a document; an empty object if the document is empty."""
     parsed = value_of(data)
     return {} if parsed is None else parsed
 
@@ -267,7 +267,7 @@ def test_undo_of_a_changed_entry_is_refused(data: bytes, other: bytes) -> None:
 
 
 def settings_in(directory: Path, data: bytes, kind: str) -> Path:
-    """Creates a settings file of some kind, and returns its path."""
+    """Creates a settings file of a given kind, and returns its path."""
     path = directory / "settings.json"
     if kind == "link":
         (directory / "real").mkdir()
@@ -281,7 +281,7 @@ def settings_in(directory: Path, data: bytes, kind: str) -> Path:
 
 
 def write(path: Path) -> bytes:
-    """Adds the entry to a file, and returns the new contents."""
+    """Adds the entry to a settings file, and returns the new contents."""
     file = read(path)
     change = insertion(file.data or b"", SECTION, NAME, ENTRY)
     add(log_of(path, file), file, change, SECTION, NAME)
@@ -289,12 +289,12 @@ def write(path: Path) -> bytes:
 
 
 def log_of(path: Path, file: SettingsFile) -> ChangeLog:
-    """Returns the log of a file's changes, in the same directory."""
+    """Returns the log of the changes to a settings file, which is in the same directory."""
     return ChangeLog(path.parent / "log", file)
 
 
 def surroundings(path: Path) -> tuple[bytes | None, int, str]:
-    """Returns the contents of a file, its mode, and the target of its link."""
+    """Returns the contents and the mode of a file, and the target of its link."""
     if not path.exists():
         return None, 0, ""
     link = str(path.readlink()) if path.is_symlink() else ""

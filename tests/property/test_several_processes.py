@@ -1,4 +1,4 @@
-"""If a replay has all recordings of an agent, each start plays that of its client."""
+"""If a replay has several recordings of an agent, each start plays the one of its client."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Client:
-    """A recorded client that uses the session ids that the replay sends."""
+    """A recorded client that uses the session ids that a replay sends."""
 
     def __init__(self, conversation: Conversation, engine: RecordingChoice) -> None:
         self.heard: list[bytes] = []
@@ -37,7 +37,7 @@ class Client:
         self._answers: dict[str, str] = {}
 
     def play(self) -> None:
-        """Sends all recorded messages in the recorded order, and closes the connection."""
+        """Sends all recorded messages in recorded order, and closes the connection."""
         lines = {say.step.seq: say.raw for say in self._conversation.frames}
         for seq, line in sorted({**lines, **self._conversation.lines}.items()):
             if seq not in lines:
@@ -50,7 +50,7 @@ class Client:
 
     @property
     def recorded_lines(self) -> list[bytes]:
-        """Returns the lines that it received, with the recorded session ids."""
+        """Returns the lines that the client received, with session ids as recorded."""
         lines = self.heard
         for own, replayed in self.names.items():
             lines = [line.replace(replayed.encode(), own.encode()) for line in lines]
@@ -66,7 +66,7 @@ class Client:
                     self._answers[json.dumps(answer["id"])] = answer["result"]["sessionId"]
 
     def _learn(self, line: bytes) -> None:
-        """Learns the session id that the replay uses for a recorded one."""
+        """Notes the session id that the replay uses in place of a recorded one."""
         with contextlib.suppress(ValueError):
             answer = json.loads(line)
             if "sessionId" in (answer.get("result") or {}):

@@ -1,4 +1,4 @@
-"""The cache of the previous chunk does not change how a chunk is read."""
+"""The cache of the previous chunk does not change how the next chunk is parsed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS = st.text(st.characters(codec=None), max_size=8) | st.sampled_from(
 
 @st.composite
 def lines(draw: st.DrawFn) -> bytes:
-    """Draws a chunk, or a line that resembles a chunk."""
+    """Draws a text chunk, or a line that resembles a chunk."""
     content = {"type": draw(st.sampled_from(["text", "image"])), "text": draw(_WORDS)}
     update = {"sessionUpdate": draw(st.sampled_from(["agent_message_chunk", "plan"]))}
     if draw(st.booleans()):

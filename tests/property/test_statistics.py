@@ -1,4 +1,4 @@
-"""Every recording has statistics, and the parts of a turn add up to the turn."""
+"""`stats` accepts any recording, and the parts of a turn add up to the turn."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ dialects = st.sampled_from(["v1", "v2", "draft-1.0"])
 
 
 def check(turn: TurnTime, fall: TurnWaterfall) -> None:
-    """Checks that the parts of turns add up, and that no step is outside of its turn."""
+    """Asserts that the parts of each turn add up, and that no step is outside of its turn."""
     parts = [turn.part_ns(part) for part in Part]
     assert min(parts) >= 0
     assert sum(parts) == turn.duration_ns == turn.agent_ns + turn.client_ns

@@ -94,7 +94,7 @@ def test_any_recording_has_a_first_screen(steps: list[Any], is_closed: bool, pau
 
 
 def look_at(path: Path) -> None:
-    """Prints the text and the JSON of `show`."""
+    """Asserts that `show` prints a recording as text without control characters, and as JSON."""
     shown = run("inspect", "show", path)
     assert shown.exit_code == 0
     assert shown.stdout.replace("\n", "").isprintable()
@@ -105,7 +105,7 @@ def look_at(path: Path) -> None:
 
 
 def told(findings: Iterable[Finding]) -> list[Finding]:
-    """Returns all findings except those of pauses, which need every frame."""
+    """Returns all findings except those about pauses, which need a pass over all frames."""
     return [
         finding for finding in findings if finding.rule not in ("wait.silence", "agent.slow-start")
     ]

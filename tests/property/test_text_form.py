@@ -1,4 +1,4 @@
-"""The text form of any recording is read back into the same rows."""
+"""The export of any recording as text is imported again as the same rows."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ happenings = st.lists(
 
 @contextlib.contextmanager
 def recorded(happened: list[tuple[Any, int, Any]], closed: bool, dialect: str) -> Iterator[Path]:
-    """Yields a recording of drawn reads and events."""
+    """Yields a recording of drawn chunks and events."""
     names = ("", *Stream)
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory, "x.db"), dialect=dialect) as recorder:
@@ -150,7 +150,7 @@ def test_every_column_comes_back(frames: list[dict[str, Any]], seed: int, note: 
 
 
 def add(write: RowWriter, frame: dict[str, Any]) -> None:
-    """Adds a frame with a gap in the numbers, and the faults that fired at it."""
+    """Adds a frame and the faults that fired at it to the rows, and skips a frame number."""
     write.state.next_seq += frame.pop("seq") - 1
     seq, fired = write.state.next_seq, frame.pop("fired")
     stderr = frame["stream"] is Stream.STDERR
@@ -162,7 +162,7 @@ def add(write: RowWriter, frame: dict[str, Any]) -> None:
 
 @given(numbers)
 def test_milliseconds_are_exact(ns: int) -> None:
-    """In the text form of a recording, times are exact to the nanosecond."""
+    """In the text form of a recording, times are exact to one nanosecond."""
     text = milliseconds(ns)
     assert nanoseconds("after_ms", json.loads(text)) == ns
     assert text.startswith(b'"') == (abs(ns) >= 10**15)

@@ -1,4 +1,4 @@
-"""Any message and any event has a line in the timeline."""
+"""`list` and `log` can print any message and any event."""
 
 from __future__ import annotations
 

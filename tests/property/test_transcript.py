@@ -1,4 +1,4 @@
-"""Any recording has a transcript, and nothing in it becomes markup."""
+"""`transcript` accepts any recording, and no recorded text becomes markup."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def markup(reader: RecordingReader) -> Iterator[str]:
-    """Returns the lines of a transcript outside of code blocks, without code spans."""
+    """Returns the lines of a transcript without code blocks and code spans."""
     text = b"".join(transcript_parts(reader)).decode()
     assert text.replace("\n", "").replace("\t", "").isprintable()
     return outside_of_code(text.splitlines())

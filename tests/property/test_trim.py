@@ -1,4 +1,4 @@
-"""A trimmed conversation replays, and contains the requested turns and no others."""
+"""An exported part of a conversation can be replayed, and has exactly the requested turns."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def turns_of(reader: RecordingReader) -> list[int]:
-    """Returns the numbers of the turns."""
+    """Returns the numbers of a recording's turns."""
     return [row["id"] for row in reader.query("SELECT id FROM turns ORDER BY id")]
 
 
 def payloads(reader: RecordingReader, where: str = "1") -> dict[int, bytes]:
-    """Returns the frames that match a condition, by number."""
+    """Returns the frames of a recording that match a condition, by their numbers."""
     rows = reader.query(f"SELECT seq, raw FROM frames WHERE {where}")
     return {row["seq"]: bytes(row["raw"]) for row in rows}
 
@@ -58,7 +58,7 @@ def test_some_turns_replay(words: list[tuple[str, int]], first: int, more: int) 
 
 @given(steps, st.integers(1, 5))
 def test_only_whole_exchanges_are_left(words: list[tuple[str, int]], turn: int) -> None:
-    """A test exported from some turns has a request only together with its response."""
+    """A test exported from some turns has a request and its response, or neither."""
     with reader_of(lines_of(words)) as reader:
         if turn not in turns_of(reader):
             return
@@ -75,7 +75,7 @@ def test_only_whole_exchanges_are_left(words: list[tuple[str, int]], turn: int) 
 
 @given(steps)
 def test_all_turns_of_one_session_keep_its_settings(words: list[tuple[str, int]]) -> None:
-    """If an exported test is exported again, nothing changes."""
+    """If a test that was exported from all turns is exported again, its recording is the same."""
     with reader_of(lines_of(words)) as reader:
         if not turns_of(reader):
             return

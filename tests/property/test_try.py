@@ -1,4 +1,4 @@
-"""The client in `try` stands requests and updates of any shape."""
+"""The client of `try` accepts requests and updates of any form."""
 
 from __future__ import annotations
 

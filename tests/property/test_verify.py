@@ -1,4 +1,4 @@
-"""An unchanged agent is verified without divergence, in any interleaving."""
+"""`verify` finds no divergence in an unchanged agent, in whatever order it serves sessions."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ NAMELESS = ("gemini-0.61.0-parallel.db", "gemini-0.61.0-perm_allow.db", "gemini-
     scope="module", params=[*HEALTHY, *CAPTURES], ids=lambda p: p.parent.name[:12] + "-" + p.name
 )
 def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a healthy recording of the repository or of a captured conversation."""
+    """Returns a recording of a healthy conversation, from the repository or a capture."""
     path: Path = request.param
     return path if path in HEALTHY else record_capture(path, tmp_path_factory.mktemp("capture"))
 
 
 def check(played: Verified) -> None:
-    """Checks that everything was sent as recorded, and that nothing diverged."""
+    """Asserts that `verify` sent everything as recorded, and that nothing diverged."""
     assert played.divergences == []
     assert played.engine.is_played_out
     assert {send.seq: send.data for send in played.sent} == played.recorded

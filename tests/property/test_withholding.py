@@ -1,4 +1,4 @@
-"""A replay's fast check withholds the same lines as the check of parsed messages."""
+"""The fast check whether a replay withholds a line agrees with the check of parsed messages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PIECES = [
 
 
 def withholding(*, parses: bool) -> Withholding:
-    """Returns the withholding for a client in ``/p``; after a refusal every line is parsed."""
+    """Returns the check for a client in ``/p``; with ``parses``, it parses every line."""
     bindings, effects = Bindings(), WithheldEffects(cast("Script", None))
     bindings.bind(Place.ROOT, "/p", "/p")
     if parses:
@@ -57,7 +57,7 @@ def withholding(*, parses: bool) -> Withholding:
 @example(parts=['{"jsonrpc":"2.0"', ',"method":', '"terminal/create"', "}"])
 @example(parts=['{"jsonrpc":"2.0"', ',"method":', '"session/update"', "}"])
 def test_any_line_is_withheld_as_if_parsed(wrap: str, parts: list[str]) -> None:
-    """The fast test of whether a replay withholds a line agrees with the slow test on any line."""
+    """Whether a replay withholds a line is the same with its fast check and its full check."""
     text = "".join(parts)
     line = wrap.format(*[text] * wrap.count("{}")).encode()
     wire = Wire(line, "\n", 0, "notification", None)
