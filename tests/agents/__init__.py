@@ -1,1 +1,1 @@
-"""Tiny peers that the tests start: agents, clients and players of captures."""
+"""Small programs that the tests start: agents, clients, and players of captures."""

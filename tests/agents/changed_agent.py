@@ -1,4 +1,4 @@
-"""The agent of the recordings with one thing changed, which its first argument names."""
+"""The agent of `recordings/` with one change, which the first argument names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.agents.plain_agent import Agent, Session, main
 
 
 class OtherStopReason(Agent):
-    """Ends every turn because it was too long."""
+    """Ends each turn with the stop reason ``max_tokens``."""
 
     def prompt(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answers ``session/prompt``."""
@@ -17,7 +17,7 @@ class OtherStopReason(Agent):
 
 
 class NewCapability(Agent):
-    """Announces one more capability."""
+    """Announces one more capability in its answer to ``initialize``."""
 
     def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answers ``initialize``."""
@@ -27,7 +27,7 @@ class NewCapability(Agent):
 
 
 class LateTools(Agent):
-    """Reports the end of a tool after it has sent its next text."""
+    """Sends the update that ends a tool call after its next text."""
 
     _waiting: tuple[dict[str, Any], ...] = ()
 
@@ -43,15 +43,15 @@ class LateTools(Agent):
 
 
 class OtherTool(Agent):
-    """Uses another name for its editing tool."""
+    """Uses another title for its tool calls that edit."""
 
     def edit_title(self) -> str:
-        """Returns the title under which the editing tool is called."""
+        """Returns the title of a tool call that edits."""
         return super().edit_title().replace("Edit ", "Patch ")
 
 
 class OtherOptions(Agent):
-    """Offers its options under other ids."""
+    """Offers the options of a permission request under other ids."""
 
     def options(self) -> list[dict[str, str]]:
         """Returns the options of a permission request."""

@@ -1,6 +1,7 @@
-"""Leaves behind a daemon, in a session of its own, that keeps stdout and stderr open.
+"""Starts a daemon that keeps stdout and stderr open, and exits.
 
-Usage: ``daemon.py PID``. It writes the daemon's process id to that file, says ``left``, and ends.
+Usage: ``daemon.py PID``. The program writes the daemon's process id to the file PID, and prints
+``left`` before it exits. The daemon has a session of processes of its own.
 """
 
 from __future__ import annotations

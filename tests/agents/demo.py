@@ -1,4 +1,4 @@
-"""Talks to a real agent, records it with a real client, and shows that, as in a shell session.
+"""Shows acp-proxy with a real agent and a real client, as in a shell session.
 
 Run it with ``python -m tests.agents.demo PATH_TO_ACP_PROXY``. The recording stays in the recordings
 directory.
@@ -51,7 +51,7 @@ def typed(proxy: Path) -> str:
     """Returns the shortest command that starts an acp-proxy from the current directory.
 
     Args:
-        proxy: the path of its start script.
+        proxy: the path of the start script of acp-proxy.
     """
     result = shutil.which("acp-proxy")
     if result and Path(result).resolve() == proxy.resolve():
@@ -60,7 +60,7 @@ def typed(proxy: Path) -> str:
 
 
 def play(shell: Shell, proxy: str, name: str) -> None:
-    """Runs the steps of the demo."""
+    """Runs the steps of the demo, one command after the other."""
     shell.comment("talk to an agent, without an editor")
     shell.run(proxy, "try", "--prompt", "hello", "--", *AGENT)
     shell.comment("a client takes the agent's tour and cancels a slow turn, through the proxy")
@@ -78,7 +78,7 @@ def play(shell: Shell, proxy: str, name: str) -> None:
 
 
 def say_what_next(proxy: str, name: str, recordings: Path) -> None:
-    """Prints commands to try, each with what it is for."""
+    """Prints commands to try, and the purpose of each."""
     print(f"\n# the recording is kept: {recordings / name}.db; what to type next")
     for words, purpose in next_commands(name):
         print(f"{shlex.join([proxy, *words]):<50}  # {purpose}")
@@ -86,7 +86,7 @@ def say_what_next(proxy: str, name: str, recordings: Path) -> None:
 
 
 def next_commands(name: str) -> list[tuple[list[str], str]]:
-    """Returns the arguments of acp-proxy and their purpose, for the directory of the checkout."""
+    """Returns the arguments of commands to try, and the purpose of each command."""
     return [
         (["log", name, "--seq", "17"], "one message in full"),
         (["transcript", name], "the conversation, as Markdown"),
@@ -97,7 +97,7 @@ def next_commands(name: str) -> list[tuple[list[str], str]]:
 
 
 def summary(transcript: str) -> str:
-    """Says in one line what the client saw."""
+    """Returns in one line what the client received."""
     events = json.loads(transcript)
     updates = sum("update" in event for event in events)
     stops = ", ".join(event["stop"] for event in events if "stop" in event)
@@ -106,18 +106,18 @@ def summary(transcript: str) -> str:
 
 
 class Shell:
-    """A place to run commands in, each shown as it would be typed."""
+    """Runs commands, and prints each command as a user would type it."""
 
     def __init__(self, cwd: Path, environment: dict[str, str]) -> None:
         self._cwd = cwd
         self._environment = environment
 
     def comment(self, text: str) -> None:
-        """Prints a headline."""
+        """Prints a line as a comment of a shell."""
         print(f"\n# {text}", flush=True)
 
     def run(self, *command: str, quiet: bool = False) -> str:
-        """Shows and runs a command; returns its output if `quiet`, else that goes to the terminal.
+        """Prints and runs a command; returns its output if `quiet`, and prints it otherwise.
 
         Raises:
             SystemExit: the command fails.
@@ -133,7 +133,7 @@ class Shell:
 
 
 def environment_for(proxy: Path, **more: str) -> dict[str, str]:
-    """Makes an environment in which ``python``, the proxy and the package ``tests`` are found."""
+    """Returns an environment in which a shell finds Python, acp-proxy and the package ``tests``."""
     ours = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
     path = [str(proxy.parent), str(Path(sys.executable).parent), ours.get("PATH", os.defpath)]
     return {**ours, "PATH": os.pathsep.join(path), "PYTHONPATH": str(ROOT), **more}

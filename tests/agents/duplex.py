@@ -1,7 +1,8 @@
-"""Writes one file to stdout and stdin to another one, both at once; ends after both.
+"""Writes a file to stdout and stdin to another file, both at the same time.
 
-Usage: ``duplex.py SAY HEARD [SIZE...]``. It writes the file ``SAY`` in pieces of the given sizes,
-repeated, or at once. Input is written to ``HEARD`` before it reads on.
+Usage: ``duplex.py SAY HEARD [SIZE...]``. The file ``SAY`` is written to stdout in chunks of the
+given sizes, which are repeated; without sizes, in one chunk. Each chunk of stdin is written to
+``HEARD`` before the next chunk is read.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import threading
 
 
 def hear(path: str) -> None:
-    """Writes stdin to a file, until it ends."""
+    """Writes all of stdin to a file."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     while data := os.read(0, 1 << 16):
         os.write(fd, data)
 
 
 def say(path: str, sizes: list[int]) -> None:
-    """Writes a file to stdout in chunks."""
+    """Writes a file to stdout in chunks of the given sizes."""
     with open(path, "rb") as file:
         rest = memoryview(file.read())
     for size in itertools.cycle(sizes or [len(rest)]):

@@ -1,6 +1,6 @@
-"""An agent that does what the first word of its prompt says: an answer, or any kind of failure.
+"""An agent that answers or fails as the first word of its prompt says.
 
-It imports what is quickly there.
+The agent imports few modules, so that it starts quickly.
 """
 
 import json
@@ -10,12 +10,12 @@ import sys
 
 
 def send(**message: object) -> None:
-    """Writes a message."""
+    """Writes a message to the client."""
     os.write(1, json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
 
 def answer(rpc_id: object, params: dict) -> None:  # type: ignore[type-arg]
-    """Answers a prompt, or fails as it says."""
+    """Answers a prompt, or fails as the prompt says."""
     word, _, _ = params["prompt"][0]["text"].partition(" ")
     text = "Hello"
     match word:
@@ -46,7 +46,7 @@ def answer(rpc_id: object, params: dict) -> None:  # type: ignore[type-arg]
 
 
 def parent_of(pid: int) -> int:
-    """Returns the parent of a process."""
+    """Returns the parent process of a process."""
     with open(f"/proc/{pid}/stat") as file:
         return int(file.read().rpartition(")")[2].split()[1])
 

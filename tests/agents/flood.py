@@ -1,8 +1,8 @@
-"""Writes numbered lines as fast as they are read, and counts their bytes in a file.
+"""Writes numbered lines as fast as they are read, and stores the number of written bytes.
 
-Usage: ``flood.py COUNT BYTES``. The file holds the number of bytes that were taken so far, 8 bytes
-little-endian. Once all are said it waits for the end of its input. When nobody reads any more it
-ends with `NOBODY_LISTENS`.
+Usage: ``flood.py COUNT BYTES``. The file COUNT holds the number of bytes that were written so far,
+as 8 bytes, little-endian. After the last line, the program waits for the end of its input. If its
+output is closed, it exits with `NOBODY_LISTENS`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ NOBODY_LISTENS = 32
 
 
 def block(number: int) -> bytes:
-    """Returns one block of lines; the blocks are written one after the other."""
+    """Returns a block of lines; the program writes the blocks in the order of their numbers."""
     first = number * BLOCK // LINE
     return b"".join(b"%01023d\n" % n for n in range(first, first + BLOCK // LINE))
 
 
 def main(count: str, size: int) -> int:
-    """Writes all blocks, counts, and returns the exit code."""
+    """Writes all blocks, updates the count, and returns the exit code."""
     fd = os.open(count, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     for number in range(size // BLOCK):
         try:

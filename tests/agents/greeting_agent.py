@@ -1,6 +1,6 @@
-"""An agent that answers every prompt with "Hello!", on the standard library, so it starts fast.
+"""An agent that answers each prompt with "Hello!"; it starts fast, without the SDK.
 
-``greeting_agent.py [SESSION]``: the id of its one session.
+Usage: ``greeting_agent.py [SESSION]``, with the id of its only session.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ SESSION = sys.argv[1] if len(sys.argv) > 1 else "session-1"
 
 
 def answer(request: dict[str, object]) -> dict[str, object]:
-    """Returns the result of a request."""
+    """Returns the result for a request of the client."""
     match request["method"]:
         case "initialize":
             return {"protocolVersion": 1, "agentCapabilities": {}}
@@ -23,13 +23,13 @@ def answer(request: dict[str, object]) -> dict[str, object]:
 
 
 def say(message: dict[str, object]) -> None:
-    """Writes a message."""
+    """Writes a message to the client."""
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
 
 
 def main() -> None:
-    """Answers until the client closes its end."""
+    """Answers requests until the client closes its end."""
     for line in sys.stdin:
         request = json.loads(line)
         if request["method"] == "session/prompt":

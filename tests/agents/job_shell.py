@@ -1,8 +1,8 @@
-"""A shell that runs one job in the foreground of a terminal, as an interactive shell does.
+"""A shell that runs one job in the foreground of a terminal, as interactive shells do.
 
-Run it in a session of its own: ``job_shell.py TERMINAL COMMAND...``. The job has a process group of
-its own and keeps stdin, stdout and stderr. When it is stopped, the shell says ``stopped`` on the
-terminal; a line that it reads there then puts the job into the foreground and lets it go on.
+Run ``job_shell.py TERMINAL COMMAND...`` in a new session of processes. The job has its own process
+group, and keeps stdin, stdout and stderr. When the job is stopped, the shell prints ``stopped`` on
+the terminal. A line that the shell reads there puts the job into the foreground and continues it.
 """
 
 from __future__ import annotations

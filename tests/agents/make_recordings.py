@@ -1,8 +1,8 @@
-"""Makes the recordings that the documentation and the tests use, with a client and an agent.
+"""Makes the recordings in `recordings/` with a client and an agent of the tests.
 
-Run it with ``python -m tests.agents.make_recordings PATH_TO_ACP_PROXY DIR [NAME...]``. The proxy
-runs in a directory with an invented name and the agent's command is relative, so that a recording
-tells nothing about the machine it was made on.
+Run it with ``python -m tests.agents.make_recordings PATH_TO_ACP_PROXY DIR [NAME...]``. acp-proxy
+runs in a directory with an invented name, and the agent's command is relative. So a recording
+reveals nothing about the machine.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SICK = {
 
 
 def main() -> None:
-    """Makes every recording anew, or those that are named; exits with 1 if one cannot be made."""
+    """Makes all recordings or the named ones; exits with 1 if one cannot be made."""
     proxy, directory = (Path(argument).absolute() for argument in sys.argv[1:3])
     directory.mkdir(parents=True, exist_ok=True)
     for name, (client, agent) in conversations().items():
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def conversations() -> dict[str, tuple[list[str], list[str]]]:
-    """The commands of the client and of the agent, by the name of the recording."""
+    """Returns the commands of client and agent for each recording, by its name."""
     healthy = {name: ([*CLIENT, *options, "--"], AGENT) for name, options in RECORDINGS.items()}
     sick = {
         name: ([*SICK_CLIENT, script], [*SICK_AGENT, scenario])
@@ -65,7 +65,7 @@ def conversations() -> dict[str, tuple[list[str], list[str]]]:
 
 
 def make(recording: Path, proxy: Path, client: list[str], agent: list[str]) -> None:
-    """Records one conversation in a fresh project; the recording replaces an older one."""
+    """Records one conversation in an empty project, and replaces the older recording."""
     for old in recording.parent.glob(f"{recording.name}*"):
         old.unlink()
     shutil.rmtree(PROJECT, ignore_errors=True)
@@ -80,10 +80,10 @@ def make(recording: Path, proxy: Path, client: list[str], agent: list[str]) -> N
 
 
 def run(command: list[str], proxy: Path) -> None:
-    """Runs a command in the project.
+    """Runs a command in the project, which must succeed.
 
     Raises:
-        SystemExit: it fails.
+        SystemExit: the command fails.
     """
     result = subprocess.run(
         command, cwd=PROJECT, env=environment_for(proxy), stdout=subprocess.PIPE, encoding="utf-8"
@@ -93,10 +93,10 @@ def run(command: list[str], proxy: Path) -> None:
 
 
 def refuse_paths_of_this_machine(recording: Path) -> None:
-    """Makes sure that a recording can be published.
+    """Checks that a recording has no paths of this machine, so that it can be published.
 
     Raises:
-        SystemExit: it holds the path of this checkout or of the home directory.
+        SystemExit: the recording has the path of this checkout or of the home directory.
     """
     content = recording.read_bytes()
     for private in (ROOT, Path.home()):

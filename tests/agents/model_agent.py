@@ -1,7 +1,7 @@
-"""An agent whose model words its answer differently in each run, and may behave differently, too.
+"""An agent that uses other words in each run, and may also behave differently.
 
-The first argument is a file in which it counts its runs. The second argument names what it does
-differently: in all runs but the first, or in all runs if the name ends with ``!``.
+The first argument is a file in which the agent counts its runs. The second argument names a
+difference of behaviour: in all runs except the first, or in all runs if the name ends with ``!``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ WORDS = ["I", "will", "look", "at", "the", "file", "now", "and", "then", "tell",
 
 
 class Model(Agent):
-    """Thinks, speaks, reads a file with a tool, and speaks again.
+    """An agent that sends texts of random words, and reads a file with a tool.
 
     Attributes:
-        run_number: how often the agent was started with this counter, 1 in the first run.
-        odd: what this run does differently; empty for nothing.
+        run_number: the number of the run, from 1.
+        odd: the name of the difference in this run; empty for no difference.
     """
 
     def __init__(self, lines: Any, out: Any) -> None:
@@ -34,21 +34,21 @@ class Model(Agent):
         self._random = random.Random(self.run_number)
 
     def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answers ``initialize`` with the number of the run as the version."""
+        """Answers ``initialize``; the version contains the number of the run."""
         answer = super().initialize(params)
         answer["agentInfo"]["version"] = f"1.{self.run_number}"
         return answer
 
     def name_session(self, number: int) -> str:
-        """Returns a new id in each run."""
+        """Returns a session id that differs in each run."""
         return f"session-{self._random.randrange(10**9)}-{number}"
 
     def words(self) -> list[str]:
-        """Returns the words of a sentence."""
+        """Returns random words for a sentence."""
         return [f"{self._random.choice(WORDS)} " for _ in range(self._random.randrange(3, 9))]
 
     def hello(self, session: Session) -> str:
-        """Answers the prompt in new words; what it does depends on the behaviour alone."""
+        """Answers a prompt in random words; all other behaviour depends only on `odd`."""
         thoughts = self.words()
         for word in thoughts:
             self.update(session, "agent_thought_chunk", content={"text": word, "type": "text"})

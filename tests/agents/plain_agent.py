@@ -1,8 +1,8 @@
-"""The agent of the recordings without the SDK: it starts in a few hundredths of a second.
+"""The agent of `recordings/` without the SDK, which starts in a few hundredths of a second.
 
-For the recordings in ``recordings/`` it sends the same bytes as `tests.agents.sdk_agent`, which a
-test compares with the recordings. It has only the features that the recordings need. It imports
-only the standard library, so that ``python -S -m tests.agents.plain_agent`` runs it.
+For the recordings in ``recordings/``, it sends the same bytes as `tests.agents.sdk_agent`; a test
+compares these bytes with the recordings. The agent has only the features that the recordings need.
+It imports only the standard library, so ``python -S -m tests.agents.plain_agent`` can run it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ CODES = {"Method not found": -32601, "Invalid params": -32602, "Internal error":
 
 
 class RefusedError(Exception):
-    """A request is answered with an error: its message, and its data."""
+    """Raised to answer a request with an error; the arguments are its message and its data."""
 
 
 @dataclass
 class Session:
-    """One conversation."""
+    """One session of the agent."""
 
     id: str
     cwd: str
@@ -52,16 +52,16 @@ class Session:
 
     @property
     def modes(self) -> dict[str, Any]:
-        """The modes, as two answers list them."""
+        """Returns the modes, as the answers to two requests list them."""
         return {"currentModeId": self.mode, "availableModes": MODES}
 
 
 class Agent:
-    """Serves one client; a subclass changes what it says.
+    """Serves one client; subclasses change its answers.
 
     Args:
-        lines: the client's messages.
-        out: where the agent's messages go.
+        lines: the lines that the client sends.
+        out: the stream for the agent's messages.
     """
 
     def __init__(self, lines: Iterator[bytes], out: BinaryIO) -> None:
@@ -86,7 +86,7 @@ class Agent:
         }
 
     def serve(self) -> None:
-        """Serves until the client's input ends, also in the middle of a turn."""
+        """Answers messages until the client's input ends, even in the middle of a turn."""
         try:
             while True:
                 self._take_in()
@@ -94,7 +94,7 @@ class Agent:
             pass
 
     def ask(self, method: str, session: Session, **params: Any) -> Any:
-        """Sends a request to the client and returns the result; answers its messages meanwhile."""
+        """Sends a request and returns the result; answers the client's requests meanwhile."""
         number, self._asked = self._asked, self._asked + 1
         self._say(id=number, method=method, params={"sessionId": session.id, **params})
         while number not in self._answers:
@@ -102,18 +102,18 @@ class Agent:
         return self._answers.pop(number)
 
     def update(self, session: Session, kind: str, /, **what: Any) -> None:
-        """Sends an update and remembers it."""
+        """Sends a session update, and stores it for ``session/load``."""
         update = {**what, "sessionUpdate": kind}
         session.history.append(update)
         self._send(session, update)
 
     def say(self, session: Session, *chunks: str) -> None:
-        """Streams a text, one update a chunk."""
+        """Sends a text, with one update for each chunk."""
         for chunk in chunks:
             self.update(session, "agent_message_chunk", content=_text(chunk))
 
     def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answers ``initialize``."""
+        """Returns the result for ``initialize``."""
         info = {"name": "demo-agent", "title": "Demo agent", "version": "1.0"}
         return {
             "protocolVersion": 1,
@@ -122,7 +122,7 @@ class Agent:
         }
 
     def new_session(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answers ``session/new``."""
+        """Returns the result for ``session/new``."""
         session = Session(self.name_session(len(self._sessions) + 1), params["cwd"])
         self._sessions[session.id] = session
         return {"sessionId": session.id, "modes": session.modes}
@@ -132,7 +132,7 @@ class Agent:
         return f"demo-session-{number}"
 
     def load_session(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answers ``session/load`` after repeating the whole conversation."""
+        """Sends the whole conversation again, and returns the result for ``session/load``."""
         session = self._sessions[params["sessionId"]]
         session.cwd = params["cwd"]
         for update in session.history:
@@ -140,14 +140,14 @@ class Agent:
         return {"modes": session.modes}
 
     def set_mode(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answers ``session/set_mode``."""
+        """Returns the result for ``session/set_mode``."""
         session = self._sessions[params["sessionId"]]
         session.mode = params["modeId"]
         self.update(session, "current_mode_update", currentModeId=session.mode)
         return {}
 
     def prompt(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answers ``session/prompt`` with the scenario that the text names."""
+        """Plays the scenario that a prompt names; returns the result for ``session/prompt``."""
         session = self._sessions[params["sessionId"]]
         session.is_cancelled = False
         for block in params["prompt"]:
@@ -155,7 +155,7 @@ class Agent:
         return {"stopReason": self._scenarios[params["prompt"][0]["text"]](session)}
 
     def hello(self, session: Session) -> str:
-        """Thinks, streams a text that is not all ASCII, and shows a plan."""
+        """Sends a thought, a text with non-ASCII characters, and a plan."""
         thought = _text("A greeting. I should answer it.")
         self.update(session, "agent_thought_chunk", content=thought)
         self.say(session, "Hello! ", "Grüße, café, ", "你好, ", "😀.\n")
@@ -167,7 +167,7 @@ class Agent:
         return "end_turn"
 
     def edit(self, session: Session) -> str:
-        """Reads the sample file and, if the client permits it, writes a changed one."""
+        """Reads the sample file and, if the client permits the edit, writes a changed file."""
         path, call = f"{session.cwd}/{SAMPLE_NAME}", self._next_call(session)
         title = self.edit_title()
         self.say(session, f"I will greet someone else in {SAMPLE_NAME}.\n")
@@ -203,7 +203,7 @@ class Agent:
         return OPTIONS
 
     def run(self, session: Session) -> str:
-        """Runs a command in a terminal of the client, and reports how it ended."""
+        """Runs a command in a terminal of the client, and reports how the command ended."""
         call, command, args = self._next_call(session), "grep", ["-c", "ACP", SAMPLE_NAME]
         terminal = self.ask(
             "terminal/create", session, command=command, args=args, cwd=session.cwd
@@ -223,14 +223,14 @@ class Agent:
         return "end_turn"
 
     def slow(self, session: Session) -> str:
-        """Streams three chunks, then waits until the client cancels the turn."""
+        """Sends three chunks, and waits until the client cancels the turn."""
         self.say(session, "This ", "takes ", "long... ")
         while not session.is_cancelled:
             self._take_in()
         return "cancelled"
 
     def tour(self, session: Session) -> str:
-        """Plays all scenarios that end by themselves, in one turn."""
+        """Plays in one turn all scenarios that end without a cancel."""
         for scenario in (self.hello, self.edit, self.run):
             scenario(session)
         return "end_turn"
@@ -255,7 +255,7 @@ class Agent:
             self._say(id=number, error={"code": CODES[message], "message": message, "data": data})
 
     def _ask_permission(self, session: Session, call: dict[str, Any]) -> str:
-        """Returns the kind of the option that the client chose, '' if it chose none."""
+        """Returns the kind of the option that the client chose; '' if it chose no option."""
         options = self.options()
         answer = self.ask("session/request_permission", session, toolCall=call, options=options)
         chosen = answer["outcome"].get("optionId")

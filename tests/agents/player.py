@@ -1,16 +1,14 @@
-"""Acts out either side of a captured conversation as a real process over stdio.
+"""Plays the client or the agent of a captured conversation as a real process.
 
-A capture lists the chunks between a client and an agent in the order in which a program between
-them read them. The cause of a chunk therefore comes before it, so a side may write a chunk as soon
-as all earlier chunks of the other side have arrived. Both players follow only that rule: they count
-bytes, and know neither messages nor times. A separate thread reads, so that no side blocks the
-other by not reading while it writes.
+A capture lists chunks in the order in which a program between client and agent read them. So the
+cause of a chunk comes before it. A player writes a chunk as soon as all earlier chunks of the other
+side have arrived. Players only count bytes, and know neither messages nor times. A separate thread
+reads, so that a player that writes never blocks the other player.
 
-The agent's outputs end with its process, as they did for every captured agent. It ends with
-`TOLD_SOMETHING_ELSE` when its input is not the recorded one, which the client takes for a failure
-too; so one run says whether both directions arrived byte for byte.
+If the agent receives other bytes than recorded, it exits with `TOLD_SOMETHING_ELSE`, and then the
+client fails, too. So one run says whether both directions arrived byte for byte.
 
-Standard library only, and nothing of this repository: it can be run from anywhere by its path.
+The program imports only the standard library, so it can be run by its path from any directory.
 """
 
 from __future__ import annotations
@@ -38,11 +36,11 @@ CHUNK = 1 << 16
 
 
 class WrongConversationError(Exception):
-    """The other side did not send what it sent in the capture."""
+    """Raised if the other side sends other bytes than in the capture."""
 
 
 def capture_lines(path: str | Path) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield each line of a capture with the bytes it carries, none unless it is a read.
+    """Yield each line of a capture with its bytes; only lines of reads have bytes.
 
     Raises:
         ValueError: a line is not JSON, or its length is not the one that it names.
@@ -65,7 +63,7 @@ def capture_lines(path: str | Path) -> Iterator[tuple[dict[str, Any], bytes]]:
 
 
 class Inbox:
-    """Reads one descriptor in a thread and compares what arrives with what was recorded."""
+    """Reads a descriptor in a thread, and compares the bytes with the recorded ones."""
 
     def __init__(self, descriptor: int, expected: bytes, *, lenient: bool = False) -> None:
         self._descriptor = descriptor
@@ -78,10 +76,10 @@ class Inbox:
         threading.Thread(target=self._read, daemon=True).start()
 
     def wait_for(self, count: int) -> None:
-        """Return once `count` bytes have arrived.
+        """Wait until `count` bytes have arrived.
 
         Raises:
-            WrongConversationError: other bytes came, or the end came first.
+            WrongConversationError: other bytes arrived, or the stream ended before.
         """
         with self._changed:
             self._changed.wait_for(
@@ -94,7 +92,7 @@ class Inbox:
                 )
 
     def wait_for_end(self) -> None:
-        """Return once the stream has ended; raises as `wait_for` does for every recorded byte."""
+        """Wait until the stream has ended; raises like `wait_for` if recorded bytes are missing."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._complaint)
         self.wait_for(0 if self._lenient else len(self._expected))
@@ -120,7 +118,7 @@ class Inbox:
                 return
 
     def _difference(self, data: bytes) -> str:
-        """Return where `data`, the next bytes to arrive, differs from the capture; '' if equal."""
+        """Return how `data`, the next bytes, differs from the recorded bytes; '' if it is equal."""
         start = self._received
         expected = self._expected[start : start + len(data)]
         if data == expected:
@@ -135,21 +133,21 @@ class Inbox:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write everything, however often the system takes only a part."""
+    """Write all data, even if the system takes only a part at a time."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
 
 
 def recorded(capture: str, stream: str) -> bytes:
-    """Return everything that one stream carried."""
+    """Return all recorded bytes of a stream."""
     return b"".join(
         data for line, data in capture_lines(capture) if STREAMS.get(line.get("dir", "")) == stream
     )
 
 
 def play_agent(capture: str, *, lenient: bool) -> int:
-    """Play the captured agent on descriptors 0, 1 and 2; return its exit code, if any."""
+    """Play the agent on stdin, stdout and stderr; return its exit code, or end by its signal."""
     inbox = Inbox(0, recorded(capture, "to-agent"), lenient=lenient)
     due = 0
     for line, data in capture_lines(capture):
@@ -175,7 +173,7 @@ def play_agent(capture: str, *, lenient: bool) -> int:
 
 
 def die_of(signum: int) -> NoReturn:
-    """End this process by a signal, whatever its parent made it ignore or block."""
+    """End this process by a signal, even if the signal is ignored or blocked."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError):  # SIGKILL and SIGSTOP cannot be set
         signal.signal(signum, signal.SIG_DFL)
@@ -185,7 +183,7 @@ def die_of(signum: int) -> NoReturn:
 
 
 def play_client(capture: str, command: list[str], deadline_s: float) -> int:
-    """Play the captured client of `command`; return 0 if it received exactly the capture."""
+    """Play the client of `command`; return 0 if exactly the recorded bytes arrived."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -217,7 +215,7 @@ def play_client(capture: str, command: list[str], deadline_s: float) -> int:
 
 
 def tell(descriptor: int, data: bytes, inbox: Inbox) -> None:
-    """Write `data`; if the agent reads no more, its earlier output is the better reason."""
+    """Write `data`; if the agent has gone, raise the error in its earlier output, if any."""
     try:
         write_all(descriptor, data)
     except BrokenPipeError:
@@ -230,7 +228,7 @@ def _too_late(_signum: int, _frame: object) -> NoReturn:
 
 
 def main(arguments: list[str]) -> int:
-    """Play the side that the arguments name and return the exit code."""
+    """Play the client or the agent, as the arguments say, and return the exit code."""
     parser = argparse.ArgumentParser(prog="player", description=__doc__.partition("\n")[0])
     sides = parser.add_subparsers(dest="side", required=True)
     agent = sides.add_parser("agent", help="behave as the captured agent")

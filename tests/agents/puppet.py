@@ -1,7 +1,7 @@
-"""An agent whose answers depend only on the line that it received.
+"""An agent whose output for a line depends only on this line.
 
-So a test that is the client decides when a chunk streams, and knows every byte to expect. Standard
-library only; run it by its path, with the exit code as its argument.
+So a test that plays the client decides when the agent sends a chunk, and knows all bytes of the
+output. The program imports only the standard library. Its argument is its exit code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ SESSION = "s-1"
 
 
 def ask(number: int, text: str, times: int = 1, stderr: str = "") -> bytes:
-    """Returns the prompt that makes the agent say ``text`` so many times, and then answer."""
+    """Returns a prompt that makes the agent send ``text`` several times, and then answer."""
     params = {
         "sessionId": SESSION,
         "prompt": [{"type": "text", "text": text}],
@@ -24,13 +24,13 @@ def ask(number: int, text: str, times: int = 1, stderr: str = "") -> bytes:
 
 
 def tell(text: str, times: int = 1, stderr: str = "") -> bytes:
-    """Returns a notification that makes the agent say ``text`` so many times, without an answer."""
+    """Returns a notification that makes the agent send ``text`` several times."""
     params = {"text": text, "times": times, "stderr": stderr}
     return _line({"jsonrpc": "2.0", "method": "_puppet/say", "params": params})
 
 
 def reply(line: bytes) -> tuple[bytes, bytes]:
-    """Returns the agent's output on stdout and stderr for a line."""
+    """Returns the agent's output on stdout and on stderr for a line of the client."""
     message = json.loads(line)
     params = message["params"]
     text = params["text"] if "text" in params else params["prompt"][0]["text"]
@@ -42,7 +42,7 @@ def reply(line: bytes) -> tuple[bytes, bytes]:
 
 
 def chunk(text: str) -> bytes:
-    """Returns one streamed chunk of a message."""
+    """Returns an update with a chunk of a message."""
     content = {"type": "text", "text": text}
     update = {"sessionUpdate": "agent_message_chunk", "content": content}
     params = {"sessionId": SESSION, "update": update}
@@ -54,7 +54,7 @@ def _line(message: object) -> bytes:
 
 
 def main() -> None:
-    """Answers line by line until the input ends."""
+    """Writes the output for each line until the input ends."""
     for line in sys.stdin.buffer:
         said, complaint = reply(line)
         sys.stderr.buffer.write(complaint)

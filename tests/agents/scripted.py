@@ -1,7 +1,7 @@
-"""An agent that writes the lines of a script, and reads a line wherever the client writes one.
+"""An agent that writes the lines of a script, and waits for a line where the client has one.
 
-Run it by its path with the script, JSON lines of a side and a line in base64; what follows in its
-command is not read. Standard library only.
+The argument is the path of the script: JSON lines, each with a side and a line in Base64. Further
+arguments are ignored. The program imports only the standard library.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 
 
 def main() -> None:
-    """Follows the script, then reads until the end of the input."""
+    """Plays the script, and reads until the input ends."""
     with open(sys.argv[1], encoding="utf-8") as script:
         for step in map(json.loads, script):
             side, line = step[0], base64.b64decode(step[1])

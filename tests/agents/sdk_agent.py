@@ -1,7 +1,7 @@
-"""A deterministic ACP agent on the official Python SDK: a word of the prompt chooses what it does.
+"""An ACP agent on the official Python SDK; a word of the prompt selects a scenario.
 
-It says the same bytes whenever it is asked the same: no clock, no chance, counted ids. So it stands
-in for a real agent wherever a test, a demo or a recording needs one.
+For the same input, the agent sends the same bytes: it uses no clock and no random numbers, and
+counts its ids. So tests, demos and recordings use it in place of a real agent.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ OPTIONS = [
 
 @dataclass
 class Session:
-    """One conversation: what a scenario may use, and what ``session/load`` says again."""
+    """One session: its client, its directory, and the updates for ``session/load``."""
 
     client: acp.Client
     id: str
@@ -57,23 +57,23 @@ class Session:
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def update(self, update: helpers.SessionUpdate) -> None:
-        """Sends an update and remembers it."""
+        """Sends a session update, and stores it for ``session/load``."""
         self.history.append(update)
         await self.client.session_update(self.id, update)
 
     async def say(self, *chunks: str) -> None:
-        """Streams a text, one update a chunk."""
+        """Sends a text, with one update for each chunk."""
         for chunk in chunks:
             await self.update(acp.update_agent_message_text(chunk))
 
     def next_call(self) -> str:
-        """Returns a fresh tool call id."""
+        """Returns a new tool call id."""
         self.calls += 1
         return f"call-{self.calls}"
 
 
 async def hello(session: Session) -> StopReason:
-    """Thinks, streams a text that is not all ASCII, and shows a plan."""
+    """Sends a thought, a text with non-ASCII characters, and a plan."""
     await session.update(acp.update_agent_thought_text("A greeting. I should answer it."))
     await session.say("Hello! ", "Grüße, café, ", "你好, ", "😀.\n")
     greet = acp.plan_entry("Greet", status="completed")
@@ -83,7 +83,7 @@ async def hello(session: Session) -> StopReason:
 
 
 async def edit(session: Session) -> StopReason:
-    """Reads the sample file and, if the client permits it, writes a changed one."""
+    """Reads the sample file and, if the client permits the edit, writes a changed file."""
     path, call = str(session.cwd / SAMPLE_NAME), session.next_call()
     where = [schema.ToolCallLocation(path=path)]
     await session.say(f"I will greet someone else in {SAMPLE_NAME}.\n")
@@ -117,7 +117,7 @@ async def edit(session: Session) -> StopReason:
 
 
 async def run(session: Session) -> StopReason:
-    """Runs a command in a terminal of the client, and reports how it ended."""
+    """Runs a command in a terminal of the client, and reports how the command ended."""
     client, call = session.client, session.next_call()
     command, args = "grep", ["-c", "ACP", SAMPLE_NAME]
     terminal = await client.create_terminal(session.id, command, args, cwd=str(session.cwd))
@@ -136,14 +136,14 @@ async def run(session: Session) -> StopReason:
 
 
 async def slow(session: Session) -> StopReason:
-    """Streams three chunks, then waits until the client cancels the turn."""
+    """Sends three chunks, and waits until the client cancels the turn."""
     await session.say("This ", "takes ", "long... ")
     await session.cancelled.wait()
     return "cancelled"
 
 
 async def tour(session: Session) -> StopReason:
-    """Plays all scenarios that end by themselves, in one turn."""
+    """Plays in one turn all scenarios that end without a cancel."""
     for scenario in (hello, edit, run):
         if await scenario(session) == "cancelled":
             return "cancelled"
@@ -151,7 +151,7 @@ async def tour(session: Session) -> StopReason:
 
 
 async def explain(session: Session) -> StopReason:
-    """Lists the words that it knows."""
+    """Sends a list of the words that select a scenario."""
     await session.say("I know the words ", ", ".join(SCENARIOS), ".\n")
     return "end_turn"
 
@@ -166,13 +166,13 @@ SCENARIOS: dict[str, Callable[[Session], Awaitable[StopReason]]] = {
 
 
 class DemoAgent:
-    """The methods of an agent; no subclass of the SDK's, so that calling what it lacks fails."""
+    """The agent's methods; without the SDK's base class, so that unknown methods fail."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}
 
     def on_connect(self, conn: acp.Client) -> None:
-        """Keeps the connection to the client."""
+        """Stores the connection to the client."""
         self._client = conn
 
     async def initialize(self, protocol_version: int, **kwargs: Any) -> acp.InitializeResponse:
@@ -192,7 +192,7 @@ class DemoAgent:
     async def load_session(
         self, cwd: str, session_id: str, **kwargs: Any
     ) -> acp.LoadSessionResponse:
-        """Answers ``session/load`` after repeating the whole conversation."""
+        """Sends the whole conversation again, and answers ``session/load``."""
         session = self._find(session_id)
         session.cwd = Path(cwd)
         for update in session.history:
@@ -212,7 +212,7 @@ class DemoAgent:
         return acp.SetSessionModeResponse()
 
     async def prompt(self, session_id: str, prompt: list[Any], **kwargs: Any) -> acp.PromptResponse:
-        """Answers ``session/prompt`` with the scenario whose name comes first in the text."""
+        """Plays the scenario whose name comes first in a prompt, and answers the prompt."""
         session = self._find(session_id)
         session.cancelled.clear()
         session.history.extend(acp.update_user_message(block) for block in prompt)
@@ -221,11 +221,11 @@ class DemoAgent:
         return acp.PromptResponse(stop_reason=await scenario(session))
 
     async def cancel(self, session_id: str, **kwargs: Any) -> None:
-        """Notes a ``session/cancel``."""
+        """Notes that a ``session/cancel`` has arrived."""
         self._find(session_id).cancelled.set()
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answers ``_demo/echo``, and no other extension."""
+        """Answers ``_demo/echo``; all other extension methods are errors."""
         if method != "demo/echo":
             raise acp.RequestError.method_not_found(f"_{method}")
         return {"echo": params}
@@ -237,7 +237,7 @@ class DemoAgent:
 
 
 def wire_log(path: Path | None) -> list[Callable[[StreamEvent], None]]:
-    """Makes the observers that note, as JSON lines, each message a peer received or sent."""
+    """Returns observers for the SDK that write each message of a peer to a file as JSON lines."""
     if path is None:
         return []
     file = path.open("w", encoding="utf-8", buffering=1)

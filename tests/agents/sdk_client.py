@@ -1,7 +1,7 @@
-"""A headless ACP client on the official Python SDK that prints, as JSON, everything it saw.
+"""An ACP client on the official Python SDK that prints, as JSON, everything it received.
 
-It plays its scenarios in turn and really serves files and terminals. Two runs in the same state
-print the same bytes: the session's directory reads ``$CWD``, and nothing else varies.
+The client plays scenarios one after the other, and really serves files and terminals. Runs in
+equal directories print the same bytes, since ``$CWD`` replaces the session's directory.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHUTDOWN_S = 120.0
 
 
 class Terminal:
-    """A command that runs, its output, and the task that waits for both to end."""
+    """A running command, its output, and the task that reads the output."""
 
     def __init__(self, process: Process, limit: int | None) -> None:
         self.process = process
@@ -42,7 +42,7 @@ class Terminal:
 
     @property
     def status(self) -> schema.TerminalExitStatus | None:
-        """How the command ended; None while it runs."""
+        """Returns how the command ended; None while it runs."""
         code = self.process.returncode
         if code is None:
             return None
@@ -56,7 +56,7 @@ class Terminal:
         return cast("schema.TerminalExitStatus", self.status)
 
     def kill(self) -> None:
-        """Ends the command, if it runs."""
+        """Kills the command if it runs."""
         if self.process.returncode is None:
             self.process.kill()
 
@@ -71,7 +71,7 @@ class Terminal:
 
 
 class HeadlessClient:
-    """The methods of a client; each notes its request and its answer in `seen`."""
+    """The client's methods; each notes the agent's request and its answer in `seen`."""
 
     def __init__(self, cwd: Path, permission: str) -> None:
         self.seen: list[dict[str, Any]] = []
@@ -82,11 +82,11 @@ class HeadlessClient:
         self._created = 0
 
     def on_connect(self, conn: acp.Agent) -> None:
-        """Keeps the connection to the agent, for cancellations."""
+        """Stores the connection to the agent, which a cancel needs."""
         self._agent = conn
 
     async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
-        """Notes an update, as it was on the wire; cancels the turn at the chunk that is due."""
+        """Notes an update; cancels the turn if `chunks_until_cancel` reaches 0."""
         said = update.model_dump(mode="json", by_alias=True, exclude_unset=True)
         self.seen.append({"update": said.pop("sessionUpdate"), **said})
         if isinstance(update, schema.AgentMessageChunk):
@@ -101,7 +101,7 @@ class HeadlessClient:
         options: list[schema.PermissionOption],
         **kwargs: Any,
     ) -> acp.RequestPermissionResponse:
-        """Answers with the first option of the wanted kind; without one, the turn is cancelled."""
+        """Chooses the first option of the wanted kind; if there is none, cancels the turn."""
         fitting = [o.option_id for o in options if o.kind.startswith(self._permission)]
         asked = {"permission": tool_call.title, "options": [o.option_id for o in options]}
         self.seen.append({**asked, "answer": fitting[0] if fitting else "cancelled"})
@@ -166,20 +166,20 @@ class HeadlessClient:
     async def wait_for_terminal_exit(
         self, terminal_id: str, **kwargs: Any
     ) -> acp.WaitForTerminalExitResponse:
-        """Waits for a command."""
+        """Waits until a command has ended."""
         status = (await self._terminals[terminal_id].ended()).model_dump(exclude_unset=True)
         self.seen.append({"terminal": terminal_id, "exit": next(iter(status.values()))})
         return acp.WaitForTerminalExitResponse(**status)
 
     async def kill_terminal(self, terminal_id: str, **kwargs: Any) -> acp.KillTerminalResponse:
-        """Ends a command."""
+        """Kills a command."""
         self._terminals[terminal_id].kill()
         return acp.KillTerminalResponse()
 
     async def release_terminal(
         self, terminal_id: str, **kwargs: Any
     ) -> acp.ReleaseTerminalResponse:
-        """Forgets a command."""
+        """Forgets a command and its output."""
         terminal = self._terminals.pop(terminal_id)
         terminal.kill()
         await terminal.ended()
@@ -193,14 +193,14 @@ class HeadlessClient:
 
 
 class Player:
-    """Plays scenarios in one session. Most are prompts; some are calls that a client makes."""
+    """Plays scenarios in one session: prompts, and other calls of a client."""
 
     def __init__(self, client: HeadlessClient, agent: ClientSideConnection, cwd: str) -> None:
         self._client, self._agent, self._cwd = client, agent, cwd
         self.failed = False
 
     async def play(self, scenarios: list[str]) -> None:
-        """Opens a session and plays; an error the agent answers is noted and ends the play."""
+        """Opens a session and plays scenarios; ends at the first error, which is noted."""
         try:
             await self._open()
             for scenario in scenarios:
@@ -221,28 +221,28 @@ class Player:
         self._note(session=self._session)
 
     async def prompt(self, text: str) -> None:
-        """Sends a prompt and waits for the end of the turn."""
+        """Sends a prompt, and waits until the turn has ended."""
         self._note(prompt=text)
         reply = await self._agent.prompt(self._session, [acp.text_block(text)])
         self._note(stop=reply.stop_reason)
 
     async def play_slow(self, text: str) -> None:
-        """Cancels a turn after its third chunk."""
+        """Sends a prompt, and cancels the turn after its third chunk."""
         self._client.chunks_until_cancel = 3
         await self.prompt(text)
 
     async def play_mode(self, _: str) -> None:
-        """Switches the session's mode."""
+        """Switches the mode of the session."""
         await self._agent.set_session_mode(self._session, "code")
         self._note(mode="code")
 
     async def play_load(self, _: str) -> None:
-        """Loads the session, so that its history is sent again."""
+        """Loads the session, so that the agent sends its history again."""
         await self._agent.load_session(self._cwd, self._session, mcp_servers=[])
         self._note(loaded=self._session)
 
     async def play_extension(self, _: str) -> None:
-        """Calls an extension that the agent has, and one that it lacks."""
+        """Calls an extension method that the agent has, and an unknown one."""
         self._note(extension=await self._agent.ext_method("demo/echo", {"text": "é 你 😀"}))
         try:
             await self._agent.ext_method("demo/unknown", {})
@@ -254,9 +254,9 @@ class Player:
 
 
 async def run(command: list[str], options: argparse.Namespace) -> tuple[bool, str]:
-    """Plays against the agent that `command` starts; tells if all went well, and the transcript.
+    """Plays scenarios with the agent of `command`; returns whether all succeeded, and all events.
 
-    The SDK would give the agent a small environment and an undrained stderr; it gets ours.
+    The agent gets our environment and our stderr, instead of those that the SDK would provide.
     """
     cwd = options.cwd.resolve()
     client = HeadlessClient(cwd, options.permission)
@@ -281,7 +281,7 @@ async def run(command: list[str], options: argparse.Namespace) -> tuple[bool, st
 
 
 def arguments() -> argparse.ArgumentParser:
-    """Makes the parser of the arguments before the agent's command."""
+    """Returns the parser for the arguments before the agent's command."""
     parser = argparse.ArgumentParser(
         description="A headless ACP client.", usage="%(prog)s [OPTIONS] -- AGENT [ARGS...]"
     )

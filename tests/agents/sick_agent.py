@@ -1,8 +1,8 @@
-"""The agent of the recordings in which something goes wrong: it hangs, crashes or updates late.
+"""An agent that fails: it hangs, crashes or sends updates too late.
 
-Its first argument names what it does at a prompt, whatever the prompt says. It refuses parameters
-that are not those of the protocol, and asks for permission before it edits, which its client may
-never answer. Standard library only.
+The first argument names what the agent does at each prompt. The agent also refuses params that
+break the protocol, and asks for a permission that its client may never answer. The program imports
+only the standard library.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ LAST_WORDS = (
 
 
 class HangError(Exception):
-    """The agent stops reading and writing."""
+    """Raised when the agent stops reading and writing."""
 
 
 class CrashError(Exception):
-    """The agent ends at once, by a signal."""
+    """Raised when the agent ends itself by a signal."""
 
 
 class SickAgent(Agent):
-    """Serves one client, and fails it.
+    """Serves one client, and fails as its scenario says.
 
     Args:
-        lines: the client's messages.
-        out: where the agent's messages go.
-        scenario: what it does at a prompt.
+        lines: the lines that the client sends.
+        out: the stream for the agent's messages.
+        scenario: what the agent does at a prompt.
     """
 
     def __init__(self, lines: Iterator[bytes], out: BinaryIO, scenario: str) -> None:
@@ -53,19 +53,19 @@ class SickAgent(Agent):
         self._late: Session | None = None
 
     def prompt(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answers ``session/prompt``, or refuses a prompt that is not a list of blocks."""
+        """Answers a prompt, or refuses a prompt that is not a list of content blocks."""
         if not isinstance(params["prompt"], list):
             raise RefusedError("Invalid params", {"prompt": "expected an array of content blocks"})
         return {"stopReason": self._scenarios[self._scenario](self._sessions[params["sessionId"]])}
 
     def set_mode(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answers ``session/set_mode``, or refuses to switch to a mode without its id."""
+        """Answers ``session/set_mode``, or refuses a request without the mode's id."""
         if "modeId" not in params:
             raise RefusedError("Invalid params", {"modeId": "missing"})
         return super().set_mode(params)
 
     def hang(self, session: Session) -> str:
-        """Begins to run the tests, and hangs.
+        """Announces a tool call, and hangs.
 
         Raises:
             HangError: always.
@@ -74,7 +74,7 @@ class SickAgent(Agent):
         raise HangError
 
     def crash(self, session: Session) -> str:
-        """Begins to run the tests, and crashes.
+        """Announces a tool call, and crashes.
 
         Raises:
             CrashError: always.
@@ -83,7 +83,7 @@ class SickAgent(Agent):
         raise CrashError
 
     def late(self, session: Session) -> str:
-        """Ends the turn while the tests run, and sends the remaining updates later."""
+        """Ends the turn while a tool call runs, and sends the call's updates later."""
         self._start_tests(session)
         self._late = session
         return "end_turn"

@@ -1,8 +1,8 @@
-"""The client of the recordings with failures; it may cause the failure itself.
+"""The client of recordings with failures, which may cause the failure itself.
 
-Run it with ``python -m tests.agents.sick_client SCRIPT AGENT [ARGS...]``. It sends the requests of
-the script, one after the other, reads files for the agent, and leaves every other request
-unanswered. When nothing comes any more it gives up, as a person would. Standard library only.
+Run it with ``python -m tests.agents.sick_client SCRIPT AGENT [ARGS...]``. The client sends the
+requests of a script, reads files for the agent, and answers no other requests. If the agent is
+silent, the client gives up, as a person would. The program imports only the standard library.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ SCRIPTS: dict[str, list[Request]] = {
 
 
 class SickClient:
-    """Talks to one agent."""
+    """Sends the requests of a script to an agent."""
 
     def __init__(self, agent: subprocess.Popen[bytes]) -> None:
         self._agent = agent
@@ -67,7 +67,7 @@ class SickClient:
         threading.Thread(target=self._read, daemon=True).start()
 
     def play(self, script: list[Request]) -> None:
-        """Sends requests until one is not answered, or the agent is gone."""
+        """Sends requests until one is not answered, or the agent ends."""
         try:
             for number, (method, params) in enumerate(script):
                 self._send(id=number, method=method, params=params)
@@ -80,7 +80,7 @@ class SickClient:
             pass
 
     def leave(self) -> None:
-        """Closes the agent's input, and ends the agent if that does not."""
+        """Closes the agent's input; if the agent then continues, sends SIGTERM."""
         stdin = self._agent.stdin
         assert stdin is not None
         stdin.close()
@@ -100,7 +100,7 @@ class SickClient:
         return False
 
     def _next(self, seconds: float) -> dict[str, Any]:
-        """Returns the agent's next message; an empty one if none comes in time."""
+        """Returns the agent's next message; an empty one if the agent is silent for too long."""
         try:
             line = self._lines.get(timeout=seconds)
         except Empty:
@@ -124,7 +124,7 @@ class SickClient:
 
 
 def main() -> None:
-    """Plays a script with the agent that the command starts."""
+    """Plays a script with an agent, whose command is in the arguments."""
     pipe = subprocess.PIPE
     client = SickClient(subprocess.Popen(sys.argv[2:], stdin=pipe, stdout=pipe))
     client.play([*_OPENING, *SCRIPTS[sys.argv[1]]])

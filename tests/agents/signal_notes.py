@@ -1,8 +1,8 @@
-"""Notes the signals that it and its child get, each in a file; both end after SIGUSR1.
+"""Writes the signals that it and its child receive into files, until SIGUSR1.
 
-Usage: ``signal_notes.py NOTES``; the child's file is ``NOTES.child``. Both say ``ready`` when no
-signal can escape them any more. A signal that comes after another has been written down is written
-down after it, so whoever sees SIGUSR1 there has seen all that came before.
+Usage: ``signal_notes.py NOTES``; the child's file is ``NOTES.child``. Both processes print
+``ready`` when they can note all signals. Each signal is a line. A signal that arrives after an
+earlier one was noted comes after it in the file, so SIGUSR1 is the last line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NOTED = {
 
 
 def note(path: str) -> None:
-    """Notes signals until SIGUSR1."""
+    """Notes signals in a file until SIGUSR1."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(1, b"ready\n")
     while True:

@@ -1,7 +1,7 @@
-"""Sweeps a client with all ready plans, and prints a table in Markdown of how it took them.
+"""Runs a client with all ready fault plans, and prints a Markdown table of the results.
 
-``python -m tests.agents.sweep_table > table.md`` sweeps the official Python SDK's client on the
-tour of ``recordings/tour.db``; ``--client COMMAND`` another one that does the same.
+``python -m tests.agents.sweep_table > table.md`` uses a client on the official Python SDK
+with the recording ``recordings/tour.db``; ``--client COMMAND`` uses another client.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PLANS = ROOT / "acp_proxy" / "faults" / "ready"
 
 
 def main() -> None:
-    """Runs the sweep."""
+    """Runs `faults sweep`, and prints the table."""
     parser = argparse.ArgumentParser(description="A table of what a client does.")
     parser.add_argument(
         "--client", default=f"{sys.executable} -m tests.agents.tour_client {{agent}}"

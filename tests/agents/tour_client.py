@@ -1,7 +1,7 @@
-"""The SDK's client on the tour of ``recordings/tour.db``, without arguments.
+"""A client on the official SDK that behaves as in ``recordings/tour.db``.
 
-``python -m tests.agents.tour_client AGENT [ARGS...]`` works in a scratch directory with the file
-that the agent asks for, and exits as `tests.agents.sdk_client` does.
+``python -m tests.agents.tour_client AGENT [ARGS...]`` runs in a temporary directory that has the
+file for the agent. Its exit codes are those of `tests.agents.sdk_client`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SCENARIOS = ["tour", "mode", "load", "extension"]
 
 
 async def tour(agent: list[str]) -> tuple[bool, str]:
-    """Tours with the agent that a command starts; says whether all went well, and what it saw."""
+    """Plays the tour with an agent; returns whether all succeeded, and what the client received."""
     with tempfile.TemporaryDirectory() as directory:
         cwd = Path(directory)
         (cwd / "greeting.txt").write_text("Hello, ACP!\nThis file is read by the agent.\n")
@@ -27,7 +27,7 @@ async def tour(agent: list[str]) -> tuple[bool, str]:
 
 
 def main() -> None:
-    """Runs the client."""
+    """Plays the tour, and prints what the client received."""
     went_well, transcript = asyncio.run(tour(sys.argv[1:]))
     print(transcript)
     sys.exit(0 if went_well else 1)

@@ -1,6 +1,6 @@
-"""An agent that misbehaves in one way, which its first argument names.
+"""An agent that misbehaves in one way, which the first argument names.
 
-It needs nothing but the standard library, and answers ``initialize`` and ``session/new`` before.
+The agent first answers ``initialize`` and ``session/new``. It imports only the standard library.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _SESSION = "demo-session-1"
 
 
 def say(**message: Any) -> None:
-    """Writes a message."""
+    """Writes a message to the client."""
     write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
 
 def write(data: bytes) -> None:
-    """Writes all of some bytes."""
+    """Writes all data to stdout."""
     while data:
         data = data[os.write(1, data) :]
 
 
 def ask(method: str, **params: Any) -> Any:
-    """Sends a request to the client and returns its answer."""
+    """Sends a request to the client, and returns the client's answer."""
     say(id="q", method=method, params={"sessionId": _SESSION, **params})
     for line in sys.stdin:
         message = json.loads(line)
@@ -40,17 +40,17 @@ def ask(method: str, **params: Any) -> Any:
 
 
 def end(prompt: int) -> None:
-    """Ends the turn."""
+    """Answers the prompt, which ends the turn."""
     say(id=prompt, result={"stopReason": "end_turn"})
 
 
 def hang(_: int) -> None:
-    """Answers nothing more."""
+    """Does not answer the prompt."""
     sys.stdin.read()
 
 
 def stay(prompt: int) -> None:
-    """Stays when its client has left, whatever signals it gets."""
+    """Continues after its client has left, and ignores signals."""
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(signum, signal.SIG_IGN)
     end(prompt)
@@ -59,7 +59,7 @@ def stay(prompt: int) -> None:
 
 
 def stubborn(_: int) -> None:
-    """Answers nothing more, and stays, whatever signals it gets."""
+    """Does not answer the prompt, continues after its client has left, and ignores signals."""
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(signum, signal.SIG_IGN)
     write(b'{"jsonrpc": "2.0", "method": "_demo/stubborn"}\n')
@@ -68,30 +68,30 @@ def stubborn(_: int) -> None:
 
 
 def die(_: int) -> None:
-    """Exits in the middle of a turn."""
+    """Exits during a turn."""
     os._exit(7)
 
 
 def twice(prompt: int) -> None:
-    """Answers a request twice."""
+    """Answers the prompt twice."""
     end(prompt)
     end(prompt)
 
 
 def unknown(prompt: int) -> None:
-    """Answers a request that it did not get."""
+    """Answers a request that the client did not send."""
     say(id=4711, result={})
     end(prompt)
 
 
 def garbage(prompt: int) -> None:
-    """Writes lines that are not messages."""
+    """Writes a line that is not JSON."""
     write(b"\xff\x00 not JSON\n")
     end(prompt)
 
 
 def flood(_: int) -> None:
-    """Writes without end, and reads nothing."""
+    """Writes updates without end, and does not read."""
     line = json.dumps(
         {
             "jsonrpc": "2.0",
@@ -110,35 +110,35 @@ def flood(_: int) -> None:
 
 
 def drip(_: int) -> None:
-    """Writes a little again and again, and answers nothing more."""
+    """Writes a small update again and again, and does not answer the prompt."""
     while True:
         tell("more ")
         time.sleep(0.1)
 
 
 def curious(prompt: int) -> None:
-    """Reads a file that it did not read before; its second argument is the path."""
+    """Asks for a file that was not read in the recording; the second argument is its path."""
     answer = ask("fs/read_text_file", path=sys.argv[2])
     tell(json.dumps(answer))
     end(prompt)
 
 
 def busy(prompt: int) -> None:
-    """Runs a command that it did not run before; its second argument is the file to make."""
+    """Asks to run a command that was not recorded; the second argument is the file to create."""
     answer = ask("terminal/create", command="touch", args=[sys.argv[2]])
     tell(json.dumps(answer))
     end(prompt)
 
 
 def eager(prompt: int) -> None:
-    """Writes a file that it did not write before."""
+    """Asks to write a file that was not written in the recording."""
     answer = ask("fs/write_text_file", path=sys.argv[2], content="x")
     tell(json.dumps(answer))
     end(prompt)
 
 
 def pleading(prompt: int) -> None:
-    """Asks for a permission that it did not ask for before."""
+    """Asks for a permission that was not recorded."""
     option = {"optionId": "allow", "name": "Allow", "kind": "allow_once"}
     call = {"toolCallId": "c", "title": "Launch"}
     answer = ask("session/request_permission", toolCall=call, options=[option])
@@ -147,14 +147,14 @@ def pleading(prompt: int) -> None:
 
 
 def tell(text: str) -> None:
-    """Streams a text."""
+    """Sends a chunk of text."""
     content = {"type": "text", "text": text}
     update = {"sessionUpdate": "agent_message_chunk", "content": content}
     say(method="session/update", params={"sessionId": _SESSION, "update": update})
 
 
 def deaf() -> None:
-    """Never reads."""
+    """Never reads its input."""
     while True:
         time.sleep(60)
 
